@@ -20,7 +20,7 @@ from botocore.regions import EndpointResolver
 import compile_artifact
 import trim_artifact
 from express_path.adapters.event_bus import ATTEMPTS
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from sandbox.config_loop import ConfigLoop
 from sandbox.lambda_runtime import LambdaRuntime
 from sandbox.server import Sandbox

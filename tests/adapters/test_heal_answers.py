@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path.adapters.heal_answers import NO_PAUSE, NONE, WAIT_PAUSE, Claim, plan_answer, summary, turn_answer
+from express_path.adapters.heal_steps import NO_PAUSE, NONE, WAIT_PAUSE, Claim, plan_answer, summary, turn_answer
 from express_path.domain.heal.claims import CLAIM_SECONDS, NextStep
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.heal_requests import CLAIMED, HealAction, HealRequest, parse_heal_request
+from express_path.adapters.heal_steps import CLAIMED, HealAction, HealRequest, parse_heal_request
 from express_path.domain.heal.ledger import StartedBy
 from express_path.errors import EventError
 

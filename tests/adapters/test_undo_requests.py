@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.undo_requests import (
+from express_path.adapters.heal_steps import (
     AnswerContext,
     UndoAction,
     UndoRequest,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, plan_heal
 from express_path.heal_steps import repeated_reads

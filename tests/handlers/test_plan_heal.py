@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import (
     ApiError,
     BlockedError,

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 from moto.cloudwatch.models import cloudwatch_backends
 
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import evaluate, plan_heal
 from express_path.heal_steps import repeated_reads
 from sandbox.cloudwatch.embedded_metrics import Datapoint, extracted, put

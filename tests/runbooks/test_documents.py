@@ -13,7 +13,7 @@ import pytest
 from botocore.session import get_session
 from botocore.validate import ParamValidator
 
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers.plan_heal import parse_request
 from tests.support.heals import runbook as parsed_runbook
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from express_path.adapters.heal_requests import CONTRACT
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation

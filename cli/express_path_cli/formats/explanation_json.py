@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from express_path.adapters.heal_answers import plan_fields
+from express_path.adapters.heal_steps import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path_cli.explanation.explanation import Explanation
 from express_path_cli.explanation.route_selection import CandidateRoute, RouteSelection

@@ -9,13 +9,20 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.approval_requests import is_approval, parse_approval_request
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.heal_requests import check_contract, is_failure, parse_failure_request, parse_heal_request
+from express_path.adapters.heal_steps import (
+    check_contract,
+    is_approval,
+    is_failure,
+    is_undo,
+    parse_approval_request,
+    parse_failure_request,
+    parse_heal_request,
+    parse_undo_request,
+)
 from express_path.adapters.ledger import Ledger
-from express_path.adapters.undo_requests import is_undo, parse_undo_request
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError

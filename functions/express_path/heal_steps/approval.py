@@ -4,8 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.approval_requests import ApprovalAction, ApprovalRequest, approval_answer
-from express_path.adapters.heal_answers import blocked_error
+from express_path.adapters.heal_steps import ApprovalAction, ApprovalRequest, approval_answer, blocked_error
 from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request

@@ -3,8 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.adapters.heal_answers import (
+from express_path.adapters.heal_steps import (
     WAITING,
+    HealAction,
+    HealRequest,
     blocked_error,
     elected_answer,
     how_to_undo,
@@ -13,7 +15,6 @@ from express_path.adapters.heal_answers import (
     summary,
     turn_answer,
 )
-from express_path.adapters.heal_requests import HealAction, HealRequest
 from express_path.adapters.ledger import Write, Writer
 from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer

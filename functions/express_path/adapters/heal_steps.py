@@ -1,0 +1,433 @@
+"""What the steps of the runbooks ask the plan function, and the answers: plain JSON, read strictly."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from express_path.adapters.ledger import timestamp
+from express_path.adapters.serialization import verdict_answer
+from express_path.domain.heal.approvals import ApprovalStep, approval_message
+from express_path.domain.heal.claims import Election, NextStep, client_token
+from express_path.domain.heal.ledger import RunRecord, StartedBy, TableRecord
+from express_path.domain.heal.records import NONE, Finding, HealSettings, Plan
+from express_path.domain.heal.undo import FailedDeletion, Undo
+from express_path.domain.network.ids import wrong_form
+from express_path.errors import BlockedError, ContractError, EventError
+
+CONTRACT = "1"
+"""The version of the contract between runbooks and function: what requests and answers contain.
+
+It changes with every change that a runbook of the version before would not understand.
+"""
+
+
+def check_contract(event: Mapping[str, Any]) -> None:
+    """Raise ContractError if a step of a runbook of another version sends a request.
+
+    A run keeps the version of the runbook with which it started, and the function may be updated before the run ends.
+    """
+    found = event.get("contract")
+    if found != CONTRACT:
+        raise ContractError(found, CONTRACT)
+
+
+class HealAction(StrEnum):
+    """The steps of a heal that need an answer, in their order."""
+
+    PLAN = "plan"
+    TURN = "turn"
+    CONFIRM = "confirm"
+    ELECTED = "elected"
+    TARGET = "target"
+    ASSOCIATED = "associated"
+    VERIFY = "verify"
+
+
+CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
+"""The steps that name the route table which their run has claimed or will claim."""
+_FIELDS = frozenset(
+    {
+        *("action", "confirmedPlan", "contract", "dryRun", "routeTableId", "runId", "seenRun", "seenState"),
+        *("startedAt", "startedBy", "subnetId", "vpcId"),
+    }
+)
+_OPTIONAL = frozenset({"routeTableId", "runId", "startedBy", "dryRun"})
+
+
+@dataclass(frozen=True, slots=True)
+class HealRequest:
+    """One request of the runbook.
+
+    In a dry run, a blocked plan is the answer; else it is an error. run_id is the run that sends the request,
+    route_table_id the route table that it claims, empty before there is a plan. seen_run and seen_state are the last run
+    and the state that the ledger had for that table when the run made its plan; vpc_id is its VPC, and started_at the
+    time of that plan. confirmed_plan is the fingerprint of the plan that the run confirmed after its claim. They are
+    empty in most requests.
+    """
+
+    action: HealAction
+    subnet_id: str
+    dry_run: bool = False
+    run_id: str = ""
+    started_by: StartedBy = StartedBy.PERSON
+    route_table_id: str = ""
+    vpc_id: str = ""
+    seen_run: str = ""
+    seen_state: str = ""
+    started_at: str = ""
+    confirmed_plan: str = ""
+
+
+EXPLAIN_FAILURE = "explainFailure"
+"""The last step of a run of any runbook that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRequest:
+    """A run that failed asks for the message that names its failed steps."""
+
+    run_id: str
+    action: str = EXPLAIN_FAILURE
+
+
+def is_failure(event: Mapping[str, Any]) -> bool:
+    """Return whether an event is the request of a run that failed."""
+    return event.get("action") == EXPLAIN_FAILURE
+
+
+def parse_failure_request(event: Mapping[str, Any]) -> FailureRequest:
+    """Read a request. Raise EventError that names the invalid field."""
+    _check_fields(event, frozenset({"action", "contract", "runId"}))
+    run_id = _text(event, "runId")
+    if not run_id:
+        raise EventError("runId", event.get("runId"), "the id of an automation execution")
+    return FailureRequest(run_id)
+
+
+def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
+    """Read a request. Raise EventError that names the invalid field."""
+    _check_fields(event, _FIELDS)
+    action = HealAction(_one_of(event, "action", [action.value for action in HealAction]))
+    return HealRequest(
+        action,
+        _id(event, "subnetId"),
+        dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
+        run_id=_text(event, "runId"),
+        started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
+        route_table_id=_id(event, "routeTableId") if action in CLAIMED else "",
+        vpc_id=_id(event, "vpcId") if action is HealAction.TURN else "",
+        seen_run=_text(event, "seenRun"),
+        seen_state=_text(event, "seenState"),
+        started_at=_text(event, "startedAt"),
+        confirmed_plan=_text(event, "confirmedPlan"),
+    )
+
+
+def _check_fields(event: Mapping[str, Any], allowed: frozenset[str]) -> None:
+    """Raise EventError for a field that the request does not have: a misspelled one must not be ignored."""
+    unknown = sorted(set(event) - allowed, key=str)
+    if unknown:
+        raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(sorted(allowed)))
+
+
+def _id(event: Mapping[str, Any], field: str) -> str:
+    found = event.get(field)
+    allowed = wrong_form(found if isinstance(found, str) else "", field)
+    if not isinstance(found, str) or allowed:
+        raise EventError(field, found, allowed)
+    return found
+
+
+def _text(event: Mapping[str, Any], field: str) -> str:
+    found = event.get(field) or ""
+    if not isinstance(found, str):
+        raise EventError(field, found, "a string, or nothing")
+    return found
+
+
+def _one_of(event: Mapping[str, Any], field: str, allowed: Sequence[str]) -> str:
+    """Return a field that must be one of the allowed words; an optional one that is absent or empty means the first.
+
+    Automation passes booleans as such.
+    """
+    found = event.get(field)
+    word = str(found).lower() if isinstance(found, bool) else found or (allowed[0] if field in _OPTIONAL else None)
+    if not isinstance(word, str) or word not in allowed:
+        raise EventError(field, found, " or ".join(allowed))
+    return word
+
+
+UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
+NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
+WAIT_PAUSE, NO_PAUSE = "PT10S", "PT1S"
+"""How long a run sleeps before it looks again whether it can claim a route table, and before it goes on (ISO 8601)."""
+WAITING = {"next": NextStep.WAIT.value, "pause": WAIT_PAUSE}
+"""The answer to a run that cannot claim its route table now."""
+UNCONFIRMED = (
+    "unconfirmed: run {run_id} started to associate the route table, and whether it succeeded is not recorded, so it "
+    "cannot be undone; express-path undo {run_id} says what to look for"
+)
+
+
+def plan_answer(
+    plan: Plan,
+    next_step: NextStep,
+    settings: HealSettings,
+    record: TableRecord,
+    now: datetime,
+    finished_endpoint_id: str = "",
+) -> dict[str, Any]:
+    """Return a plan as JSON, with the record of its route table; what does not apply is an empty string.
+
+    finished_endpoint_id is the endpoint that the record's run associated before it was interrupted.
+    """
+    return {
+        **plan_fields(plan),
+        "next": next_step.value,
+        "endpointId": plan.endpoint_id or finished_endpoint_id,
+        "accountId": plan.verdict.account_id,
+        "ledgerTable": settings.ledger_table,
+        "now": timestamp(now),
+        **seen(record),
+    }
+
+
+def turn_answer(next_step: NextStep) -> dict[str, str]:
+    """Return whether a run can claim a route table now, and how long it sleeps before it goes on."""
+    return dict(WAITING) if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
+
+
+def plan_fields(plan: Plan) -> dict[str, Any]:
+    """Return the plan itself as JSON; what does not apply is an empty string."""
+    return {
+        "action": plan.action.value,
+        "subnetId": plan.verdict.subnet_id,
+        "vpcId": plan.verdict.vpc_id,
+        "routeTableId": plan.verdict.route_table_id or "",
+        "endpointId": plan.endpoint_id or "",
+        "serviceName": plan.service_name,
+        "ipAddressType": plan.ip_address_type,
+        "blockers": [_finding(blocker) for blocker in plan.blockers],
+        "warnings": [_finding(warning) for warning in plan.warnings],
+        "patches": dict(plan.patches),
+        "fingerprint": plan.fingerprint,
+        "verdict": verdict_answer(plan.verdict),
+        "summary": summary(plan),
+    }
+
+
+def seen(record: TableRecord) -> dict[str, str]:
+    """Return the run and the state of a record, which show whether it changed."""
+    return {"seenRun": record.run_id or NONE, "seenState": record.state.value if record.state else NONE}
+
+
+def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings: HealSettings) -> dict[str, Any]:
+    """Return the arguments of CreateVpcEndpoint, with the client token of the elected run."""
+    return {
+        "next": next_step.value,
+        "serviceName": plan.service_name,
+        "policy": settings.policy,
+        "ipAddressType": plan.ip_address_type,
+        "clientToken": client_token(election, plan.verdict.vpc_id, plan, settings.policy),
+        "generation": str(election.generation),
+    }
+
+
+def how_to_undo(heal: RunRecord | None) -> str:
+    """Return how to undo the last heal that started to associate a route table; None if there is no such heal."""
+    if heal is None:
+        return NOTHING_TO_UNDO
+    return (UNCONFIRMED if heal.unconfirmed_since else UNDO).format(run_id=heal.run_id)
+
+
+def _finding(finding: Finding) -> dict[str, str]:
+    return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
+
+
+def blocked_error(plan: Plan) -> BlockedError:
+    """Return the error that fails a step whose plan is blocked."""
+    blockers = [found.blocker.value for found in plan.blockers]
+    return BlockedError(
+        summary(plan), plan.patches, plan.verdict.subnet_id, plan.verdict.route_table_id or "", blockers
+    )
+
+
+def summary(plan: Plan) -> str:
+    """Return a plan in one line, with every blocker and warning by name and what to do about it."""
+    line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
+    line += "".join(f" | {found.blocker}: {found.evidence}; {found.cure}" for found in plan.blockers)
+    return line + "".join(f" | warning {found.blocker}: {found.evidence}; {found.cure}" for found in plan.warnings)
+
+
+class UndoAction(StrEnum):
+    """The steps of an undo that need an answer, in their order.
+
+    PLAN: what is there to undo? TURN: can the run claim the route table? CHECK: must the association still be removed?
+    REST: was it removed, and must the endpoint be deleted? CONFIRM: must it still be deleted, after the ledger recorded
+    that? DELETED: was it deleted?
+    """
+
+    PLAN = "planUndo"
+    TURN = "turnOfUndo"
+    CHECK = "checkUndo"
+    REST = "restOfUndo"
+    CONFIRM = "confirmUndo"
+    DELETED = "deletedByUndo"
+
+
+_UNDO_FIELDS = frozenset({"action", "contract", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful"})
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """One request: heal_run_id is the heal to undo, and run_id the run that undoes it. A dry run records nothing."""
+
+    action: UndoAction
+    heal_run_id: str
+    run_id: str
+    failed_deletions: tuple[FailedDeletion, ...] = ()
+    dry_run: bool = False
+
+
+def is_undo(event: object) -> bool:
+    """Return whether an event is a request of the undo runbook."""
+    return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
+
+
+def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
+    """Read a request. Raise EventError that names the invalid field."""
+    _check_fields(event, _UNDO_FIELDS)
+    return UndoRequest(
+        UndoAction(event["action"]),
+        heal_run_id=_run_id(event, "undoRunId"),
+        run_id=_run_id(event, "runId"),
+        failed_deletions=_failed_deletions(event),
+        dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
+    )
+
+
+def _run_id(event: Mapping[str, Any], field: str) -> str:
+    found = event.get(field)
+    if not isinstance(found, str) or not found:
+        raise EventError(field, found, "the id of an automation execution")
+    return found
+
+
+def _failed_deletions(event: Mapping[str, Any]) -> tuple[FailedDeletion, ...]:
+    """Return the list Unsuccessful of DeleteVpcEndpoints, which Automation may pass as a list or as JSON text.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
+    """
+    found = event.get("unsuccessful") or []
+    try:
+        items = json.loads(found) if isinstance(found, str) else found
+        return tuple(
+            FailedDeletion(item["ResourceId"], item["Error"]["Code"], item["Error"]["Message"]) for item in items
+        )
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """What an answer contains in addition to the change."""
+
+    ledger_table: str
+    now: datetime
+
+
+def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return what to change next, as JSON; moves say where the traffic of each subnet will go."""
+    heal = undo.heal
+    return {
+        "action": action,
+        "undoRunId": heal.run_id,
+        "accountId": heal.account_id,
+        "subnetId": heal.subnet_id,
+        "vpcId": heal.vpc_id,
+        "routeTableId": heal.route_table_id,
+        "endpointId": heal.endpoint_id,
+        "ledgerTable": context.ledger_table,
+        "now": timestamp(context.now),
+        "summary": " | ".join((*_lines(undo), *moves)),
+    }
+
+
+def _lines(undo: Undo) -> list[str]:
+    heal = undo.heal
+    table = "will no longer use" if undo.associated else "does not use"
+    lines = [f"{heal.route_table_id} {table} {heal.endpoint_id}"]
+    if heal.unconfirmed_since:
+        lines.append("the ledger does not confirm that the heal associated the route table")
+    if undo.deletes:
+        lines.append(f"{heal.endpoint_id} will be deleted: a heal created it, and no other route table uses it")
+    elif undo.is_live:
+        lines.append(f"{heal.endpoint_id} stays: {undo.kept}")
+    else:
+        lines.append(f"{heal.endpoint_id} was already deleted")
+    return lines
+
+
+class ApprovalAction(StrEnum):
+    """The steps of the approval runbook that need an answer, in their order.
+
+    PLAN: must the run ask, whom, and what? APPROVED: how to record that an approver approved?
+    """
+
+    PLAN = "planApproval"
+    APPROVED = "approved"
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """One request about the heal of a subnet; run_id is the run that asks the approvers.
+
+    fingerprint is that of the plan that the run will show them, empty if it has no plan yet. route_table_id is the route
+    table of an approved plan.
+    """
+
+    action: ApprovalAction
+    subnet_id: str
+    dry_run: bool
+    run_id: str
+    started_by: StartedBy
+    route_table_id: str = ""
+    fingerprint: str = ""
+
+
+def is_approval(event: object) -> bool:
+    """Return whether an event is a request of the approval runbook."""
+    return isinstance(event, Mapping) and event.get("action") in tuple(ApprovalAction)
+
+
+def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
+    """Read a request. Raise EventError that names the invalid field."""
+    action, fingerprint = ApprovalAction(event["action"]), event.get("fingerprint") or ""
+    if not isinstance(fingerprint, str):
+        raise EventError("fingerprint", fingerprint, "a string, or nothing")
+    others = {name: value for name, value in event.items() if name != "fingerprint"}
+    # The other fields are those of a heal: of its first request, or of one that names a route table.
+    as_heal = HealAction.PLAN if action is ApprovalAction.PLAN else HealAction.CONFIRM
+    found = parse_heal_request({**others, "action": as_heal.value})
+    return ApprovalRequest(
+        action, found.subnet_id, found.dry_run, found.run_id, found.started_by, found.route_table_id, fingerprint
+    )
+
+
+def approval_answer(plan: Plan, step: ApprovalStep, settings: HealSettings, moved: Sequence[str]) -> dict[str, Any]:
+    """Return what to ask, and whom; what does not apply is NONE."""
+    asks = step is ApprovalStep.ASK
+    return {
+        "next": step.value,
+        "summary": summary(plan),
+        "routeTableId": plan.verdict.route_table_id or NONE,
+        "message": approval_message(plan, moved) if asks else NONE,
+        "approvers": list(settings.approvers) or [NONE],
+        "topicArn": settings.approval_topic_arn or NONE,
+        "healDocument": settings.heal_document or NONE,
+        "ledgerTable": settings.ledger_table,
+        "fingerprint": plan.fingerprint or NONE,
+    }
