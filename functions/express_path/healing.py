@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from express_path.adapters.heal_reader import failed_steps
 from express_path.adapters.heal_steps import ApprovalRequest, FailureRequest, HealRequest, UndoRequest
-from express_path.adapters.run_states import failed_steps
 from express_path.domain.heal.failures import explain_failure
 from express_path.errors import StepsFailedError
 from express_path.heal_steps.approval import ApprovalSteps

@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 from botocore.stub import Stubber
 
-from express_path.adapters.run_states import failed_steps
+from express_path.adapters.heal_reader import failed_steps
 from express_path.domain.heal.failures import FailedStep
 
 RUN = "00000000-0000-0000-0000-000000000001"

@@ -1,6 +1,6 @@
 """Questions about healing."""
 
-from express_path.adapters.heal_evidence import read_quota
+from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import check_approval

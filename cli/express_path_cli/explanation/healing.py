@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from express_path.adapters.heal_evidence import evidence_for
+from express_path.adapters.heal_reader import evidence_for
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from express_path.adapters.aws import Aws, calling
-from express_path.adapters.run_states import ENDED
+from express_path.adapters.heal_reader import ENDED
 from express_path.errors import ApiError
 from express_path_cli.runbooks.stack_record import read_stack
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.heal_reader import has_ended
 from express_path.adapters.heal_steps import ApprovalAction, ApprovalRequest, approval_answer, blocked_error
 from express_path.adapters.ledger import Write, Writer
-from express_path.adapters.run_states import has_ended
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import FIRST_PLAN, Observation
 from express_path.domain.heal.records import Action, HealSettings

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.heal_reader import has_ended, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
     HealAction,
@@ -16,9 +17,7 @@ from express_path.adapters.heal_steps import (
     turn_answer,
 )
 from express_path.adapters.ledger import Write, Writer
-from express_path.adapters.run_states import has_ended
 from express_path.adapters.serialization import verdict_answer
-from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import (
     AFTER_CLAIM,
     BEFORE_ASSOCIATION,

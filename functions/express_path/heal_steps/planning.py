@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from express_path.adapters.aws import Aws, calling
-from express_path.adapters.heal_evidence import evidence_for
+from express_path.adapters.heal_reader import evidence_for
 from express_path.domain.heal.claims import Observation, RepeatPolicy
 from express_path.domain.heal.ledger import StartedBy
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan

@@ -5,10 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.adapters.heal_reader import has_ended, read_live_resources
 from express_path.adapters.heal_steps import WAITING, AnswerContext, UndoAction, UndoRequest, turn_answer, undo_answer
 from express_path.adapters.ledger import Write, Writer
-from express_path.adapters.run_states import has_ended
-from express_path.adapters.undo_reader import read_live_resources
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunRecord, TableRecord
 from express_path.domain.heal.undo import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.heal_evidence import read_quota
+from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.connections import DOCTOR_CONFIG, connect

@@ -1,14 +1,16 @@
-"""Read what a pre-flight checks and the snapshot does not contain."""
+"""Read what heals and undos need beyond the snapshot: what a pre-flight checks, live resources, and the state of runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
-from express_path.adapters.fields import Description, block, identifier, rows
+from express_path.adapters.ec2_records import route_table, vpc_endpoint
+from express_path.adapters.fields import Description, block, identifier, optional_free_text, rows
 from express_path.adapters.prefix_list_records import entry_blocks
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
+from express_path.domain.heal.failures import FailedStep
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
@@ -20,9 +22,13 @@ from express_path.domain.heal.preflight import (
     Ports,
     Quota,
 )
+from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
 
 Blocks = tuple[Cidr, ...]
 _NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
@@ -196,3 +202,74 @@ def _bucket_policies(aws: Aws) -> Iterator[Policy]:
         except ApiError as error:
             if error.code not in _NO_POLICY:
                 yield Policy(bucket["Name"], "", str(error))
+
+
+def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResources:
+    """Read what EC2 shows now, which may be outdated.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
+
+    Both reads filter, so a deleted resource is missing instead of an error. Raise ApiError and RecordError.
+    """
+    of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
+    of_id = [{"Name": "vpc-endpoint-id", "Values": [endpoint_id]}]
+    endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=of_id)
+    tables = pages(aws.ec2, "ec2", "describe_route_tables", "RouteTables", Filters=of_vpc)
+    policies = [optional_free_text(endpoint, "PolicyDocument", endpoint_id) for endpoint in endpoints]
+    return LiveResources(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)), "".join(policies))
+
+
+ENDED = frozenset(
+    {
+        "Success",
+        "Failed",
+        "TimedOut",
+        "Cancelled",
+        "Rejected",
+        "CompletedWithSuccess",
+        "CompletedWithFailure",
+        "ChangeCalendarOverrideRejected",
+        "Exited",
+    }
+)
+"""The statuses of an execution that has ended (botocore model: ssm AutomationExecutionStatus)."""
+
+_FAILED = ("Failed", "TimedOut")
+
+
+def has_ended(ssm: "SSMClient", run_id: str) -> bool:
+    """Return whether a run has ended or is no longer listed, so that its claims no longer count. Raise ApiError.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
+    """
+    try:
+        with calling("ssm:GetAutomationExecution"):
+            found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    except ApiError as error:
+        if error.code != "AutomationExecutionNotFoundException":
+            raise
+        return True
+    return found["AutomationExecutionStatus"] in ENDED
+
+
+def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:
+    """Return the steps of a run that have failed so far, in the order in which they ended. Raise ApiError.
+
+    After a long loop, the execution does not contain all steps, and the last ones say why the run failed.
+    """
+    with calling("ssm:GetAutomationExecution"):
+        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    steps: Sequence[Mapping[str, Any]] = found.get("StepExecutions", [])
+    if found.get("StepExecutionsTruncated"):
+        filters = [{"Key": "StepExecutionStatus", "Values": list(_FAILED)}]
+        steps = pages(
+            ssm,
+            "ssm",
+            "describe_automation_step_executions",
+            "StepExecutions",
+            AutomationExecutionId=run_id,
+            Filters=filters,
+        )
+    failed = [step for step in steps if step.get("StepStatus") in _FAILED]
+    failed.sort(key=lambda step: step["ExecutionEndTime"])
+    return [FailedStep(step["StepName"], step.get("FailureMessage", "no message")) for step in failed]
