@@ -37,8 +37,7 @@ ALLOWED = {
     ),
     "express_path.evaluation": (*CORE, "express_path.adapters"),
     "express_path.publishing": (*CORE, "express_path.adapters", "express_path.evaluation"),
-    "express_path.heal_steps": (*CORE, "express_path.adapters", "express_path.heal_steps"),
-    "express_path.healing": (*CORE, "express_path.adapters", "express_path.heal_steps"),
+    "express_path.healing": (*CORE, "express_path.adapters"),
     "express_path.security_hub": (*CORE, "express_path.adapters"),
     "express_path.handlers": (
         *CORE,
@@ -46,7 +45,6 @@ ALLOWED = {
         "express_path.adapters",
         "express_path.evaluation",
         "express_path.publishing",
-        "express_path.heal_steps",
         "express_path.healing",
         "express_path.security_hub",
         "express_path.handlers.gauges",

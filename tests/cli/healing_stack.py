@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from express_path.heal_steps import repeated_reads
+from express_path import healing
 from express_path_cli import run_watcher
 from express_path_cli.main import app
 from express_path_cli.runbooks import run_queue
@@ -30,7 +30,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     """Deploy the heal and undo runbooks and a stack whose outputs name them."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setattr(run_queue, "START_SECONDS", 0)
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from express_path.heal_steps import repeated_reads
+from express_path import healing
 
 
 @pytest.fixture(autouse=True)
 def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the functions of this process read again at once."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)

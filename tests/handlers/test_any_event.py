@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import EventError, ExpressPathError
 from express_path.handlers import evaluate, plan_heal
-from express_path.heal_steps import repeated_reads
 from sandbox.server import Sandbox
 from tests.support.junk import places
 from tests.support.network import Builder, Private
@@ -141,7 +141,7 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Return the plan function as the stack configures it, without waits."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

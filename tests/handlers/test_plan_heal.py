@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import (
     ApiError,
@@ -22,8 +23,7 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
-from express_path.heal_steps import heal, repeated_reads
-from express_path.heal_steps.services import Services
+from express_path.healing import Services
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
@@ -54,7 +54,7 @@ SOURCE_IP = json.dumps(
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Yield a function that clears the recorded calls and invokes the plan function."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     services: list[Services] = []
 
@@ -358,7 +358,7 @@ def test_no_change_is_planned_without_a_current_claim(
     claim: dict[str, object],
 ) -> None:
     """The function checks the claim before each change; the error names the table and the run."""
-    monkeypatch.setattr(heal, "has_ended", lambda _ssm, _run_id: True)
+    monkeypatch.setattr(healing, "has_ended", lambda _ssm, _run_id: True)
     ledger.write(f"TABLE#{vpc.table}", **claim)
     with pytest.raises(ClaimLostError) as raised:
         ask(action, vpc.subnet, routeTableId=vpc.table)
@@ -439,7 +439,7 @@ def test_waiting_is_not_done_in_the_function(
         raise AssertionError(f"the function sleeps for {seconds} seconds")
 
     with Automation(sandbox):
-        monkeypatch.setattr(heal, "has_ended", lambda _ssm, _run_id: False)
+        monkeypatch.setattr(healing, "has_ended", lambda _ssm, _run_id: False)
         monkeypatch.setattr("time.sleep", sleep)
         ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
         sandbox.calls.clear()
@@ -584,7 +584,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
     with pytest.raises(NotCuredError) as raised:
         ask("verify", vpc.subnet)
     assert (raised.value.subnet_id, raised.value.annotation[:11]) == (vpc.subnet, "NAT_GATEWAY")
-    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == repeated_reads.ATTEMPTS
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == healing.ATTEMPTS
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -593,7 +593,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
     assert answer["compliance"] == "COMPLIANT"
-    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < repeated_reads.ATTEMPTS
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < healing.ATTEMPTS
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:

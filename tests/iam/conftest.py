@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from express_path.heal_steps import repeated_reads
+from express_path import healing
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.iam.deployed import Deployed
@@ -27,7 +27,7 @@ def stack(sandbox: Sandbox) -> Stack:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """Yield the deployed stack; the environment is that of its plan function."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from express_path.handlers import plan_heal
-from express_path.heal_steps.services import Services
+from express_path.healing import Services
 from sandbox.dynamic import Client
 from sandbox.ssm import Automation
 from tests.support.rule import Context

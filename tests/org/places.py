@@ -12,9 +12,9 @@ from unittest.mock import patch
 
 from moto.cloudwatch.models import cloudwatch_backends
 
+from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import evaluate, plan_heal
-from express_path.heal_steps import repeated_reads
 from sandbox.cloudwatch.embedded_metrics import Datapoint, extracted, put
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
@@ -107,7 +107,7 @@ class Place:
         for handler in loggers:
             handler.stream = stream
         try:
-            with redirect_stdout(stream), patch.object(repeated_reads, "SECONDS_APART", 0):
+            with redirect_stdout(stream), patch.object(healing, "SECONDS_APART", 0):
                 yield
         finally:
             for handler, old in zip(loggers, before, strict=True):

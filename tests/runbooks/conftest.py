@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from express_path.heal_steps import repeated_reads
+from express_path import healing
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.runbooks.fault_matrix import CELLS, Cell, table
@@ -37,7 +37,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Yield a deployment of the heal and undo runbooks whose waits are almost zero."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

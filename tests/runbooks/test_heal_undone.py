@@ -2,7 +2,7 @@
 
 import json
 
-from express_path.heal_steps import repeated_reads
+from express_path import healing
 from tests.support.heals import Deployment, Vpc, status
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
@@ -77,7 +77,7 @@ def test_undo_whose_change_is_not_seen_can_be_started_again(deployment: Deployme
     undone = deployment.undo(run)
     assert status(undone) == "Failed"
     assert f"{vpc.table} still uses " in undone["FailureMessage"]
-    deployment.sandbox.ec2.knobs.stale_describes = repeated_reads.ATTEMPTS - 1
+    deployment.sandbox.ec2.knobs.stale_describes = healing.ATTEMPTS - 1
     assert status(deployment.undo(run)) == "Success"
     assert (described(deployment, vpc), deployment.endpoints(vpc.id)) == (before, [])
 

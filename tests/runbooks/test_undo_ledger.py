@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from express_path.heal_steps import repeated_reads, undo
+from express_path import healing
 from sandbox.stale_reads import Observation
 from tests.support.heals import UNDO, Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable, heal_id
@@ -152,7 +152,7 @@ def test_two_undos_of_one_heal_both_succeed(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One undo waits for the other and then has nothing left to do."""
-    monkeypatch.setattr(repeated_reads, "SECONDS_APART", 0.02)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0.02)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
     started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
@@ -166,7 +166,7 @@ def test_claim_of_a_running_run_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An undo waits for the run that claimed the table, then fails with that run's id and changes nothing."""
-    monkeypatch.setattr(undo, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
+    monkeypatch.setattr(healing, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
     heal = ledger.heal(builder, vpc.id, vpc.table)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))
     deployment.sandbox.calls.clear()

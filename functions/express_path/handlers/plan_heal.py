@@ -26,8 +26,7 @@ from express_path.adapters.ledger import Ledger
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
-from express_path.heal_steps.services import Services
-from express_path.healing import Request, answer_step
+from express_path.healing import Request, Services, answer_step
 
 logger = Logger(service="express-path")
 
