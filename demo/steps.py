@@ -13,8 +13,8 @@ Step = Mapping[str, Any]
 
 PENDING, SUCCESS = "Pending", "Success"
 UNFINISHED = {PENDING, "InProgress", "Waiting"}
-READING = ("aws:executeScript", SUCCESS)
-"""The scripts of the runbooks read what the plan function answered."""
+SCRIPT = "aws:executeScript"
+"""The scripts of the runbooks read what the plan function answered, and write to the ledger what it says."""
 GIVEN = {"AddRouteTableIds": "adds", "RemoveRouteTableIds": "removes"}
 """Parameters of calls that say what changes; the resource itself is the same in all steps."""
 LEDGER_SERVICE = "dynamodb"
@@ -47,13 +47,17 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     """Return lines for the steps that have ended, in the order in which they began.
 
     Where a branch led to is known once the next step has begun, so until the execution is over its line has to wait.
-    Scripts that read the answer of the step before them have no line of their own.
+    Scripts that read the answer of the step before them, and write nothing, have no line of their own.
     """
     begun = [step for step in steps if step["StepStatus"] != PENDING]
     begun.sort(key=lambda step: step["ExecutionStartTime"])
     pairs = zip_longest(begun, begun[1:])
     ready = takewhile(lambda pair: is_over or (pair[1] and pair[0]["StepStatus"] not in UNFINISHED), pairs)
-    shown = [(step, following) for step, following in ready if (step["Action"], step["StepStatus"]) != READING]
+    shown = [
+        (step, following)
+        for step, following in ready
+        if (step["Action"], step["StepStatus"]) != (SCRIPT, SUCCESS) or _written(step)
+    ]
     return [_line(step, following["StepName"] if following else "the end") for step, following in shown]
 
 
@@ -77,6 +81,14 @@ def refusal(failure_message: str) -> Refusal:
     plan, *blockers = summary.split(" | ")
     by_tool = {tool: patch for tool, _, patch in (text.partition("\n") for text in patches)}
     return Refusal(error["errorType"], plan, blockers, by_tool)
+
+
+def _written(step: Step) -> list[str]:
+    """Return the ids of the ledger's items that a script writes."""
+    answer = json.loads(step.get("Inputs", {}).get("InputPayload", "{}")).get("answer", "{}")
+    while isinstance(answer, str):
+        answer = json.loads(answer)
+    return [write["request"]["Key"]["id"]["S"] for write in answer.get("ledger", [])]
 
 
 def _line(step: Step, following: str) -> StepLine:
@@ -109,6 +121,10 @@ def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     return f"lambda {inputs['FunctionName']} -> {', '.join(parts)}"
 
 
+def _script(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
+    return f"ledger: {', '.join(_written(step))}"
+
+
 def _branch(_inputs: Mapping[str, str], _step: Step, following: str) -> str:
     return f"-> {following}"
 
@@ -121,4 +137,5 @@ _DESCRIPTIONS: Mapping[str, Callable[[Mapping[str, str], Step, str], str]] = {
     "aws:executeAwsApi": _call,
     "aws:invokeLambdaFunction": _function,
     "aws:branch": _branch,
+    SCRIPT: _script,
 }

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path.adapters.heal_steps import NO_PAUSE, NONE, WAIT_PAUSE, Claim, plan_answer, summary, turn_answer
-from express_path.domain.heal.claims import CLAIM_SECONDS, NextStep
+from express_path.adapters.heal_steps import NO_PAUSE, NONE, WAIT_PAUSE, plan_answer, summary, turn_answer
+from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
@@ -14,7 +14,6 @@ from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
-SECONDS = int(NOW.timestamp())
 SETTINGS = HealSettings(ledger_table="ledger")
 NEW = TableRecord("rtb-1")
 PLANS = {
@@ -35,28 +34,19 @@ def test_answer_has_every_field_that_steps_select(plan: Plan) -> None:
     assert (answer["action"], answer["next"], answer["ledgerTable"]) == (plan.action, "CLAIM", "ledger")
 
 
-def test_answer_says_how_to_claim_a_new_table() -> None:
-    """No value that the claim compares is empty."""
-    answer = turn_answer(NextStep.CLAIM, Claim(NEW, NOW))
-    assert (answer["seenRun"], answer["seenState"], answer["stateBefore"], answer["voidRun"]) == (NONE,) * 4
-    assert (answer["nowSeconds"], answer["expiresAt"]) == (str(SECONDS), str(SECONDS + CLAIM_SECONDS))
-    assert answer["now"] == "2026-11-21T12:00:00.000+00:00"
-
-
-def test_answer_says_how_to_claim_a_table_as_it_was_seen() -> None:
-    """A claim on a record that changed since then fails, and the undo before it is not forgotten."""
+def test_answer_has_the_record_and_the_endpoint_of_an_interrupted_heal() -> None:
+    """The run claims the table only if the record is still as it was seen; nothing that it passes on is empty."""
+    new = plan_answer(PLANS["create"], NextStep.CLAIM, SETTINGS, NEW, NOW)
+    assert (new["seenRun"], new["seenState"]) == (NONE, NONE)
     record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
-    answer = turn_answer(NextStep.CLAIM, Claim(record, NOW, "dead"))
-    assert (answer["seenRun"], answer["seenState"], answer["stateBefore"]) == ("undo-1", "UNDONE", "UNDONE")
-    assert answer["voidRun"] == "dead"
-    planned_answer = plan_answer(PLANS["create"], NextStep.FINISH, SETTINGS, record, NOW, "vpce-1")
-    assert (planned_answer["seenRun"], planned_answer["endpointId"]) == ("undo-1", "vpce-1")
+    answer = plan_answer(PLANS["create"], NextStep.FINISH, SETTINGS, record, NOW, "vpce-1")
+    assert (answer["seenRun"], answer["seenState"], answer["endpointId"]) == ("undo-1", "UNDONE", "vpce-1")
 
 
 def test_only_a_run_that_waits_sleeps() -> None:
     """The loop sleeps as long as the answer says."""
-    assert turn_answer(NextStep.WAIT, Claim(NEW, NOW))["pause"] == WAIT_PAUSE
-    assert turn_answer(NextStep.CLAIM, Claim(NEW, NOW))["pause"] == NO_PAUSE
+    assert turn_answer(NextStep.WAIT)["pause"] == WAIT_PAUSE
+    assert turn_answer(NextStep.CLAIM)["pause"] == NO_PAUSE
 
 
 def test_answer_shows_findings_and_verdict() -> None:

@@ -1,10 +1,12 @@
 """Reading items of the ledger: every attribute, defaults for what is absent, and errors for what cannot be read."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from express_path.adapters.ledger import run_record, table_record, vpc_record
+from express_path.adapters.ledger import Writer, run_record, table_record, vpc_record
+from express_path.domain.heal.claims import CLAIM_SECONDS, Election
 from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
@@ -149,3 +151,68 @@ def test_set_that_cannot_be_read() -> None:
     """A set of endpoints must be one."""
     with pytest.raises(RecordError, match="createdIds"):
         vpc_record("vpc-1", {"id": {"S": "VPC#vpc-1"}, "createdIds": {"S": "vpce-1"}})
+
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SECONDS = int(NOW.timestamp())
+WRITER = Writer("ledger", "run-9", NOW)
+HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "111122223333", "subnet-1", "vpc-1", "rtb-1", "vpce-1")
+LOST = {"next": "WAIT"}
+
+
+def values(write: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a write without their types."""
+    given = write["request"]["ExpressionAttributeValues"]
+    return {name.removeprefix(":"): next(iter(value.values())) for name, value in given.items()}
+
+
+def test_claim_of_a_new_table() -> None:
+    """No value that the claim compares is empty."""
+    write = WRITER.claim(TableRecord("rtb-1"), void_run="", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST)
+    assert (write["request"]["Key"], write["ifLost"]) == ({"id": {"S": "TABLE#rtb-1"}}, LOST)
+    found = values(write)
+    assert {found[name] for name in ("seenRun", "seenState", "before", "void")} == {"NONE"}
+    assert (found["now"], found["expires"]) == (str(SECONDS), str(SECONDS + CLAIM_SECONDS))
+    assert found["time"] == "2026-11-21T12:00:00.000+00:00"
+
+
+def test_claim_of_a_table_as_it_was_seen() -> None:
+    """A claim on a record that changed since then is lost, and the undo before it is not forgotten."""
+    record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
+    found = values(WRITER.claim(record, void_run="dead", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST))
+    assert (found["seenRun"], found["seenState"], found["before"]) == ("undo-1", "UNDONE", "UNDONE")
+    assert found["void"] == "dead"
+
+
+WRITES = [
+    WRITER.claim(TableRecord("rtb-1"), void_run="", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST),
+    WRITER.claim_for_undo(HEAL, void_run="", lost=LOST),
+    WRITER.request_approval("rtb-1", "hash", void_run="", lost=LOST),
+    WRITER.approve("rtb-1"),
+    WRITER.use_approval("rtb-1", "hash"),
+    WRITER.elect("vpc-1", Election(must_elect=True, token_run="run-9", ledger_generation=0, generation=1)),
+    WRITER.intend_creation(HEAL),
+    *WRITER.intend_association(HEAL, Marks()),
+    WRITER.associated(),
+    *WRITER.healed("rtb-1", "vpce-1", finishes_run=True),
+    WRITER.healed_earlier(TableRecord("rtb-1", run_id="run-1"), "vpce-1"),
+    WRITER.start_undo(HEAL),
+    WRITER.intend_disassociation(),
+    WRITER.mark_deleted(HEAL),
+    WRITER.unmark_deleted(HEAL),
+    WRITER.intend_deletion(),
+    WRITER.deleted(),
+    *WRITER.undone(HEAL),
+]
+
+
+@pytest.mark.parametrize("write", WRITES, ids=lambda write: write["request"]["UpdateExpression"])
+def test_history_is_never_overwritten(write: dict[str, Any]) -> None:
+    """Attributes of a run's item are written only if they do not exist, and every other write has a condition."""
+    request = write["request"]
+    assert request["TableName"] == "ledger"
+    if request["Key"]["id"]["S"].startswith("RUN#"):
+        assignments = request["UpdateExpression"].removeprefix("SET ").split("), ")
+        assert all("if_not_exists(" in assignment for assignment in assignments)
+    elif "DELETE deletedIds" not in request["UpdateExpression"]:
+        assert request["ConditionExpression"]

@@ -427,7 +427,7 @@ def test_turn_of_a_run_whose_table_changed_does_not_come(ask: Ask, builder: Buil
     """A run does not claim a table that no longer governs the subnet."""
     other = builder.table(vpc.vpc, NatGatewayId=vpc.nat)
     with pytest.raises(TableChangedError):
-        ask("turn", vpc.subnet, routeTableId=other, seenRun="run-1", seenState="CLAIMED")
+        ask("turn", vpc.subnet, routeTableId=other, vpcId=vpc.vpc, seenRun="run-1", seenState="CLAIMED")
 
 
 def test_waiting_is_not_done_in_the_function(
@@ -443,7 +443,7 @@ def test_waiting_is_not_done_in_the_function(
         monkeypatch.setattr("time.sleep", sleep)
         ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
         sandbox.calls.clear()
-        answer = ask("turn", vpc.subnet, routeTableId=vpc.table, seenRun="NONE", seenState="NONE")
+        answer = ask("turn", vpc.subnet, routeTableId=vpc.table, vpcId=vpc.vpc, seenRun="NONE", seenState="NONE")
     assert (answer["next"], answer["pause"]) == ("WAIT", "PT10S")
     assert [call.service for call in sandbox.calls] == ["dynamodb"]
 
@@ -461,7 +461,10 @@ def test_heal_in_mode_approval_needs_an_approval(
     approved["approvalPlan"] = dry["fingerprint"]
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=10**10, **approved)
     answer = ask("confirm", vpc.subnet, routeTableId=vpc.table)
-    assert (answer["next"], answer["needsApproval"]) == ("ELECT", "true")
+    updates = [write["request"]["UpdateExpression"] for write in answer["ledger"]]
+    assert answer["next"] == "CREATE"
+    assert updates[0] == "SET approvalState = :used"
+    assert updates[1].startswith("SET tokenRun = :run")
 
 
 READS = [
@@ -611,7 +614,8 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
     answer = ask("verify", vpc.subnet)
     assert "express-path undo run-1" in answer["undo"]
     assert "RemoveS3ExpressGatewayEndpoint with RunId=run-1" in answer["undo"]
-    assert answer["isRecorded"] == "false"
+    [write] = answer["ledger"]
+    assert write["request"]["Key"] == {"id": {"S": f"TABLE#{vpc.table}"}}
 
 
 def test_answer_is_small_however_large_the_network(ask: Ask, builder: Builder, vpc: Private, sandbox: Sandbox) -> None:

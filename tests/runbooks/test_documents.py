@@ -15,6 +15,7 @@ from botocore.validate import ParamValidator
 
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers.plan_heal import parse_request
+from sandbox.ssm import script_host
 from tests.support.heals import runbook as parsed_runbook
 
 Runbook = dict[str, Any]
@@ -285,10 +286,9 @@ def test_one_script_reads_every_answer(runbook: Runbook) -> None:
     asked = [REFERENCE.fullmatch(step["inputs"]["InputPayload"]["answer"]) for step in reading]
     assert len({match[1] for match in asked if match}) == len(reading) > 2
     answer = {"next": "DONE", "ledger": []}
-    for given in (dict(answer), json.dumps(answer), json.dumps(json.dumps(answer))):
-        namespace: dict[str, Any] = {}
-        exec(script, namespace)
-        assert namespace["record"]({"answer": given}, {}) == {"next": "DONE"}
+    for given in (answer, json.dumps(answer), json.dumps(json.dumps(answer))):
+        found = script_host.run(script, "record", {"answer": given}, lambda service: ["no client", service])
+        assert json.loads(found) == {"next": "DONE"}
 
 
 def test_references_resolve(runbook: Runbook) -> None:
