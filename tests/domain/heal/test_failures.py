@@ -92,3 +92,12 @@ def test_other_messages_stay_as_they_are(text: str) -> None:
 def test_run_without_failed_steps() -> None:
     """The message names the run."""
     assert explain_failure("run-1", []).startswith("run run-1 failed: ")
+
+
+def test_error_of_a_script_is_the_last_line_of_its_traceback() -> None:
+    """Where in the script the error came from helps nobody."""
+    lost = (
+        "ConditionalCheckFailedException - An error occurred (ConditionalCheckFailedException) when calling UpdateItem"
+    )
+    text = f"Traceback (most recent call last):\n  File script.py, line 12, in record\n{lost}"
+    assert explain_failure("run-1", [FailedStep("elect", framed(text))]) == f"step elect failed: {lost}"

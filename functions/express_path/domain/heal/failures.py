@@ -70,8 +70,12 @@ def explain_failure(run_id: str, steps: Sequence[FailedStep]) -> str:
 
 
 def _error(message: str) -> str:
-    """Return what a step's failure message says: what the plan function raised, or else what AWS answered."""
+    """Return what a step's failure message says: what the plan function raised, or else what AWS answered.
+
+    The message of a script is a traceback, whose last line is the exception.
+    """
     text = _FRAME.sub("", message).strip()
+    text = text.splitlines()[-1] if text.startswith("Traceback (most recent call last)") else text
     start = text.find("{")
     try:
         found, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
