@@ -12,7 +12,7 @@ export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
-# the time in which tests wait. The files run in the order of tests/conftest.py, which starts the slow ones first.
+# the time in which tests wait. The files run in the order of conftest.py, which starts the slow ones first.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
 PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
 
@@ -27,7 +27,7 @@ CDK := $(if $(shell command -v npm),build/cdk/.ready)
 AXE := $(if $(shell command -v npm),build/axe/.ready)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
-PYTHON_SOURCES := $(wildcard functions cli sandbox demo benchmarks org tests)
+PYTHON_SOURCES := $(wildcard functions cli instrument sandbox demo benchmarks org tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli
 
 .DEFAULT_GOAL := help
@@ -62,7 +62,7 @@ mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print
 
 .PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
-	.venv/bin/python -m lab
+	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop
 
@@ -96,8 +96,8 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml measure/template.yaml org/*.yaml
-	.venv-checkov/bin/checkov --file template.yaml measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
+	.venv/bin/cfn-lint template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
+	.venv-checkov/bin/checkov --file template.yaml instrument/express_path_instrument/measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
 		--skip-download --quiet --compact
 	$(MAKE) --silent --no-print-directory org-package >/dev/null
 	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
@@ -109,6 +109,7 @@ dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function
 	mkdir dist
 	.venv-sam/bin/sam build
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist
+	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist instrument
 	rm -f dist/.gitignore
 	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
 	find .aws-sam/build runbooks samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
@@ -163,8 +164,8 @@ CERTS_OF_OLD_PIP = $(if $(PIP_CERT),,$(shell $(PYTHON) -c 'import ensurepip, ssl
 	$(UV_SYNC) --compile-bytecode --python=.venv requirements/dev.txt
 	touch $@
 
-$(VENV): .venv/.synced pyproject.toml
-	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable .
+$(VENV): .venv/.synced pyproject.toml instrument/pyproject.toml
+	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument
 	touch $@
 
 $(SAM_VENV): .venv/bin/uv requirements/sam.txt
@@ -191,7 +192,7 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 	touch $@
 
 # The S3 server of the path lab. Go checks its code against the checksum database.
-build/lab/versitygw: lab/versitygw.txt
+build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
 	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: install Go' >&2; exit 1; }
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
 	touch $@

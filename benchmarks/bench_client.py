@@ -26,12 +26,12 @@ from rich.console import Console
 from rich.table import Table
 
 from express_path.adapters.aws import Aws
-from express_path_cli.bench.bucket import parse_bucket
-from express_path_cli.bench.crt_engine import CrtEngine
-from express_path_cli.bench.engines import EngineName, cpus, engine_for
-from express_path_cli.bench.http_engine import HttpEngine
-from express_path_cli.bench.load import Load
-from express_path_cli.bench.store import Store, open_store
+from express_path_instrument.bench.bucket import parse_bucket
+from express_path_instrument.bench.crt_engine import CrtEngine
+from express_path_instrument.bench.engines import EngineName, cpus, engine_for
+from express_path_instrument.bench.http_engine import HttpEngine
+from express_path_instrument.bench.load import Load
+from express_path_instrument.bench.store import Store, open_store
 
 BUILT_SERVER = Path("build/lab/versitygw")
 TURNS = int(os.environ.get("BENCH_CLIENT_TURNS", "3"))

@@ -16,11 +16,11 @@ from rich.table import Table
 from benchmarks.command_runs import measured_runs, seconds_to_read, seconds_to_run
 from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.formats.registry import RENDER, Format
-from express_path_cli.progress import Silent
-from express_path_cli.result import Result
-from express_path_cli.selection import Selection, evaluate_all
+from express_path_cli.findings.formats.registry import RENDER, Format
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
+from express_path_cli.terminal.progress import Silent
 from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_organization
 
 ACCOUNTS, VPCS = 10, 50

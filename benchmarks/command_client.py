@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.command_runs import seconds_to_read
 from express_path_cli.main import app
-from express_path_cli.subcommands import load
+from express_path_cli.terminal.subcommands import load
 
 
 def main(dump: str, folder: str, *formats: str) -> None:

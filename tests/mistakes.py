@@ -14,8 +14,8 @@ TESTS = (
     "tests/domain",
     "tests/adapters/test_firewalls.py",
     "tests/adapters/test_prefix_list_reader.py",
-    "tests/cli/test_scenarios.py",
-    "tests/cli/test_crossed_nats.py",
+    "tests/cli/findings/test_scenarios.py",
+    "tests/cli/nat/test_crossed_nats.py",
 )
 TABLES, HOPS, APPLIANCES = (f"domain/path/{name}.py" for name in ("governing_tables", "hops", "appliances"))
 TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/firewall_records.py"

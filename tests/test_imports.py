@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"functions": ROOT / "functions" / "express_path", "cli": ROOT / "cli" / "express_path_cli"}
+PACKAGES = {
+    "functions": ROOT / "functions" / "express_path",
+    "cli": ROOT / "cli" / "express_path_cli",
+    "instrument": ROOT / "instrument" / "express_path_instrument",
+}
 CORE = ("express_path.domain", "express_path.errors")
 AWS = ("boto3", "botocore")
 # The packages of the domain; each may import itself and those before it.
@@ -50,9 +54,9 @@ ALLOWED = {
         "express_path.handlers.gauges",
     ),
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
-    "express_path_cli.bench": (
+    "express_path_instrument": (
         *(*CORE, *AWS, "awscrt", "hdrh", "mypy_boto3", "rich", "typer"),
-        *("express_path.adapters", "express_path_cli"),
+        *("express_path.adapters", "express_path_cli", "express_path_instrument", "PIL"),
     ),
 }
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
@@ -60,7 +64,7 @@ MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a module below functions/ or cli/."""
+    """Return the dotted name of a module below functions/, cli/, or instrument/."""
     parts = path.relative_to(ROOT).with_suffix("").parts[1:]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -117,7 +121,7 @@ def test_modules_import_only_what_their_part_can() -> None:
     ("module", "source"),
     [
         ("express_path.domain.path.outcomes", "import boto3"),
-        ("express_path.domain.path.outcomes", "def f():\n    from express_path_cli.dump.reader import read"),
+        ("express_path.domain.path.outcomes", "def f():\n    from express_path_cli.sources.dump.reader import read"),
         ("express_path.domain.path.outcomes", "from express_path import adapters"),
         ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
         ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),

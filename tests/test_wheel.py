@@ -84,7 +84,7 @@ def test_every_module_can_be_imported(command: Path) -> None:
         "        print(importlib.import_module(module.name).__name__)\n"
     )
     imported = run(command.with_name("python"), "-I", "-c", everything).split()
-    assert {"express_path.adapters.ec2_snapshot", "express_path_cli.commands.scan"} <= set(imported)
+    assert {"express_path.adapters.ec2_snapshot", "express_path_cli.scan.command"} <= set(imported)
 
 
 def test_the_installed_command_works(command: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.problems import DEBUG
-from express_path_cli.root_command import RootCommand
-from express_path_cli.terminal import echo
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import DEBUG
+from express_path_cli.terminal.root_command import RootCommand
 
 app = typer.Typer(
     cls=RootCommand,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.manual import manual
-from express_path_cli.problems import DEBUG
-from express_path_cli.subcommands import COMMANDS, GROUPS, help_of, module_of
+from express_path_cli.terminal.errors import DEBUG
+from express_path_cli.terminal.subcommands import COMMANDS, GROUPS, help_of, module_of
+from tests.docs.manual import manual
 from tests.support import processes
 from tests.support.command import invoke
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_document_is_the_manual() -> None:
-    """docs/command.md is up to date; `python -m express_path_cli.manual > docs/command.md` writes it."""
+    """docs/command.md is up to date; `python -m tests.docs.manual > docs/command.md` writes it."""
     assert (ROOT / "docs" / "command.md").read_text(encoding="utf-8") == manual()
 
 

@@ -15,7 +15,7 @@ import os, sys
 
 class Watch:
     def find_spec(self, name, path=None, target=None):
-        if name in {"boto3", "express_path_cli.commands.doctor"}:
+        if name in {"boto3", "express_path_cli.doctor.command"}:
             os.write(2, f"<imports {name}>".encode())
 
 sys.meta_path.insert(0, Watch())
@@ -61,7 +61,7 @@ def test_without_aws_boto3_is_not_imported() -> None:
         assert output
         assert errors in {"<status 0>", "<status 1>"}
     assert "<imports boto3>" in errors_of_doctor
-    assert "<imports express_path_cli.commands.doctor>" in errors_of_doctor
+    assert "<imports express_path_cli.doctor.command>" in errors_of_doctor
 
 
 def test_a_terminal_shows_progress_before_boto3_is_imported(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.subcommands import COMMANDS, GROUPS, load
+from express_path_cli.terminal.subcommands import COMMANDS, GROUPS, load
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

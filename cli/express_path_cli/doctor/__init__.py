@@ -1,1 +1,1 @@
-"""The check-up: does AWS Config record, does the rule run, are reads allowed, can healing work."""
+"""express-path doctor."""

@@ -2,11 +2,11 @@
 
 from express_path.adapters.assumed_role import assuming
 from express_path.errors import ApiError, ExpressPathError
-from express_path_cli.connections import offers_s3_express
-from express_path_cli.doctor.answers import Answer, fail, ok, unknown, warn
+from express_path_cli.aws.sessions import offers_s3_express
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.permission_probes import Probe
-from express_path_cli.problems import hint_for
+from express_path_cli.installation.answers import Answer, fail, ok, unknown, warn
+from express_path_cli.terminal.errors import hint_for
 
 
 def remedy(error: ExpressPathError) -> str:

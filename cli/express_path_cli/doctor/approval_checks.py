@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
 
 _SNS_KEY = "alias/aws/sns"
 

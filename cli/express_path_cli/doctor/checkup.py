@@ -7,11 +7,11 @@ from functools import partial
 
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor.access_questions import remedy
-from express_path_cli.doctor.answers import Answer, State, unknown
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.questions import QUESTIONS, Question
-from express_path_cli.problems import UNDETERMINED
-from express_path_cli.progress import Watch
+from express_path_cli.installation.answers import Answer, State, unknown
+from express_path_cli.terminal.errors import UNDETERMINED
+from express_path_cli.terminal.progress import Watch
 
 WORKERS = 8
 """How many questions are answered at the same time."""

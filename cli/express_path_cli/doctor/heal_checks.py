@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from express_path.domain.heal.preflight import Quota
-from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
 
 DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100

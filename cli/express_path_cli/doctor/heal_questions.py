@@ -2,10 +2,8 @@
 
 from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
-from express_path_cli.doctor.answers import Answer, fail, ok
 from express_path_cli.doctor.approval_checks import check_approval
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.function_reader import read_function
 from express_path_cli.doctor.heal_checks import (
     DEPLOY,
     check_automations,
@@ -29,7 +27,9 @@ from express_path_cli.doctor.heal_prerequisites import (
 from express_path_cli.doctor.ledger_checks import check_ledger
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
 from express_path_cli.doctor.rule_checks import check_function
-from express_path_cli.doctor.rule_reader import list_exceptions
+from express_path_cli.installation.answers import Answer, fail, ok
+from express_path_cli.installation.function_reader import read_function
+from express_path_cli.installation.rule_reader import list_exceptions
 
 
 def mode(context: CheckContext) -> Answer:

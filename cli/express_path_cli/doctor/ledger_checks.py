@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from express_path_cli.doctor.answers import Answer, fail, ok, warn
+from express_path_cli.installation.answers import Answer, fail, ok, warn
 
 WRITES = frozenset(
     f"dynamodb:{operation}"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from express_path_cli.doctor import access_questions, heal_questions, recorder_questions, rule_questions
-from express_path_cli.doctor.answers import Answer
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
+from express_path_cli.installation.answers import Answer
 
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
 

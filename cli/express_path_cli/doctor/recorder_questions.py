@@ -1,15 +1,15 @@
 """Questions about AWS Config's recorder and delivery channel."""
 
-from express_path_cli.doctor.answers import Answer, fail
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.recorder_checks import (
+from express_path_cli.installation.answers import Answer, fail
+from express_path_cli.installation.recorder_checks import (
     check_deliveries,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
 )
-from express_path_cli.doctor.recorder_reader import read_bucket, read_deliveries
+from express_path_cli.installation.recorder_reader import read_bucket, read_deliveries
 
 
 def recorder(context: CheckContext) -> Answer:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from express_path_cli.doctor.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
+from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""

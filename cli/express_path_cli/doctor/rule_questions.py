@@ -1,8 +1,6 @@
 """Questions about the stack, the rule and its function."""
 
-from express_path_cli.doctor.answers import Answer, count_text, fail, ok, warn
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.function_reader import count_messages
 from express_path_cli.doctor.rule_checks import (
     RuleTimes,
     check_activity,
@@ -13,7 +11,9 @@ from express_path_cli.doctor.rule_checks import (
     check_stack,
     check_state,
 )
-from express_path_cli.doctor.rule_reader import MAX_COUNTED, count_flagged
+from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.function_reader import count_messages
+from express_path_cli.installation.rule_reader import MAX_COUNTED, count_flagged
 
 
 def stack(context: CheckContext) -> Answer:

@@ -1,1 +1,1 @@
-"""Check an organization before a roll-out, and read the results after it."""
+"""express-path org check and org status."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from express_path_cli.aws.organization import Member
+from express_path_cli.findings.result import Failure
 from express_path_cli.org.reasons import CheckReason, Problem
-from express_path_cli.organization import Member
-from express_path_cli.problems import UNDETERMINED
-from express_path_cli.result import Failure
+from express_path_cli.terminal.errors import UNDETERMINED
 
 
 class PlaceState(StrEnum):

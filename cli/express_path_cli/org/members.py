@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling, pages
 from express_path.errors import ApiError
-from express_path_cli.organization import Member, active_accounts, active_members
-from express_path_cli.problems import OptionError
+from express_path_cli.aws.organization import Member, active_accounts, active_members
+from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
     from mypy_boto3_organizations import OrganizationsClient

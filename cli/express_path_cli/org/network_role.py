@@ -8,7 +8,7 @@ from express_path.errors import ApiError
 from express_path_cli.org.members import Organization
 from express_path_cli.org.reasons import CheckReason, Problem
 from express_path_cli.org.trust_policy import Document, Principal, trusts
-from express_path_cli.problems import OptionError
+from express_path_cli.terminal.errors import OptionError
 
 ROLE_PATH = "/express-path/"
 """The path of the roles that the stacks create. Their names are generated."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from express_path.adapters.aws import Aws
-from express_path_cli.organization import Member
+from express_path_cli.aws.organization import Member
 
 
 @dataclass(frozen=True, slots=True)

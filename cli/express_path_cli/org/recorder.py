@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import pages
-from express_path_cli.doctor.answers import Answer, State
-from express_path_cli.doctor.recorder_checks import (
+from express_path_cli.installation.answers import Answer, State
+from express_path_cli.installation.recorder_checks import (
     RecorderStatus,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
 )
-from express_path_cli.doctor.recorder_reader import read_bucket, read_recorder, read_recorder_status
+from express_path_cli.installation.recorder_reader import read_bucket, read_recorder, read_recorder_status
 from express_path_cli.org.place import Place
 from express_path_cli.org.reasons import CheckReason, Problem
 

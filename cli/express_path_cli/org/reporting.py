@@ -7,20 +7,20 @@ from functools import partial
 
 from express_path.adapters.aws import Aws
 from express_path.errors import ExpressPathError
-from express_path_cli.aggregator.reader import Aggregator, BadSource
-from express_path_cli.connections import connect, read_caller
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.organization import Member
+from express_path_cli.aws.sessions import connect, read_caller
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.result import Failure, is_flagged
+from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
 from express_path_cli.org.deployments import Deployed, read_deployed
 from express_path_cli.org.status_results import OrgStatus, PlaceStatus
-from express_path_cli.org.sweeps import Sweep, read_exclusions, read_sweep
-from express_path_cli.organization import Member
-from express_path_cli.problems import locating_errors, without_region
-from express_path_cli.progress import Watch
-from express_path_cli.result import Failure, is_flagged
 from express_path_cli.sources.aggregated import failed_sources, outdated_sources
+from express_path_cli.sources.aggregator.reader import Aggregator, BadSource
 from express_path_cli.sources.live import Home, clients_of
-from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.task_pool import TaskPool
+from express_path_cli.terminal.errors import locating_errors, without_region
+from express_path_cli.terminal.progress import Watch
 
 
 @dataclass(frozen=True, slots=True)

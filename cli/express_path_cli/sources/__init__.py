@@ -1,1 +1,1 @@
-"""The sources that a network is read from: the live API, an aggregator, or a dump."""
+"""Where a network is read from: live accounts, an aggregator, or the folder of a dump."""

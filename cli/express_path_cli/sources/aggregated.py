@@ -3,14 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from express_path.errors import ApiError
-from express_path_cli.account_access import AccountAccess
-from express_path_cli.aggregator.reader import LIMITS, Aggregator, BadSource
-from express_path_cli.connections import connect
-from express_path_cli.problems import OptionError, locating_errors, without_region
-from express_path_cli.progress import Watch
-from express_path_cli.result import Failure
+from express_path_cli.aws.account_access import AccountAccess
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.sessions import connect
+from express_path_cli.findings.result import Failure
+from express_path_cli.sources.aggregator.reader import LIMITS, Aggregator, BadSource
 from express_path_cli.sources.live import ReadResult
-from express_path_cli.sources.live_options import LiveOptions
+from express_path_cli.terminal.errors import OptionError, locating_errors, without_region
+from express_path_cli.terminal.progress import Watch
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:

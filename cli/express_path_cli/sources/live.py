@@ -11,9 +11,11 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.account_access import AccountAccess
-from express_path_cli.account_region import AccountRegion
-from express_path_cli.connections import (
+from express_path_cli.aws.account_access import AccountAccess
+from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.organization import Member, active_members, member_role_arn
+from express_path_cli.aws.sessions import (
     FALLBACK_REGION,
     Caller,
     connect,
@@ -22,12 +24,10 @@ from express_path_cli.connections import (
     offers_s3_express,
     read_caller,
 )
-from express_path_cli.organization import Member, active_members, member_role_arn
-from express_path_cli.problems import OptionError, locating_errors, without_region
-from express_path_cli.progress import Watch
-from express_path_cli.result import Failure
-from express_path_cli.sources.live_options import LiveOptions
-from express_path_cli.task_pool import TaskPool
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.result import Failure
+from express_path_cli.terminal.errors import OptionError, locating_errors, without_region
+from express_path_cli.terminal.progress import Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.dump.reader import read_dump
-from express_path_cli.problems import OptionError
-from express_path_cli.progress import Watch
-from express_path_cli.result import NetworkViews, View
-from express_path_cli.sources.live_options import LiveOptions
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.findings.result import NetworkViews, View
+from express_path_cli.sources.dump.reader import read_dump
+from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.progress import Watch
 
 
 @dataclass(frozen=True, slots=True)

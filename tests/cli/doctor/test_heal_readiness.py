@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
-from express_path_cli.doctor.answers import State
 from express_path_cli.doctor.heal_checks import (
     Calendar,
     Remediation,
@@ -19,6 +18,7 @@ from express_path_cli.doctor.heal_checks import (
     check_service,
     mode_of,
 )
+from express_path_cli.installation.answers import State
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")

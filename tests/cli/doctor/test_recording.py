@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.answers import State
-from express_path_cli.doctor.recorder_checks import (
+from express_path_cli.installation.answers import State
+from express_path_cli.installation.recorder_checks import (
     WATCHED,
     Delivery,
     Frequency,

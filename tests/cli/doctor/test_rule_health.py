@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.answers import State, count_text, duration_text, time_text
 from express_path_cli.doctor.rule_checks import (
     GRACE,
     Activity,
@@ -20,6 +19,7 @@ from express_path_cli.doctor.rule_checks import (
     check_stack,
     check_state,
 )
+from express_path_cli.installation.answers import State, count_text, duration_text, time_text
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from express_path_cli.report.additions import Additions
-from express_path_cli.result import Result
+from express_path_cli.findings.formats.html.additions import Additions
+from express_path_cli.findings.result import Result
 from tests.cli.report.browser import NARROW, WIDE, Visit
 from tests.cli.report.results import (
     DENIED,

@@ -7,8 +7,8 @@ import pytest
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
-from tests.cli.costs import carry, cost
 from tests.cli.report.test_document import Parsed
+from tests.cli.traffic.costs import carry, cost
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 

@@ -9,8 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.result import Result
-from express_path_cli.worklist import CROSSES_NAT
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.worklist import CROSSES_NAT
 from tests.cli.report.browser import Visit
 from tests.cli.report.results import (
     DENIED,

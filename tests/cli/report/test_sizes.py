@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from express_path_cli.result import Result
+from express_path_cli.findings.result import Result
 from tests.cli.report.browser import NARROW, Visit
 from tests.cli.report.paper import texts_by_page
 from tests.cli.report.results import DENIED, NOTE, named, organization, result_of, views_of, written

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 from hatchling.builders.wheel import WheelBuilder
 
-from express_path_cli.report.document import SCRIPTS
+from express_path_cli.findings.formats.html.document import SCRIPTS
 from tests.support.scenarios import dump_of
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +20,7 @@ def test_wheel_brings_the_page(tmp_path: Path) -> None:
     unpacked = tmp_path / "unpacked"
     with ZipFile(wheel) as archive:
         archive.extractall(unpacked)
-    page = unpacked / "express_path_cli" / "report"
+    page = unpacked / "express_path_cli" / "findings" / "formats" / "html"
     assert {file.name for file in page.iterdir() if file.suffix != ".py"} == {"page.html", "page.css", *SCRIPTS}
     file = tmp_path / "report.html"
     program = "from express_path_cli.main import app; app()"

@@ -12,15 +12,15 @@ from playwright.sync_api import Page, expect
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.formats.csv_rows import as_csv
-from express_path_cli.next_commands import ScanOptions
-from express_path_cli.report.additions import Additions
-from express_path_cli.resource_labels import ResourceLabels
-from express_path_cli.result import Result
+from express_path_cli.findings.formats.csv_rows import as_csv
+from express_path_cli.findings.formats.html.additions import Additions
+from express_path_cli.findings.next_commands import ScanOptions
+from express_path_cli.findings.resource_labels import ResourceLabels
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.worklist import CROSSES_NAT, WorklistRow, worklist
+from express_path_cli.findings.worklist_tasks import Tasks
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
-from express_path_cli.worklist import CROSSES_NAT, WorklistRow, worklist
-from express_path_cli.worklist_tasks import Tasks
 from tests.cli.report.browser import Visit
 from tests.cli.report.results import (
     OWNERS,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from express_path_cli.dump import files
+from express_path_cli.sources.dump import files
 from tests.support.network_files.account_rows import directory_bucket_row, identity, shared_subnet_row
 from tests.support.network_files.attached_rows import (
     association_response,

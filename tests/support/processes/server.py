@@ -17,7 +17,7 @@ import typer._adapters  # noqa: F401  # as above
 
 from express_path_cli.main import app
 from express_path_cli.sources import aggregated, live  # noqa: F401  # as above
-from express_path_cli.subcommands import COMMANDS, load
+from express_path_cli.terminal.subcommands import COMMANDS, load
 
 for name in COMMANDS:
     load(name)

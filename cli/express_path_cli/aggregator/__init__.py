@@ -1,1 +1,0 @@
-"""Reading networks from an aggregator of AWS Config."""

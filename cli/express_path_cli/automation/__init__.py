@@ -1,0 +1,1 @@
+"""Runs of the runbooks, and what the ledger keeps of them."""

@@ -1,0 +1,189 @@
+"""The options that several commands share, and the functions that turn their values into what the commands need."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
+from express_path.errors import ParameterError
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import OptionError
+
+WHERE = "Where to look"
+WHAT = "What to decide"
+HOW = "How to show it"
+"""The panels of --help."""
+
+
+def _aws_settings() -> Any:  # noqa: ANN401  # botocore has no type hints
+    """Return botocore's session, imported here because only completion needs it."""
+    return import_module("botocore.session").Session()
+
+
+def _complete_profile() -> list[str]:
+    """Return what a shell completes --profile to: the profiles of the AWS settings."""
+    return [str(name) for name in _aws_settings().available_profiles]
+
+
+def _complete_region() -> list[str]:
+    """Return what a shell completes --region to: the Regions that botocore lists, in every partition."""
+    session = _aws_settings()
+    return [
+        str(region)
+        for partition in session.get_available_partitions()
+        for region in session.get_available_regions("ec2", partition)
+    ]
+
+
+FromDump = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Read a dump, which express-path collect writes, instead of AWS.", rich_help_panel=WHERE
+    ),
+]
+Regions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--region",
+        metavar="REGION",
+        autocompletion=_complete_region,
+        help="A Region to read; repeatable.",
+        rich_help_panel=WHERE,
+    ),
+]
+Region = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REGION",
+        autocompletion=_complete_region,
+        help="The Region. Default: the one in your AWS settings.",
+        rich_help_panel=WHERE,
+    ),
+]
+AllRegions = Annotated[
+    bool,
+    typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=WHERE),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=_complete_profile,
+        help="The profile of your AWS settings.",
+        rich_help_panel=WHERE,
+    ),
+]
+AllAccounts = Annotated[
+    bool,
+    typer.Option("--organization", help="Every active account of the organization.", rich_help_panel=WHERE),
+]
+RoleName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With --organization: the role that reads each account.", rich_help_panel=WHERE),
+]
+AggregatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--aggregator",
+        metavar="NAME",
+        help="Read this AWS Config aggregator instead: every account, no role, limited to what the aggregator records.",
+        rich_help_panel=WHERE,
+    ),
+]
+HiddenDump = Annotated[Path | None, typer.Option("--from-dump", hidden=True)]
+HiddenAggregator = Annotated[str | None, typer.Option("--aggregator", hidden=True)]
+"""Options that do not work with a command. They are hidden, and accepted only to explain why they do not work."""
+ExternalId = Annotated[
+    str, typer.Option(metavar="ID", help="The external ID that the roles require.", rich_help_panel=WHERE)
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=64,
+        metavar="NUMBER",
+        help="How many accounts and Regions to read in parallel.",
+        rich_help_panel=WHERE,
+    ),
+]
+
+
+def _complete_parameter() -> list[str]:
+    """Return what a shell completes --parameter to."""
+    return [f"{name}=" for name in PARAMETERS]
+
+
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=VALUE",
+        autocompletion=_complete_parameter,
+        help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
+        rich_help_panel=WHAT,
+    ),
+]
+TagKeys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tags",
+        metavar="KEY,...",
+        help="Also show the tags with these keys, such as an owner: from the subnet, else from its route table, else "
+        "from its VPC; repeatable.",
+        rich_help_panel=HOW,
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Do not show progress or notes. Errors are still shown.", rich_help_panel=HOW),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not the terminal.", rich_help_panel=HOW),
+]
+
+
+def as_command_line(options: Mapping[str, str | None]) -> str:
+    """Return the options that have a value, quoted, to append to a command that people copy into their shell."""
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options.items() if value)
+
+
+def unique(regions: Sequence[str] | None) -> tuple[str, ...]:
+    """Return each given Region once, in their order."""
+    return tuple(dict.fromkeys(regions or ()))
+
+
+def tag_keys(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return each tag key in comma-separated lists once, in their order. Raise OptionError for an empty key."""
+    keys = [key.strip() for keys in given or () for key in keys.split(",")]
+    if "" in keys:
+        raise OptionError(f"--tags {','.join(given or ())} has an empty key", "use KEY or KEY,KEY, such as owner,stage")
+    return tuple(dict.fromkeys(keys))
+
+
+def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:
+    """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
+    if from_dump or aggregator:
+        raise OptionError(
+            f"{'--from-dump' if from_dump else '--aggregator'} has no CloudWatch metrics",
+            "leave it out; --organization --role-name reads every account",
+        )
+    return Source(live=live)
+
+
+def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:
+    """Return the rule parameters in NAME=VALUE pairs. Raise ParameterError for one that is not valid."""
+    values: dict[str, str] = {}
+    for pair in pairs or ():
+        name, separator, value = pair.partition("=")
+        if not separator:
+            raise ParameterError(pair, "", "name=value, such as publicSubnets=NON_COMPLIANT")
+        if name in values:
+            raise ParameterError(name, value, "given once")
+        values[name] = value
+    return parse_parameters(values)

@@ -1,1 +1,0 @@
-"""What S3 Express costs at NAT gateways."""

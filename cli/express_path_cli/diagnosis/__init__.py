@@ -1,1 +1,0 @@
-"""Find NAT gateways that throttle traffic."""

@@ -1,0 +1,85 @@
+"""A check-up as text for the terminal: the checks by group, each problem with its fix."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from express_path_cli.doctor.checkup import Check, Checkup
+from express_path_cli.installation.answers import State
+
+_STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red", State.UNKNOWN: "magenta"}
+_INDENT = 11
+"""The column where findings begin: the longest state, with two spaces on either side."""
+_CONCLUSIONS = {
+    0: "No required check failed.",
+    1: "Some checks failed: fix those marked FAIL, from the top.",
+    2: "Some required checks could not be completed: fix those marked UNKNOWN or FAIL, from the top.",
+}
+
+
+def print_checkup(console: Console, found: Checkup) -> None:
+    """Print a check-up. Sentences are wrapped; commands are not, so that they can be copied."""
+    account = f" of account {found.account}" if found.account else ""
+    console.print(Text(f"Check-up{account} in {found.region}", style="bold"))
+    printed: dict[str, str] = {}
+    for group, checks in groupby(found.checks, key=lambda check: check.question.group):
+        console.print()
+        console.print(Text(group, style="bold"))
+        _print_group(console, checks, printed)
+    console.print()
+    for line in Text(summary(found)).wrap(console, console.width):
+        _print_line(console, line)
+
+
+def _print_group(console: Console, checks: Iterable[Check], printed: dict[str, str]) -> None:
+    """Print the checks of a group. Checks with the same cause share one line; printed has the causes so far.
+
+    Checks have the same cause if they have the same fix: for example, expired credentials fail many calls.
+    """
+    same_cause: dict[str, list[str]] = defaultdict(list)
+    for check in checks:
+        name, fix = check.question.name, check.answer.fix
+        if check.answer.state is not State.UNKNOWN:
+            _print_check(console, check)
+        elif fix in printed:
+            same_cause[printed[fix]].append(name)
+        else:
+            printed[fix] = name
+            _print_check(console, check)
+    for first, names in same_cause.items():
+        state = Text(State.UNKNOWN, style=_STYLES[State.UNKNOWN])
+        _print_beside(console, state, Text.assemble((", ".join(names), "bold"), f": for the same reason as {first}"))
+
+
+def _print_check(console: Console, check: Check) -> None:
+    question, answer = check.question, check.answer
+    optional = " (optional)" if answer.state is State.UNKNOWN and not question.required else ""
+    finding = Text.assemble((f"{question.name}{optional}", "bold"), ": ", answer.finding)
+    _print_beside(console, Text(answer.state, style=_STYLES[answer.state]), finding)
+    if answer.fix:
+        _print_beside(console, Text(), Text(f"fix: {answer.fix}"))
+    if answer.command:
+        _print_line(console, Text(" " * _INDENT), Text(answer.command, style="cyan"))
+
+
+def _print_beside(console: Console, label: Text, sentence: Text) -> None:
+    """Print a sentence to the right of a label, wrapped and indented."""
+    for line in sentence.wrap(console, console.width - _INDENT):
+        _print_line(console, Text.assemble("  ", label, " " * (_INDENT - 2 - len(label))), line)
+        label = Text()
+
+
+def _print_line(console: Console, *parts: Text) -> None:
+    line = Text.assemble(*parts)
+    line.rstrip()
+    console.print(line, soft_wrap=True)
+
+
+def summary(found: Checkup) -> str:
+    """Return the number of checks in each state, and a conclusion."""
+    counts = Counter(check.answer.state for check in found.checks)
+    listed = ", ".join(f"{counts[state]} {state}" for state in State)
+    return f"{len(found.checks)} checks: {listed}. {_CONCLUSIONS[found.exit_status]}"

@@ -1,1 +1,0 @@
-"""Read and write dumps: folders with the JSON output of the AWS CLI."""

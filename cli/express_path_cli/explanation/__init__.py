@@ -1,1 +1,0 @@
-"""Explaining one subnet: its path, route by route, and its heal."""

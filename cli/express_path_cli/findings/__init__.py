@@ -1,0 +1,1 @@
+"""What a scan found: reading, selecting, grouping, comparing, and writing it in each format."""

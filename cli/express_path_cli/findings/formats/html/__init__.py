@@ -1,0 +1,1 @@
+"""Findings as one self-contained HTML page."""

@@ -1,0 +1,76 @@
+"""Select the subnets to evaluate, the verdicts to show, and those that make a scan fail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from express_path.domain.network.tags import has_tag
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.findings.result import Failure, View
+from express_path_cli.terminal.errors import OptionError
+
+NEVER = "never"
+NEW = "new"
+WORDS = (*Compliance, *Reason)
+"""The words for verdicts: each compliance and each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The subnets to evaluate, by VPC and tag (KEY or KEY=VALUE). Empty selects all."""
+
+    vpc_ids: frozenset[str] = frozenset()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that select these subnets, sorted."""
+        return (*(f"--tag {tag}" for tag in sorted(self.tags)), *(f"--vpc {vpc_id}" for vpc_id in sorted(self.vpc_ids)))
+
+    def missing_vpcs(self, views: Sequence[View], hint: str) -> list[Failure]:
+        """Return a failure for each selected VPC that no view has. The hint says where else it may be."""
+        known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
+        error = OptionError("this VPC was not found", hint)
+        return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids - known)]
+
+    def missing_tags(self, views: Sequence[View]) -> list[Failure]:
+        """Return a failure for each selected tag that no subnet of the views has, which is usually misspelled."""
+        used = [view.tracer.snapshot.subnets[subnet_id].tags for view in views for subnet_id in view.subnet_ids]
+        error = OptionError("no subnet has this tag", "keys and values are case-sensitive")
+        missing = (tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used))
+        return [Failure(f"--tag {tag}", error) for tag in missing if views]
+
+    def subnet_ids(self, view: View) -> Sequence[str]:
+        """Return the selected subnets of a view."""
+        if not self.vpc_ids and not self.tags:
+            return view.subnet_ids
+        subnets = view.tracer.snapshot.subnets
+        return [
+            subnet_id
+            for subnet_id in view.subnet_ids
+            if (not self.vpc_ids or subnets[subnet_id].vpc_id in self.vpc_ids)
+            and all(has_tag(subnets[subnet_id].tags, tag) for tag in self.tags)
+        ]
+
+
+def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
+    """Return the verdict on every selected subnet, sorted by account, Region and subnet."""
+    verdicts: list[Verdict] = []
+    for view in sorted(views, key=lambda view: (view.account.id, view.region)):
+        verdicts.extend(map(view.evaluator(parameters).verdict, sorted(selection.subnet_ids(view))))
+    return verdicts
+
+
+def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:
+    """Return words for verdicts, which may be in any case. Raise OptionError for an unknown word."""
+    allowed = (*WORDS, *more)
+    for word in given:
+        if word.upper() not in allowed and word.lower() not in more:
+            raise OptionError(f"{option} {word}: unknown verdict", f"must be one of {', '.join(allowed)}")
+    return frozenset(word.lower() if word.lower() in more else word.upper() for word in given)
+
+
+def matches(verdict: Verdict, words: frozenset[str]) -> bool:
+    """Return whether the compliance or the reason of a verdict is one of the words."""
+    return verdict.compliance in words or verdict.reason in words

@@ -1,1 +1,0 @@
-"""The output formats: one module for each."""

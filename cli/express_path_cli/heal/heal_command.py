@@ -1,0 +1,160 @@
+"""express-path heal: start the runbook that heals, and watch its runs."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.domain.path.reasons import Reason
+from express_path_cli.automation.automation_runs import Run
+from express_path_cli.aws import options
+from express_path_cli.heal.heal_tables import BLOCKED, HealOptions, done_lines, heal_tables
+from express_path_cli.heal.runbook_commands import (
+    DEFAULT_STACK,
+    Deployment,
+    KeepGoing,
+    StackName,
+    Yes,
+    confirm,
+    deployment_of,
+    request_approval,
+    run_document,
+)
+from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
+from express_path_cli.heal.table_targets import Network
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import OptionError, say
+
+_TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
+EXAMPLES = """
+express-path heal subnet-0a1b2c3d4e5f60718  # what a heal would change
+express-path heal subnet-0a1b2c3d4e5f60718 --apply  # heal it, after asking
+express-path heal rtb-0a1b2c3d4e5f60718 rtb-1a1b2c3d4e5f60718 --apply  # several route tables, with one plan
+express-path heal --from scan.json  # everything that a scan found in this account and Region
+express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo a heal
+"""
+
+Targets = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="TARGET...", help="Subnet IDs and route table IDs. One run heals a route table."),
+]
+FromScan = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Heal the NON_COMPLIANT subnets of this account and Region in the JSON document of a scan.",
+    ),
+]
+Apply = Annotated[bool, typer.Option("--apply", help="Heal. Without this, only show what would change.")]
+
+
+def heal(
+    *,
+    targets: Targets = None,
+    from_scan: FromScan = None,
+    apply: Apply = False,
+    keep_going: KeepGoing = False,
+    yes: Yes = False,
+    stack: StackName = DEFAULT_STACK,
+    region: options.Region = None,
+    profile: options.Profile = None,
+) -> None:
+    """Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.
+
+    Shows the plan, then the progress, and prints the command that undoes each run. A heal briefly drops open TCP
+    connections to S3 Express from all subnets of the route table. Several targets get one plan and one question.
+    Blocked route tables are skipped. After a failure, no more runs are started. Exit status: 0 healed, or would be, or
+    there is nothing to heal; 1 blocked or declined; 2 it failed, or the result is unknown. If the stack is in mode
+    APPROVAL, --apply asks the approvers, and each heal starts once one of them approves.
+    """
+    named = _checked(targets or (), from_scan)
+    flagged = read_flagged(from_scan) if from_scan else []
+    deployment = deployment_of(stack, region, profile)
+    if len(named) == 1 and named[0].startswith("subnet-"):
+        _heal_subnet(deployment, named[0], apply=apply, yes=yes)
+        return
+    again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
+    given = HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)
+    own_stack = options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
+    flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}{own_stack}", profile))
+    network = Network(deployment.account_region)
+    raise typer.Exit(heal_tables(deployment, network.targets(named or _existing(network, flagged_here)), given))
+
+
+def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
+    """Return each target once. Raise OptionError unless either IDs or a file are given."""
+    named = list(dict.fromkeys(targets))
+    if bool(named) == bool(from_scan):
+        both, neither = "targets and --from cannot be used together", "name a subnet, a route table, or --from FILE"
+        raise OptionError(both if named else neither, "express-path heal --help shows the options")
+    for target in named:
+        if not _TARGET.fullmatch(target):
+            raise OptionError(
+                f"{target} is not a subnet or a route table",
+                "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, that of a route table like "
+                "rtb-0a1b2c3d4e5f60718",
+            )
+    return named
+
+
+def _flagged_here(
+    flagged: Sequence[FlaggedSubnet], deployment: Deployment, command: str, profile: str | None
+) -> Iterator[str]:
+    """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
+    here = deployment.account_region
+    others: Counter[tuple[str, str]] = Counter()
+    for row in flagged:
+        if (row.account_id, row.region) == (here.account_id, here.aws.region):
+            yield row.subnet_id
+        else:
+            others[row.account_id, row.region] += 1
+    for (account_id, region), number in sorted(others.items()):
+        is_ours = account_id == here.account_id
+        selected = options.as_command_line({"--region": region, "--profile": profile if is_ours else None})
+        run = "run" if is_ours else "with credentials of that account, run"
+        subnets = "1 NON_COMPLIANT subnet" if number == 1 else f"{number} NON_COMPLIANT subnets"
+        say(f"skipped {subnets} of account {account_id} {region} ({run}: {command}{selected})")
+
+
+def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
+    """Return the subnets that still exist, and name the others."""
+    for subnet_id in subnet_ids:
+        if not network.has_subnet(subnet_id):
+            say(f"skipped {subnet_id}: it was deleted after the scan")
+    return [subnet_id for subnet_id in subnet_ids if network.has_subnet(subnet_id)]
+
+
+def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool) -> None:
+    """Heal one subnet, and print each step."""
+    documents = deployment.stack
+    given = {"SubnetId": subnet, **documents.common}
+    if not _has_work(run_document(deployment, documents.heal_document, {**given, "DryRun": "true"}, "dry run")):
+        return
+    if not apply:
+        echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)} --apply{deployment.options}")
+    elif documents.approval_document:
+        confirm(yes=yes, question="Ask the approvers now?")
+        request_approval(deployment, given)
+    else:
+        confirm(yes=yes, question="Heal it now?")
+        run = run_document(deployment, documents.heal_document, given, "heal")
+        for line in done_lines(run, deployment.options):
+            echo(line)
+
+
+def _has_work(plan: Run) -> bool:
+    """Print the plan, and return whether there is something to heal. Exit with BLOCKED if the heal is blocked."""
+    summary = plan.outputs.get("plan.Summary", "")
+    for line in summary.split(" | "):
+        echo(line)
+    action = plan.outputs.get("plan.Action", "BLOCKED")
+    if f": {Reason.DELETED}: " in summary:
+        raise OptionError("this subnet does not exist", "name its --region and --profile")
+    if action == "BLOCKED":
+        raise typer.Exit(BLOCKED)
+    return action != "NOTHING_TO_DO"

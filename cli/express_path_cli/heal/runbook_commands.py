@@ -1,0 +1,137 @@
+"""What heal, undo and heals share: the deployed stack, the question before a change, and running a runbook."""
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from express_path.errors import ApiError
+from express_path_cli.automation.automation_runs import Run, Stack, find_stack, start_run
+from express_path_cli.automation.run_watcher import watch_run
+from express_path_cli.aws import options
+from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.sessions import connect
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors, say
+
+DEFAULT_STACK = "express-path"
+"""The stack's name in samconfig.toml."""
+_FAIL = "fail"
+"""The last step of a failed run, whose message already names the steps that failed."""
+_ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
+"""An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
+
+StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: start the others after a failure.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A deployed stack with runbooks, and the options that select it, in this command and in the AWS CLI."""
+
+    account_region: AccountRegion
+    stack: Stack
+    options: str
+    aws_options: str
+
+
+def deployment_of(stack: str, region: str | None, profile: str | None) -> Deployment:
+    """Find a stack in the caller's account. Raise ApiError and LocatedError."""
+    account_region = AccountRegion.of_caller(connect(region, profile))
+    aws = account_region.aws
+    other_stack = stack if stack != DEFAULT_STACK else None
+    own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
+    aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
+    with locating_errors(account_region):
+        return Deployment(account_region, find_stack(aws, stack), own_options, aws_options)
+
+
+def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
+    """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
+    changes = changes_by_heal(deployment, document, parameters)
+    aws = deployment.account_region.aws
+    with locating_errors(deployment.account_region):
+        run_id = start_run(aws, document, parameters)
+        echo(f"{title}: {document}, run {run_id}")
+        undo = f"express-path undo {shlex.quote(run_id)}{deployment.options}"
+        show = show_command(run_id, deployment)
+        try:
+            run = watch_run(aws, run_id, show)
+        except (KeyboardInterrupt, ApiError):
+            if changes:
+                echo(f"to undo its changes after it has ended: {undo}")
+            raise
+    if not has_succeeded(run):
+        say(failure_line(run, deployment))
+        if changes:
+            echo(f"to undo its changes, if any: {undo}")
+        raise typer.Exit(UNDETERMINED)
+    return run
+
+
+def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
+    """Return whether a run of this runbook heals, so that there may be something to undo."""
+    return document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+
+
+def has_succeeded(run: Run) -> bool:
+    """Return whether a run that has ended succeeded."""
+    return run.status in ("Success", "CompletedWithSuccess")
+
+
+def failure_line(run: Run, deployment: Deployment) -> str:
+    """Return how a run ended, why, and how to see more of it."""
+    cause = _failure(run) or "AWS gives no reason"
+    return f"run {run.id} ended with {run.status}: {cause} ({show_command(run.id, deployment)})"
+
+
+def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
+    """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
+    document = deployment.stack.approval_document
+    with locating_errors(deployment.account_region):
+        run_id = start_run(deployment.account_region.aws, document, parameters)
+    echo(f"asking the approvers: {document}, run {run_id}")
+    echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
+    echo(f"to check: {show_command(run_id, deployment)}")
+
+
+def show_command(run_id: str, deployment: Deployment) -> str:
+    """Return the command that shows a run."""
+    return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{deployment.aws_options}"
+
+
+def failed_steps(run: Run) -> list[str]:
+    """Return each failed step and its cause. A run can continue after a step that failed."""
+    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure and step.name != _FAIL]
+
+
+def _failure(run: Run) -> str:
+    """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
+    failed = [step for step in run.steps if step.failure]
+    deciding = [step for step in failed if step.failure in run.failure] or failed
+    if not deciding or deciding[0].name == _FAIL:
+        return _cause(run.failure)
+    return f"{deciding[0].name}: {_cause(run.failure)}"
+
+
+def _cause(failure: str) -> str:
+    """Return a step's message without the trace of a Lambda function and without the patches of a blocked heal."""
+    message = _ERROR_MESSAGE.search(failure)
+    return str(json.loads(message[1])).partition("\n")[0] if message else failure
+
+
+def confirm(*, yes: bool, question: str) -> None:
+    """Ask, unless yes. Exit with DECLINED if the answer is no. Raise OptionError if there is no terminal to ask at."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise OptionError("cannot ask for confirmation: standard input is not a terminal", "add --yes if you are sure")
+    if not typer.confirm(question):
+        say("nothing was changed")
+        raise typer.Exit(DECLINED)

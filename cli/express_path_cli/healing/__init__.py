@@ -1,1 +1,0 @@
-"""Heal several route tables with one command: which ones, with which plan, and in which order."""

@@ -1,1 +1,0 @@
-"""What CloudWatch records about NAT gateways."""

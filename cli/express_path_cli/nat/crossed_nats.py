@@ -1,0 +1,120 @@
+"""The NATs that S3 Express traffic of flagged subnets crosses: kind, owner, and the subnets that use them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from express_path.domain.network.resources import NatGateway
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop, TracedAddresses, nat_on
+from express_path.domain.path.reasons import NAT_REASONS
+from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.findings.result import View, is_flagged
+
+
+class NatKind(StrEnum):
+    """The kinds of NATs; CloudWatch has NAT metrics for the gateways only."""
+
+    ZONAL = "zonal NAT gateway"
+    REGIONAL = "regional NAT gateway"
+    PRIVATE = "private NAT gateway"
+    UNLISTED = "NAT gateway"
+    INSTANCE = "NAT instance"
+
+
+@dataclass(frozen=True)
+class CrossedNat:
+    """A NAT that S3 Express traffic of flagged subnets crosses.
+
+    id: of the gateway, or of a NAT instance's network interface. account_id: the owner, None if no network that was
+    read has the gateway; gateway is None then, and for a NAT instance. subnet_ids: the flagged subnets, sorted.
+    route_table_ids: their route tables, sorted.
+    """
+
+    id: str
+    kind: NatKind
+    region: str
+    account_id: str | None
+    vpc_id: str | None
+    subnet_ids: tuple[str, ...]
+    route_table_ids: tuple[str, ...]
+    gateway: NatGateway | None = None
+
+    @property
+    def where(self) -> str:
+        """The name of the NAT in failures."""
+        return f"{self.id} {self.region}"
+
+
+class _RegionalHop(NamedTuple):
+    region: str
+    hop: Hop
+
+
+def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[CrossedNat]:
+    """Return every NAT on the path of any S3 Express address of a flagged subnet, by Region and id.
+
+    A verdict names only one path, but zones or prefixes can use several NATs.
+    """
+    in_region: dict[str, dict[str, View]] = defaultdict(dict)
+    for view in views:
+        in_region[view.region][view.account.id] = view
+    users: dict[_RegionalHop, list[Verdict]] = defaultdict(list)
+    snapshots: dict[str, Snapshot] = {}
+    for verdict in filter(is_flagged, verdicts):
+        view = in_region[verdict.region][verdict.account_id]
+        snapshots[verdict.region] = view.tracer.snapshot
+        for hop in _nats_of(view, verdict.subnet_id):
+            users[_RegionalHop(verdict.region, hop)].append(verdict)
+    found = [_described(snapshots[used.region], used.hop, used_by) for used, used_by in users.items()]
+    return sorted(found, key=lambda nat: (nat.region, nat.id))
+
+
+def _nats_of(view: View, subnet_id: str) -> set[Hop]:
+    """Return the NATs, without their routes' destinations, so that a NAT is equal on every path."""
+    subnet = view.tracer.snapshot.subnets[subnet_id]
+    table = view.tracer.governing_table(subnet)
+    return {
+        hop._replace(destination="")
+        for hop in _nat_hops(view.tracer.trace_subnet(table, subnet).results if table else ())
+    }
+
+
+def _nat_hops(paths: Iterable[TracedAddresses]) -> Iterator[Hop]:
+    """Yield the NAT of each path that crosses one."""
+    for traced in paths:
+        for outcome in traced.outcomes:
+            if outcome.reason in NAT_REASONS:
+                yield from filter(None, [nat_on(outcome.path)])
+
+
+def _described(snapshot: Snapshot, hop: Hop, users: Sequence[Verdict]) -> CrossedNat:
+    gateway = snapshot.nat_gateways.get(hop.id)
+    if hop.kind is TargetKind.NAT_GATEWAY:
+        kind, vpc_id = _kind(gateway), gateway.vpc_id if gateway else None
+    else:
+        interface = (snapshot.network_interfaces or {})[hop.id]
+        kind, vpc_id = NatKind.INSTANCE, snapshot.subnets[interface.subnet_id].vpc_id
+    # Only a VPC's owner can create NAT gateways there: https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
+    vpc = snapshot.vpcs.get(vpc_id or "")
+    return CrossedNat(
+        hop.id,
+        kind,
+        snapshot.region,
+        vpc.owner_id or None if vpc else None,
+        vpc_id,
+        tuple(sorted({verdict.subnet_id for verdict in users})),
+        tuple(sorted({verdict.route_table_id for verdict in users if verdict.route_table_id})),
+        gateway,
+    )
+
+
+def _kind(gateway: NatGateway | None) -> NatKind:
+    if gateway is None:
+        return NatKind.UNLISTED
+    if gateway.connectivity == "private":
+        return NatKind.PRIVATE
+    return NatKind.REGIONAL if gateway.availability_mode == "regional" else NatKind.ZONAL

@@ -1,0 +1,152 @@
+"""The status of an organization as text: totals, verdicts by account and reason, what to fix, what needs attention."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from express_path_cli.findings.result import is_flagged
+from express_path_cli.findings.summary import EXCLUDED_FIX
+from express_path_cli.findings.worklist import WorklistRow
+from express_path_cli.org.status_results import Attention, OrgStatus, PlaceNote
+from express_path_cli.terminal.screen import Screen
+from express_path_cli.terminal.text_columns import Layout, Record, record_lines
+
+_TITLES = {
+    Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",
+    Attention.NOT_CURRENT: "Stacks that do not have the current version of their StackSet",
+    Attention.OVERDUE_SWEEP: "Overdue sweeps: no sweep in the last 25 hours",
+    Attention.AGGREGATOR_DIFFERS: "The aggregator does not have what the last sweep counted",
+}
+_ACCOUNT = ("Account", "Name")
+_ROW_LAYOUTS: Sequence[Layout] = (
+    [("Subnets",), ("Route table",), ("VPC",), ("Reason", "NAT"), _ACCOUNT, ("Region",)],
+    [("Subnets",), ("Route table", "Reason"), ("VPC", "NAT"), (*_ACCOUNT, "Region")],
+)
+
+
+def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
+    """Yield the lines. aggregator: its name, for the next command."""
+    for line in _totals(found):
+        yield from screen.folded(line)
+    if found.worklist.flagged:
+        rows = [_row(row, found.names) for row in found.worklist.flagged]
+        yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
+    for code, notes in groupby(found.notes, key=lambda row: row.code):
+        yield from _attention(code, list(notes), found.names, screen)
+    if found.by_account:
+        yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
+    yield from _without_rule(found, screen)
+    yield from _excluded(found, screen)
+    yield from _versions(found, screen)
+    yield from _next(found, screen, aggregator)
+
+
+def _totals(found: OrgStatus) -> Iterator[str]:
+    flagged, total = sum(map(is_flagged, found.verdicts)), len(found.verdicts)
+    accounts = {status.place.account_id for status in found.places}
+    attention = Counter(row.code for row in found.notes)
+    listed = ", ".join(f"{attention[code]} {code}" for code in Attention if attention[code])
+    deployed = f"{_number(len(found.places), 'deployment')} in {_number(len(accounts), 'account')}"
+    yield f"{deployed}: {listed}" if listed else deployed
+    yield (
+        f"{_number(total, 'subnet')}: {flagged} NON_COMPLIANT, {total - flagged} COMPLIANT (aggregators do not contain "
+        "NOT_APPLICABLE ones)"
+    )
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _section(title: str, records: Sequence[Record], layouts: Sequence[Layout], screen: Screen) -> Iterator[str]:
+    yield ""
+    for line in screen.folded(title):
+        yield screen.paint(line, "bold")
+    yield from record_lines(records, layouts, screen)
+
+
+def _accounts(found: OrgStatus) -> Iterator[Record]:
+    for row, number in found.by_account.items():
+        yield Record(
+            {
+                "Account": [row.account_id],
+                "Name": [found.names.get(row.account_id, "")],
+                "Compliance": [row.compliance],
+                "Reason": [row.reason],
+                "Subnets": [str(number)],
+            }
+        )
+
+
+def _row(row: WorklistRow, names: Mapping[str, str]) -> Record:
+    return Record(
+        {
+            "Subnets": [str(len(row.verdicts))],
+            "Reason": [row.reason],
+            "Route table": [row.route_table_id or "unknown"],
+            "VPC": [row.vpc_id or "unknown"],
+            "NAT": row.nat_ids,
+            "Account": [row.account_id],
+            "Name": [names.get(row.account_id, "")],
+            "Region": [row.region],
+        }
+    )
+
+
+def _attention(code: Attention, notes: Sequence[PlaceNote], names: Mapping[str, str], screen: Screen) -> Iterator[str]:
+    records = [
+        Record(
+            {
+                "Account": [row.place.account_id],
+                "Name": [names.get(row.place.account_id, "")],
+                "Region": [row.place.region],
+            },
+            {"Why": [row.text]},
+        )
+        for row in notes
+    ]
+    yield from _section(_TITLES[code], records, [[("Account",), ("Name",), ("Region",)]], screen)
+
+
+def _without_rule(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    if found.without_rule:
+        records = [Record({"Account": [row], "Name": [found.names[row]]}) for row in found.without_rule]
+        yield from _section("Accounts without the rule: no StackSet deploys to them", records, (), screen)
+        if found.management_account_id in found.without_rule:
+            text = f"{found.management_account_id} is the management account: deploy template.yaml there on its own."
+            yield from screen.folded(text)
+
+
+def _excluded(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    """Yield the tags that exclude subnets, and how many in how many accounts."""
+    subnets: Counter[str] = Counter()
+    accounts: dict[str, set[str]] = {}
+    for status in found.places:
+        for by, number in status.excluded.items():
+            subnets[by] += number
+            accounts.setdefault(by, set()).add(status.place.account_id)
+    if subnets:
+        records = [
+            Record({"Excluded by": [by], "Subnets": [str(number)], "Accounts": sorted(accounts[by])})
+            for by, number in sorted(subnets.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        yield from _section("EXCLUDED", records, [[("Excluded by",), ("Subnets",), ("Accounts",)]], screen)
+        yield from screen.folded(EXCLUDED_FIX)
+
+
+def _versions(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    """Yield the StackSets if they deploy different versions."""
+    versions = {row.version for row in found.stack_sets if row.version}
+    if len(versions) > 1:
+        records = [
+            Record({"StackSet": [row.name], "Mode": [row.mode], "Version": [row.version]}) for row in found.stack_sets
+        ]
+        yield from _section("The StackSets deploy different versions", records, (), screen)
+
+
+def _next(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
+    if found.worklist.flagged:
+        yield ""
+        yield from screen.folded("To see each change with its command:")
+        yield f"  {shlex.join(['express-path', 'scan', '--aggregator', aggregator])}"

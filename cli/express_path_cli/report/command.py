@@ -1,0 +1,137 @@
+"""express-path report: the whole result as one HTML file to read, search and share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.adapters.memory import gc_paused
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.aws import options
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.findings.formats.html.additions import Additions
+from express_path_cli.findings.formats.html.document import as_html
+from express_path_cli.findings.formats.registry import Format
+from express_path_cli.findings.history import HistoryPoint, read_history, trend
+from express_path_cli.findings.next_commands import ScanOptions
+from express_path_cli.findings.output import show_failures_and_notes, write_result
+from express_path_cli.findings.resource_labels import notes_on_tags
+from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import UNDETERMINED, say
+from express_path_cli.terminal.progress import watching
+from express_path_cli.traffic.nat_costs import read_costs
+
+EXAMPLES = """
+express-path report  # writes express-path.html about this account, in the Region of your AWS settings
+express-path report --all-regions --output paths.html  # every Region
+express-path report --organization --role-name Audit  # every account
+express-path report --from-dump dump  # without AWS
+express-path report --tags owner --cost cost.json  # filters by owner, and what each NAT costs
+express-path report --history scans  # with the trend of the scans in this folder
+express-path scan --format html --vpc vpc-0a1b2c3d4e5f60718 --output vpc.html  # the same, for some subnets only
+"""
+
+OutputFile = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.", rich_help_panel=options.HOW)
+]
+CostFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--cost",
+        metavar="FILE",
+        help="Show what S3 Express costs at each NAT: the file that `express-path cost --format json` wrote.",
+        rich_help_panel=options.HOW,
+    ),
+]
+ConsoleLinks = Annotated[
+    bool,
+    typer.Option(
+        "--console-links",
+        help="Link resources to the AWS console. Without this option, the file contains no links.",
+        rich_help_panel=options.HOW,
+    ),
+]
+History = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="A folder of earlier scans (scan --format json), to show the trend.",
+        rich_help_panel=options.HOW,
+    ),
+]
+
+
+def report(
+    *,
+    from_dump: options.FromDump = None,
+    aggregator: options.AggregatorName = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    parameter: options.Parameters = None,
+    tags: options.TagKeys = None,
+    cost: CostFile = None,
+    history: History = None,
+    console_links: ConsoleLinks = False,
+    output: OutputFile = Path("express-path.html"),
+    quiet: options.Quiet = False,
+) -> None:
+    """Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search.
+
+    The file needs no network and no other file. Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something
+    could not be determined. What could not be read is named in the file and on standard error, and the rest is still
+    reported.
+    """
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    scan = ScanOptions(Source(from_dump, aggregator, live), tuple(parameter or ()), tag_keys=options.tag_keys(tags))
+    request = _Request(
+        options.rule_parameters(parameter),
+        read_history(history) if history else (),
+        Additions(read_costs(cost) if cost else None, console_links, scan),
+    )
+    raise typer.Exit(_report(request, output, quiet=quiet))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """The rule parameters, earlier scans, and additions, which include what to read."""
+
+    parameters: RuleParameters
+    earlier: Sequence[HistoryPoint]
+    additions: Additions
+
+
+def _report(request: _Request, output: Path, *, quiet: bool) -> int:
+    """Write the file, and return the exit status."""
+    scan = request.additions.scan
+    with gc_paused(), watching(quiet=quiet) as watch:
+        network = scan.source.read(request.parameters, watch)
+        verdicts = evaluate_all(network.views, request.parameters, Selection())
+    notes = [*network.notes, *notes_on_tags(network.views, scan.tag_keys)]
+    show_failures_and_notes(network.failures, notes, quiet=quiet)
+    if network.views or not network.failures:
+        result = Result(
+            verdicts,
+            datetime.now(UTC),
+            network.failures,
+            network.views,
+            notes,
+            request.parameters,
+            tag_keys=scan.tag_keys,
+        )
+        if request.earlier:
+            result = replace(result, history=(*request.earlier, result.as_point()))
+        write_result(result, Format.HTML, output, quiet=quiet, render=lambda found: [as_html(found, request.additions)])
+        if request.earlier and not quiet:
+            for line in trend(result.history):
+                say(line)
+    return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))

@@ -1,0 +1,183 @@
+"""express-path scan: a verdict on every subnet."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path_cli.aws import options
+from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.findings.baseline_file import read_baseline
+from express_path_cli.findings.formats.registry import Format, format_of
+from express_path_cli.findings.formats.terminal_table import TableOptions
+from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.findings.next_commands import ScanOptions
+from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, parse_words
+from express_path_cli.scan.scanning import ScanRequest, scan_and_write
+from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import OptionError
+
+EXAMPLES = """
+express-path scan  # this account, in the Region of your AWS settings
+express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
+express-path scan --organization --role-name Audit  # every account
+express-path scan --from-dump dump --format json  # without AWS
+express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
+express-path scan --format sarif --output paths.sarif  # for code scanning
+"""
+
+
+def _complete_word(incomplete: str) -> list[str]:
+    """Return what a shell completes a compliance or a reason to, in the case of what was typed."""
+    return [word.lower() if incomplete.islower() else word for word in WORDS]
+
+
+def _complete_failing(incomplete: str) -> list[str]:
+    return [*_complete_word(incomplete), NEW, NEVER]
+
+
+def _complete_grouping() -> list[str]:
+    return [*GROUPINGS, TAG]
+
+
+VpcIds = Annotated[
+    list[str] | None,
+    typer.Option("--vpc", metavar="VPC-ID", help="Only subnets of this VPC; repeatable.", rich_help_panel=options.WHAT),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tag",
+        metavar="KEY[=VALUE]",
+        help="Only subnets with this tag; if repeated, with all of them.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD",
+        autocompletion=_complete_failing,
+        help="Exit with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
+        "`new`: only if a finding is not in the --baseline. `never`: always exit 0, unless a read failed.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+BaselineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help="The JSON output of an earlier scan. Findings are marked as new, unchanged, fixed, or unknown.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+Shown = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verdict",
+        metavar="WORD",
+        autocompletion=_complete_word,
+        help="Show only subnets with this compliance or reason; repeatable. The exit status still counts all.",
+        rich_help_panel=options.HOW,
+    ),
+]
+Details = Annotated[
+    bool,
+    typer.Option(
+        "--details",
+        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --verdict COMPLIANT.",
+        rich_help_panel=options.HOW,
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="table|vpc|account|region|reason|tag:KEY",
+        autocompletion=_complete_grouping,
+        help="Count the subnets of each route table, VPC, account, Region, reason, or value of a tag.",
+        rich_help_panel=options.HOW,
+    ),
+]
+OutputFormat = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="The output format. Default: that of the suffix of --output (json, csv, md, html, xml, junit, sarif), "
+        "else a table.",
+        rich_help_panel=options.HOW,
+    ),
+]
+
+
+def scan(
+    *,
+    from_dump: options.FromDump = None,
+    aggregator: options.AggregatorName = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    parameter: options.Parameters = None,
+    vpc: VpcIds = None,
+    tag: Tags = None,
+    baseline: BaselineFile = None,
+    fail_on: FailOn = None,
+    verdict: Shown = None,
+    details: Details = False,
+    group_by: GroupBy = None,
+    tags: options.TagKeys = None,
+    output_format: OutputFormat = None,
+    output: options.Output = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the route tables that send S3 Express traffic through a NAT.
+
+    A table shows the totals, the route tables to fix, worst first, how to fix them, and the next command to run. In a
+    pipe or a file, it is not wrapped: every row is one line. The other formats contain every subnet.
+
+    Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
+    is named on standard error, and the rest is still reported.
+    """
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    shown = parse_words("--verdict", verdict or WORDS)
+    grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
+    chosen = output_format or format_of(output)
+    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
+    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
+    table = TableOptions(details, grouping, bool(verdict), scanned)
+    failing = _failing(fail_on, baseline)
+    earlier = read_baseline(baseline) if baseline else None
+    request = ScanRequest(source, parameters, selection, earlier, failing, shown, table)
+    raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
+
+
+def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
+    """Raise OptionError for an option that only a table has."""
+    for option, is_given in given.items():
+        if is_given and chosen is not Format.TABLE:
+            raise OptionError(
+                f"{option} and --format {chosen} cannot be used together", f"leave {option} out: it is for the table"
+            )
+
+
+def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
+    for tag in tags or ():
+        if tag.startswith("="):
+            raise OptionError(f"--tag {tag} has no key", "use KEY or KEY=VALUE, such as team=data")
+    return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
+
+
+def _failing(given: list[str] | None, baseline: Path | None) -> frozenset[str]:
+    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEW, NEVER)
+    if NEW in words and baseline is None:
+        raise OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
+    if NEVER in words and len(words) > 1:
+        raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
+    return words

@@ -1,0 +1,1 @@
+"""Read a network from an AWS Config aggregator."""

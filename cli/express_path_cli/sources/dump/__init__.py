@@ -1,0 +1,1 @@
+"""Read a network from the folder of a dump."""

@@ -1,0 +1,111 @@
+"""What S3 Express costs at the NAT gateways, as a table for the terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
+
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
+from express_path_cli.terminal.screen import FILE_WIDTH
+from express_path_cli.traffic.charges import Amount, Basis, total_of
+from express_path_cli.traffic.cost_report import CostReport
+from express_path_cli.traffic.cost_wording import HOURLY_CHARGES, PRICE_BASIS, UPPER_BOUND
+from express_path_cli.traffic.costing import NatCost
+
+_NONE = "No flagged path crosses a NAT, so there is nothing to save."
+
+
+def as_cost_table(report: CostReport) -> RenderableType:
+    """Return a table of NATs, the most expensive first, and what its numbers mean."""
+    if not report.costs:
+        return Text(_NONE)
+    table = Table(
+        title=f"S3 Express through NATs, {_days(report)} until {report.window.end:%Y-%m-%d}",
+        title_justify="left",
+        title_style="bold",
+        show_lines=True,
+    )
+    table.add_column("NAT", min_width=21, overflow="fold")
+    for column in ("Processed", "Upper bound", *(["Measured"] if report.log_group else [])):
+        table.add_column(column, justify="right", no_wrap=True)
+    for cost in sorted(report.costs, key=lambda cost: -(cost.bound.usd if cost.bound else 0)):
+        table.add_row(*_cells(cost, report))
+    return Group(table, *map(Text, _footnotes(report)))
+
+
+def as_text_table(report: CostReport) -> str:
+    """Return the table without colors, for a file."""
+    console = Console(width=FILE_WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(as_cost_table(report))
+    return captured.get()
+
+
+def _cells(cost: NatCost, report: CostReport) -> Iterator[Text]:
+    yield _nat(cost.nat)
+    if cost.bound is None or cost.price is None:
+        is_instance = cost.nat.kind is NatKind.INSTANCE
+        yield Text("no NAT metrics" if is_instance else "not readable", style="yellow")
+        yield Text("no GB charge" if is_instance else "unknown", style="yellow")
+    else:
+        assumed = " ?" if cost.price.basis is Basis.ASSUMED else ""
+        yield Text.assemble(_size(cost.bound.bytes), (f"\n${cost.price.usd_per_gb:g}/GB{assumed}", "dim"))
+        yield _money(cost.bound)
+    if report.log_group:
+        yield _measured(cost, report)
+
+
+def _nat(nat: CrossedNat) -> Text:
+    number = len(nat.subnet_ids)
+    users = f"{number} flagged subnet{'' if number == 1 else 's'}"
+    owner = nat.account_id or "unknown owner"
+    return Text.assemble(nat.id, (f"\n{nat.kind}\n{users}\n{nat.region} {owner}", "dim"))
+
+
+def _money(amount: Amount) -> Text:
+    return Text.assemble((f"${amount.usd:,.2f}", "bold"), (f"\n${amount.usd_per_month:,.2f}/month", "dim"))
+
+
+def _measured(cost: NatCost, report: CostReport) -> Text:
+    measured = cost.measured
+    if measured is None:
+        return Text("" if cost.nat.kind is NatKind.INSTANCE else "not measured", style="yellow")
+    at_least = "" if measured.complete else "at least "
+    share = "" if measured.share is None else f", {measured.share:.1%}"
+    since = "" if measured.window == report.window else f"\nsince {measured.window.start:%m-%d %H:%M}"
+    amount = measured.amount
+    return Text.assemble(
+        (f"{at_least}${amount.usd:,.2f}", "bold"),
+        (f"\n${amount.usd_per_month:,.2f}/month\n{_size(amount.bytes)}{share}{since}", "dim"),
+    )
+
+
+def _days(report: CostReport) -> str:
+    days = round(report.window.days)
+    return f"{days} day{'' if days == 1 else 's'}"
+
+
+def _size(number: float) -> str:
+    return decimal(round(number))
+
+
+def _footnotes(report: CostReport) -> Iterator[str]:
+    bounds = [cost.bound for cost in report.gateways if cost.bound]
+    if bounds:
+        total = total_of(bounds)
+        missing = "" if report.all_read else ", without what could not be read"
+        yield f"Total upper bound: ${total.usd:,.2f} in {_days(report)}, ${total.usd_per_month:,.2f}/month{missing}."
+    measured = [cost.measured.amount for cost in report.gateways if cost.measured]
+    if measured:
+        missing = "" if len(measured) == len(report.gateways) else ", without what is not measured"
+        yield f"Total measured: ${total_of(measured).usd_per_month:,.2f}/month{missing}."
+        yield f"CloudWatch Logs Insights scanned {_size(report.bytes_scanned)}, and charges per GB scanned."
+    yield UPPER_BOUND + ("" if report.log_group else " Use --flow-logs to measure it.")
+    yield HOURLY_CHARGES
+    prices = {cost.price for cost in report.gateways if cost.price}
+    if prices:
+        in_order = sorted(prices, key=lambda price: (price.usd_per_gb, price.basis))
+        texts = [f"${price.usd_per_gb:g} per GB ({PRICE_BASIS[price.basis]})" for price in in_order]
+        yield f"Prices: {'; '.join(texts)}."

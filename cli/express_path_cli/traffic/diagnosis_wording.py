@@ -1,0 +1,136 @@
+"""The sentences that every format of a diagnosis uses."""
+
+import shlex
+from collections.abc import Iterator
+
+from express_path_cli.nat.crossed_nats import NatKind
+from express_path_cli.nat.series import Meter
+from express_path_cli.terminal.chart_scale import count, duration, rate, share
+from express_path_cli.traffic.diagnosing import NatDiagnosis
+from express_path_cli.traffic.symptoms import Diagnosis, State
+from express_path_cli.traffic.symptoms_findings import MANY_DROPS, Finding, Severity, Symptom
+from express_path_cli.traffic.symptoms_load import highest
+
+_MAX_SUBNETS = 3
+SHARE_UNKNOWN = (
+    "NAT metrics do not record destinations. Use express-path cost --flow-logs to measure the S3 Express share."
+)
+
+
+def meter_name(meter: Meter) -> str:
+    """Return the NAT gateway's id, with the zone if it is regional."""
+    zone = meter.availability_zone
+    return f"{meter.nat_gateway_id} in {zone}" if zone else meter.nat_gateway_id
+
+
+def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
+    """Return the most important sentence; a colon and heal_commands follow it."""
+    if diagnosis.state is State.SYMPTOMS:
+        return (
+            f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
+            "a free gateway endpoint takes that traffic off it"
+        )
+    return f"{_no_symptoms_text(diagnosis)}; {_users_text(diagnosed, 'still ')}, and AWS charges for it by the GB"
+
+
+def undiagnosed(diagnosed: NatDiagnosis) -> str:
+    """Return the most important sentence about a NAT without metrics."""
+    why = "its metrics could not be read"
+    if diagnosed.nat.kind is NatKind.INSTANCE:
+        why = "CloudWatch has no NAT metrics for instances (on it, ethtool -S shows bw_out_allowance_exceeded)"
+    elif diagnosed.diagnoses is not None:
+        why = "CloudWatch has no metrics for any of its zones"
+    return f"{diagnosed.nat.id} was not diagnosed: {why}; {_users_text(diagnosed)}"
+
+
+def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
+    """Return the commands that move S3 Express traffic off the NAT."""
+    region = diagnosed.nat.region
+    return [
+        f"express-path heal {shlex.quote(subnet_id)} --region {shlex.quote(region)}"
+        for subnet_id in diagnosed.subnets_to_heal
+    ]
+
+
+def _symptom_text(finding: Finding) -> str:
+    """Return what the NAT did, to follow its name."""
+    if finding.symptom is Symptom.PLATEAU:
+        length = duration(finding.end - finding.start)
+        return f"ran flat at {rate(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
+    if finding.symptom is Symptom.PORT_ALLOCATION_ERRORS:
+        return f"had no source port left for {count(finding.value, 'connection')}"
+    if finding.symptom is Symptom.PACKETS_DROPPED:
+        return f"dropped {_dropped_text(finding, 'packet')}"
+    return f"peaked at {rate(finding.value, finding.unit)}, near the maximum of a NAT gateway"
+
+
+def _plateau_evidence(finding: Finding) -> str:
+    """Return what shows that the NAT caused a plateau, or that its clients may have."""
+    losses = []
+    if finding.evidence.get("droppedPackets"):
+        losses.append(_dropped_text(finding, "dropped packet"))
+    if port_errors := finding.evidence.get("portAllocationErrors"):
+        losses.append(count(port_errors, "port allocation error"))
+    with_losses = f" with {' and '.join(losses)}" if losses else ""
+    if finding.severity is Severity.HIGH:
+        return with_losses or ", near the maximum of a NAT gateway"
+    if with_losses:
+        return f"{with_losses}, so few that the limit may be the clients' own"
+    if "droppedPackets" not in finding.evidence:
+        return ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own"
+    return " and dropped nothing, so the limit may be the clients' own"
+
+
+def _dropped_text(finding: Finding, noun: str) -> str:
+    dropped, part = count(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
+    return dropped if part is None else f"{dropped} ({share(part)})"
+
+
+def _no_symptoms_text(diagnosis: Diagnosis) -> str:
+    """Return what a window without symptoms shows, and how much of it has datapoints."""
+    name, part = meter_name(diagnosis.meter), share(1 - diagnosis.missing)
+    window = "in this window" if part == "100 %" else f"in the {part} of this window with datapoints"
+    if diagnosis.state is State.NO_DATA:
+        return f"CloudWatch has no datapoints for {name} in this window"
+    if diagnosis.state is State.IDLE:
+        return f"{name} carried nothing {window}"
+    top = rate(highest(diagnosis.load.carried), "bit/s")
+    return f"{name} shows no sign of saturation {window}: at most {top}"
+
+
+def _users_text(diagnosed: NatDiagnosis, still: str = "") -> str:
+    """Return the subnets whose traffic crosses the NAT, at most three by id."""
+    subnets = diagnosed.nat.subnet_ids
+    more = f" and {len(subnets) - _MAX_SUBNETS} more" if len(subnets) > _MAX_SUBNETS else ""
+    verb = "reaches" if len(subnets) == 1 else "reach"
+    return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} S3 Express through it"
+
+
+def finding_numbers(finding: Finding) -> str:
+    """Return a finding's numbers in one line."""
+    return ", ".join(_numbers(finding))
+
+
+def _numbers(finding: Finding) -> Iterator[str]:
+    evidence, symptom = finding.evidence, finding.symptom
+    if symptom in (Symptom.PLATEAU, Symptom.PEAK_NEAR_LIMIT):
+        yield rate(finding.value, finding.unit)
+    if symptom is Symptom.PLATEAU:
+        usual = evidence.get("usualJitter")
+        yield f"jitter {share(evidence['jitter'])}" + (f" (usually {share(usual)})" if usual else "")
+    if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
+        yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
+    if (port_errors := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
+        yield count(port_errors, "port allocation error")
+    if (peak := evidence.get("peakBitsPerSecond")) and symptom in (Symptom.PLATEAU, Symptom.PACKETS_DROPPED):
+        yield f"10-second peak {rate(peak, 'bit/s')}"
+    if (most := evidence.get("activeConnections")) and symptom is Symptom.PORT_ALLOCATION_ERRORS:
+        yield f"up to {count(most, 'active connection')} (an address supports 55,000 to one destination)"
+
+
+def _threshold_text(dropped_share: float | None) -> str:
+    """Return whether the share of dropped packets is one at which AWS suspects a problem."""
+    if dropped_share is None:
+        return ""
+    relation = "above" if dropped_share > MANY_DROPS else "not above"
+    return f", {relation} the {100 * MANY_DROPS:g} % at which AWS suspects a problem"

@@ -1,0 +1,161 @@
+"""Read the S3 Express traffic of NAT gateways from flow logs, with CloudWatch Logs Insights."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import Aws, calling, filtered, pages
+from express_path.domain.network.addresses import Cidr
+from express_path.errors import ApiError
+from express_path_cli.traffic.charges import TimeWindow
+from express_path_cli.traffic.flow_records import FlowLog, NatPlacement
+
+if TYPE_CHECKING:
+    from mypy_boto3_logs import CloudWatchLogsClient
+
+POLL_SECONDS = 1.0
+TIMEOUT_SECONDS = 900.0
+"""How long a query may take; CloudWatch Logs itself stops it after 60 minutes."""
+_INTERFACES = 50
+"""The interfaces of one query, so that its text stays below StartQuery's limit of 10,000 characters."""
+_UNFINISHED = frozenset({"Scheduled", "Running"})
+
+
+@dataclass(frozen=True, slots=True)
+class LogGroup:
+    """A log group: the flow logs that publish to it, and the time of its earliest record."""
+
+    name: str
+    flow_logs: tuple[FlowLog, ...]
+    kept_since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The bytes of each interface with traffic, the interfaces with skipped records, and the bytes scanned."""
+
+    bytes_by_interface: Mapping[str, float]
+    skipped_interfaces: frozenset[str]
+    bytes_scanned: float
+
+
+def read_log_group(aws: Aws, name: str) -> LogGroup:
+    """Read a log group. Raise ApiError, also if there is none of that name."""
+    rows = pages(aws.client("logs"), "logs", "describe_log_groups", "logGroups", logGroupNamePrefix=name)
+    group = next((row for row in rows if row["logGroupName"] == name), None)
+    if group is None:
+        raise ApiError("logs:DescribeLogGroups", "ResourceNotFoundException", f"{aws.region} has no log group {name}")
+    kept_since = datetime.fromtimestamp(group["creationTime"] / 1000, UTC)
+    if group.get("retentionInDays"):
+        kept_since = max(kept_since, datetime.now(UTC) - timedelta(days=group["retentionInDays"]))
+    by_log_group = [{"Name": "log-group-name", "Values": [name]}]
+    flow_logs = pages(aws.ec2, "ec2", "describe_flow_logs", "FlowLogs", Filter=by_log_group)
+    return LogGroup(name, tuple(_flow_log(row) for row in flow_logs), kept_since)
+
+
+def _flow_log(row: Mapping[str, Any]) -> FlowLog:
+    fields = tuple(field.strip("${}") for field in row["LogFormat"].split())
+    return FlowLog(row["FlowLogId"], row["ResourceId"], row.get("TrafficType", "ALL"), fields, row["CreationTime"])
+
+
+def read_nat_placements(aws: Aws, gateway_ids: Sequence[str]) -> dict[str, NatPlacement]:
+    """Read the placement of NAT gateways of this account and Region, by id, without deleted ones. Raise ApiError."""
+    rows = filtered(aws.ec2, "describe_nat_gateways", "NatGateways", "nat-gateway-id", gateway_ids)
+    return {row["NatGatewayId"]: _placement(row) for row in rows}
+
+
+def _placement(row: Mapping[str, Any]) -> NatPlacement:
+    interfaces = {address.get("NetworkInterfaceId") for address in row.get("NatGatewayAddresses", [])}
+    return NatPlacement(
+        nat_gateway_id=row["NatGatewayId"],
+        interface_ids=tuple(sorted(interface for interface in interfaces if interface)),
+        subnet_id=row.get("SubnetId") or "",
+        vpc_id=row.get("VpcId") or "",
+    )
+
+
+def read_express_bytes(
+    aws: Aws,
+    log_group: str,
+    fields: Sequence[str],
+    interfaces: Sequence[str],
+    cidrs: Sequence[Cidr],
+    during: TimeWindow,
+) -> Reading:
+    """Read the bytes between interfaces and S3 Express during a window, both directions, each byte once.
+
+    fields: those of the records, in order. Raise ApiError if a query fails or does not complete.
+    """
+    totals: dict[str, float] = {}
+    skipped: set[str] = set()
+    scanned = 0.0
+    for first in range(0, len(interfaces), _INTERFACES):
+        text = query_text(fields, interfaces[first : first + _INTERFACES], cidrs)
+        answer = _run(aws, log_group, text, during)
+        scanned += answer.get("statistics", {}).get("bytesScanned", 0.0)
+        for row in _rows(answer):
+            if row.get("x_log_status") == "SKIPDATA":
+                skipped.add(row["x_interface_id"])
+            else:
+                totals[row["x_interface_id"]] = totals.get(row["x_interface_id"], 0) + float(row.get("total", 0))
+    return Reading(totals, frozenset(skipped), scanned)
+
+
+def query_text(fields: Sequence[str], interfaces: Iterable[str], cidrs: Iterable[Cidr]) -> str:
+    """Return the query. It parses the fields of each record, since those of a custom format are not discovered.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-operations-functions.html and, for custom
+    formats, https://repost.aws/knowledge-center/cloudwatch-vpc-flow-logs. Their names begin with x_ to differ from
+    those of discovered fields.
+    """
+    names = [f"x_{field.replace('-', '_')}" for field in fields]
+    quoted = ", ".join(f'"{interface}"' for interface in interfaces)
+    express = " or ".join(f'isIpv4InSubnet({end}, "{cidr}")' for cidr in cidrs for end in ("x_srcaddr", "x_dstaddr"))
+    carried = f'({express}) and x_action = "ACCEPT"' if "action" in fields else f"({express})"
+    has_status = "log-status" in fields
+    return "\n| ".join(
+        [
+            f'parse @message "{" ".join("*" for _ in names)}" as {", ".join(names)}',
+            f"filter x_interface_id in [{quoted}]",
+            f'filter ({carried}) or x_log_status = "SKIPDATA"' if has_status else f"filter {carried}",
+            f"stats sum(x_bytes) as total by x_interface_id{', x_log_status' if has_status else ''}",
+        ]
+    )
+
+
+def _run(aws: Aws, log_group: str, text: str, during: TimeWindow) -> Mapping[str, Any]:
+    logs: CloudWatchLogsClient = aws.client("logs")
+    with calling("logs:StartQuery"):
+        query_id = logs.start_query(
+            logGroupName=log_group,
+            startTime=int(during.start.timestamp()),
+            endTime=int(during.end.timestamp()) - 1,  # the end is included (botocore model: logs StartQuery)
+            queryString=text,
+            limit=10_000,
+        )["queryId"]
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        with calling("logs:GetQueryResults"):
+            answer = logs.get_query_results(queryId=query_id)
+        if answer["status"] == "Complete":
+            return answer
+        unfinished = answer["status"] in _UNFINISHED
+        if not unfinished or time.monotonic() > deadline:
+            if unfinished:
+                _stop(logs, query_id)
+            message = f"query {query_id} did not complete; use fewer --days"
+            raise ApiError("logs:GetQueryResults", answer["status"], message)
+        time.sleep(POLL_SECONDS)
+
+
+def _stop(logs: "CloudWatchLogsClient", query_id: str) -> None:
+    """Stop a query, since AWS charges for what it scans."""
+    with calling("logs:StopQuery"):
+        logs.stop_query(queryId=query_id)
+
+
+def _rows(answer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    for row in answer["results"]:
+        yield {cell["field"]: cell["value"] for cell in row}

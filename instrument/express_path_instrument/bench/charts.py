@@ -1,0 +1,94 @@
+"""The charts of a comparison: throughput and p99 against the load with the model, and answers over time."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from express_path_instrument.bench.compare import Comparison, Run
+from express_path_instrument.bench.plot import PENS, Plot, Series
+from express_path_instrument.bench.results import Kind, Step
+
+_OK = "200"
+
+
+def plots_of(comparison: Comparison) -> list[Plot]:
+    """Return the plots of a comparison; none for measurements without loads (sync)."""
+    if not comparison.loads:
+        return []
+    return [_throughput(comparison), _tail(comparison), *_statuses(comparison)]
+
+
+def _throughput(comparison: Comparison) -> Plot:
+    measured = [
+        Series(run.name, tuple((point.load, point.gbps * 1e9) for point in run.points), pen)
+        for run, pen in zip(comparison.runs, PENS, strict=False)
+    ]
+    models = [_model(run, line) for run, line in zip(comparison.runs, measured, strict=True)]
+    # Models of paths that are equally fast at the smallest load would cover each other.
+    shown = models[:1] if _are_close(models) else models
+    return Plot("Throughput", _x_name(comparison.kind), tuple(comparison.loads), "bit/s", (*shown, *measured))
+
+
+def _model(run: Run, measured: Series) -> Series:
+    """Return concurrency x size / latency, with the latency of the smallest load: what no queue would allow."""
+    load, bits = measured.points[0]
+    return Series(
+        "model: constant latency",
+        tuple((point.load, bits * point.load / load) for point in run.points),
+        measured.pen,
+        is_model=True,
+    )
+
+
+def _are_close(models: Sequence[Series]) -> bool:
+    ends = [line.points[-1][1] / line.points[-1][0] for line in models]
+    return max(ends) <= 1.1 * min(ends)
+
+
+def _tail(comparison: Comparison) -> Plot:
+    lines = (
+        Series(
+            run.name, tuple((point.load, point.p99_ms / 1e3) for point in run.points if point.p99_ms is not None), pen
+        )
+        for run, pen in zip(comparison.runs, PENS, strict=False)
+    )
+    return Plot("p99 latency", _x_name(comparison.kind), tuple(comparison.loads), "s", tuple(lines))
+
+
+def _x_name(kind: Kind) -> str:
+    return "requests to start per second" if kind is Kind.OPEN else "connections"
+
+
+def _statuses(comparison: Comparison) -> Iterator[Plot]:
+    """Yield the answers over time of each open measurement, and of each that has failed requests."""
+    for run in comparison.runs:
+        seconds = _over_time(run.result.steps)
+        if seconds and (run.result.kind is Kind.OPEN or any(step.failed for step in run.result.steps)):
+            yield _status_plot(run, seconds)
+
+
+def _status_plot(run: Run, seconds: Sequence[Counter[str]]) -> Plot:
+    statuses = sorted({status for counts in seconds for status in counts}, key=lambda status: (status != _OK, status))
+    total: Counter[str] = sum(seconds, Counter())
+    shown = [
+        *[status for status in statuses if status == _OK],
+        *[status for status, _ in total.most_common() if status != _OK],
+    ]
+    lines = tuple(
+        Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)), pen)
+        for status, pen in zip(shown, PENS, strict=False)
+    )
+    ticks = tuple(float(second) for second in range(0, len(seconds) + 1, max(1, len(seconds) // 10)))
+    return Plot(f"Answers per second: {run.name}", "seconds, one step after the other", ticks, "/s", lines)
+
+
+def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:
+    """Return the answers in each second of the first repeat; its steps follow each other."""
+    first = min((step.repeat for step in steps), default=0)
+    seconds: list[Counter[str]] = []
+    for step in (step for step in steps if step.repeat == first):
+        start = len(seconds)
+        length = max((row.second for row in step.statuses), default=-1) + 1
+        seconds += [Counter() for _ in range(length)]
+        for row in step.statuses:
+            seconds[start + row.second].update(row.counts)
+    return seconds

@@ -1,0 +1,109 @@
+"""express-path bench compare: measurements side by side, and what limits each."""
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path_cli.aws import options
+from express_path_cli.findings.output import write_bytes
+from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.errors import OptionError, say
+from express_path_instrument.bench.charts import plots_of
+from express_path_instrument.bench.compare import Comparison, compare
+from express_path_instrument.bench.compare_json import as_comparison_json
+from express_path_instrument.bench.compare_text import print_comparison
+from express_path_instrument.bench.compare_verdict import verdict
+from express_path_instrument.bench.plot import Plot
+from express_path_instrument.bench.plot_png import as_png
+from express_path_instrument.bench.plot_svg import as_plot_svg
+from express_path_instrument.bench.results_reader import read_bench
+
+EXAMPLES = """
+express-path bench compare before.json after.json  # before and after a heal
+express-path bench compare nat.json endpoint.json --chart paths.png --chart paths.svg  # with charts to share
+express-path bench compare t4g.json c7gn.json --cost-per-hour 0.0084 --cost-per-hour 0.0624  # NAT instances
+"""
+
+
+class Form(StrEnum):
+    """The output formats for comparisons."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE FILE...", help="Two to four files that express-path bench wrote with --output."),
+]
+Costs = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--cost-per-hour",
+        min=0,
+        metavar="USD",
+        help="What the path costs per hour, such as a NAT instance; once for each file, in their order.",
+        rich_help_panel=options.WHAT,
+    ),
+]
+Charts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--chart",
+        metavar="FILE",
+        help="Also write the charts to this file, which ends in .svg or .png; repeatable.",
+        rich_help_panel=options.HOW,
+    ),
+]
+OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
+
+
+def bench_compare(
+    *,
+    files: Files,
+    cost_per_hour: Costs = None,
+    chart: Charts = None,
+    form: OutputFormat = Form.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare measurements: what limits each, and how throughput and latency differ, with charts.
+
+    The first file is the base of all ratios, so give the measurement before a heal first.
+    """
+    for file in chart or ():
+        _check(file)
+    comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
+    for file in chart or ():
+        _draw(file, comparison, quiet=quiet)
+    if form is Form.JSON:
+        echo(as_comparison_json(comparison), nl=False)
+    else:
+        print_comparison(Terminal(), comparison)
+
+
+def _svg(plots: list[Plot], comparison: Comparison) -> bytes:
+    names = " and ".join(run.name for run in comparison.runs)
+    return as_plot_svg(plots, f"Throughput and latency: {names}", verdict(comparison)).encode()
+
+
+_DRAW: Mapping[str, Callable[[list[Plot], Comparison], bytes]] = {
+    ".svg": _svg,
+    ".png": lambda plots, _: as_png(plots),
+}
+"""How a chart is drawn for each suffix of a file."""
+
+
+def _check(file: Path) -> None:
+    if file.suffix.lower() not in _DRAW:
+        raise OptionError(f"--chart {file}: charts are SVG or PNG files", "use a name that ends in .svg or .png")
+
+
+def _draw(file: Path, comparison: Comparison, *, quiet: bool) -> None:
+    plots = plots_of(comparison)
+    if plots:
+        write_bytes(file, [_DRAW[file.suffix.lower()](plots, comparison)])
+    if not (plots and quiet):
+        say(f"wrote {file}" if plots else f"{file} was not written: bench sync has no steps of load to draw")

@@ -1,0 +1,124 @@
+"""A comparison as tables for the terminal."""
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from express_path_instrument.bench.charts import plots_of
+from express_path_instrument.bench.classify import share_of_model
+from express_path_instrument.bench.compare import Comparison
+from express_path_instrument.bench.compare_verdict import verdict
+from express_path_instrument.bench.plot_text import as_text_plot
+from express_path_instrument.bench.results import Kind
+
+_WIDEST_PLOT = 100
+_EXPLANATION = """model: share of concurrency x size / latency, with the smallest load's latency
+repeats: lowest and highest p99. CPU: of the client. ratio: to the first row"""
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Print the verdict, what is invalid, the tables, and the plots."""
+    console.print(verdict(comparison), style="bold")
+    for run in comparison.runs:
+        if not run.result.valid:
+            console.print(f"{run.name} is invalid: {run.result.invalid_reason}", style="yellow")
+    console.print()
+    if comparison.kind is Kind.SYNC:
+        console.print(_stages(comparison))
+    else:
+        console.print(_loads(comparison))
+        console.print(_EXPLANATION, style="dim")
+    if any(run.cost_per_hour is not None for run in comparison.runs):
+        console.print(_costs(comparison))
+    for plot in plots_of(comparison):
+        console.print()
+        console.print(as_text_plot(plot, min(console.width, _WIDEST_PLOT)), soft_wrap=True)
+
+
+def _table(*columns: str, title: str | None = None) -> Table:
+    """Return a table whose first two columns are text, and the others numbers."""
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="left" if index == 1 else "right")
+    return table
+
+
+def _loads(comparison: Comparison) -> Table:
+    """Return a row for each load of each measurement. A column that would be empty in every row is left out."""
+    name = "requests/s" if comparison.kind is Kind.OPEN else "connections"
+    columns = (name, "measurement", "Gbit/s", "model", "p99 ms", "repeats", "CPU", "503", "ratio")
+    rows = [row for load in comparison.loads for row in _rows_of(comparison, load)]
+    used = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    table = _table(*(columns[index] for index in used))
+    for row in rows:
+        table.add_row(*(row[index] for index in used))
+    return table
+
+
+def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
+    for run in comparison.runs:
+        if point := run.at(load):
+            ratio = comparison.ratio(run, load)
+            yield (
+                f"{load:g}",
+                run.name,
+                f"{point.gbps:.3g}",
+                _percent(100 * share_of_model(run.points, point)),
+                _number(point.p99_ms),
+                _range(point.p99_range_ms),
+                _percent(point.cpu_percent),
+                _percent(point.throttled_share * 100) if point.throttled_share else "",
+                f"{ratio:.2f}" if ratio is not None else "",
+            )
+
+
+def _range(values: tuple[float, float] | None) -> str:
+    """Return the lowest and the highest p99 of the repeats, or nothing for a single one."""
+    return "-".join(map(_number, values)) if values and values[0] != values[1] else ""
+
+
+def _stages(comparison: Comparison) -> Table:
+    """Return the seconds of each stage (sync), as medians of the repeats."""
+    table = _table("stage", "measurement", "seconds", "Gbit/s", "ratio of seconds")
+    base = comparison.runs[0]
+    for stage in dict.fromkeys(step.stage or "" for step in base.result.steps):
+        for run in comparison.runs:
+            steps = [step for step in run.result.steps if (step.stage or "") == stage]
+            if steps:
+                seconds = median(step.seconds for step in steps)
+                base_seconds = median(step.seconds for step in base.result.steps if (step.stage or "") == stage)
+                ratio = f"{seconds / base_seconds:.2f}" if base_seconds else ""
+                table.add_row(stage, run.name, f"{seconds:.3g}", f"{median(step.gbps for step in steps):.3g}", ratio)
+    return table
+
+
+def _costs(comparison: Comparison) -> Table:
+    """Return bandwidth per cost at the best load: median and TP80, also in percent of the best measurement."""
+    table = _table(
+        "USD/h", "measurement", "Gbit/s", "of best", "TP80", "of best", "per USD/h", "of best",
+        title="\nBandwidth and cost",
+    )  # fmt: skip
+    runs = [run for run in comparison.runs if run.points]
+    medians = [run.best.gbps for run in runs]
+    lows = [run.best.gbps_tp80 for run in runs]
+    per_cost = [run.best.gbps / run.cost_per_hour if run.cost_per_hour else 0.0 for run in runs]
+    for index, run in enumerate(runs):
+        cells = [[f"{values[index]:.4g}", _of_best(values, index)] for values in (medians, lows, per_cost)]
+        table.add_row(
+            f"{run.cost_per_hour:g}", run.name, *cells[0], *cells[1], *(cells[2] if per_cost[index] else ["free", ""])
+        )
+    return table
+
+
+def _of_best(values: Sequence[float], index: int) -> str:
+    return _percent(100 * values[index] / max(values)) if max(values) else ""
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f} %" if value >= 1 or value == 0 else f"{value:.2f} %"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"  # noqa: PLR2004  # digits

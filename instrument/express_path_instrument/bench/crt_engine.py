@@ -1,0 +1,180 @@
+"""The engine for large objects: awscrt, whose own threads receive and send, so that Python does not limit it."""
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from express_path_instrument.bench.load import Load, Tally, Target
+from express_path_instrument.bench.processor import ProcessorPeak
+
+_SMALLEST_PART = 5 << 20
+"""The smallest part, in bytes, of aws-c-s3, which adjusts a smaller one."""
+_CHUNK = 1 << 20
+_STATUSES = {"AWS_ERROR_S3_SLOW_DOWN": "503", "AWS_ERROR_S3_INTERNAL_ERROR": "500"}
+"""The statuses that awscrt reports only by the name of an error."""
+_PAUSE = 0.1
+"""How long a connection waits after one that could not be made or was lost, in seconds."""
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class CrtEngine:
+    """Sends a load with awscrt.s3, one request for each object, from this process."""
+
+    name: str = "awscrt"
+
+    @property
+    def version(self) -> str:
+        """The version of awscrt."""
+        return version("awscrt")
+
+    def run(self, load: Load) -> Tally:
+        """Send a load and return what was measured. A rate is not possible."""
+        with _without_proxies(), _upload_file(load) as upload:
+            loop = _Loop(load, _client(load), upload)
+            with ProcessorPeak() as peak:
+                loop.run()
+        loop.tally.cpu_peak_percent = peak.percent
+        return loop.tally
+
+
+def _client(load: Load) -> Any:  # noqa: ANN401  # awscrt has no types
+    """Return a client that sends each object as one request, without retries, and through no proxy."""
+    from awscrt.io import ClientBootstrap, ClientTlsContext, DefaultHostResolver, EventLoopGroup, TlsContextOptions  # noqa: PLC0415  # optional
+    from awscrt.s3 import S3Client, S3RequestTlsMode, S3RetryConfig, S3RetryMode  # noqa: PLC0415  # optional
+
+    group = EventLoopGroup()
+    trust = TlsContextOptions()
+    if load.server.ca_file:
+        trust.override_default_trust_store_from_path(None, load.server.ca_file)
+    tls = ClientTlsContext(trust).new_connection_options() if load.server.tls else None
+    part = max(load.object_bytes, _SMALLEST_PART)
+    return S3Client(
+        bootstrap=ClientBootstrap(group, DefaultHostResolver(group)),
+        region="us-east-1",  # the requests are signed already
+        tls_mode=S3RequestTlsMode.ENABLED if load.server.tls else S3RequestTlsMode.DISABLED,
+        tls_connection_options=tls,
+        part_size=part,
+        multipart_upload_threshold=part + 1,
+        max_active_connections_override=load.connections,
+        retry_config=S3RetryConfig(retry_mode=S3RetryMode.NONE),
+    )
+
+
+@contextmanager
+def _without_proxies() -> Iterator[None]:
+    """Remove the variables that name proxies, because awscrt has no option to ignore them."""
+    proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
+    for name in proxies:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(proxies)
+
+
+@contextmanager
+def _upload_file(load: Load) -> Iterator[str | None]:
+    """Write the file that uploads are read from, if there are uploads, and delete it at the end."""
+    size = max(target.body_bytes for target in load.targets)
+    if not size:
+        yield None
+        return
+    with TemporaryDirectory(prefix="express-path-bench-") as folder:
+        file = Path(folder) / "object"
+        with file.open("wb") as opened:
+            for position in range(0, size, _CHUNK):
+                opened.write(os.urandom(min(_CHUNK, size - position)))
+        yield str(file)
+
+
+@dataclass(slots=True)
+class _Loop:
+    """A closed loop: each request that ends starts the next one, in the thread of awscrt that reports the end."""
+
+    load: Load
+    client: Any
+    upload: str | None
+    tally: Tally = field(default_factory=Tally)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _counted: Iterator[int] = field(default_factory=itertools.count)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _active: int = 0
+    _all_ended: threading.Event = field(default_factory=threading.Event)
+    _requests: dict[int, Any] = field(default_factory=dict)
+    _end: float = 0
+
+    def run(self) -> None:
+        """Send until the end, and cancel the requests that are still active then."""
+        self.tally.started = time.monotonic() + self.load.warm_up
+        self._end = self.tally.started + (self.load.seconds or float("inf"))
+        self._active = self.load.connections
+        for _ in range(self.load.connections):
+            self._next()
+        left = None if self.load.seconds is None else max(0, self._end - time.monotonic())
+        if not self._all_ended.wait(left):
+            for request in list(self._requests.values()):
+                request.cancel()
+            self._all_ended.wait(self.load.timeout)
+
+    def _next(self) -> None:
+        """Start the next request of one connection, or end the connection."""
+        sent = time.monotonic()
+        warming_up = sent < self.tally.started and self.load.count is not None
+        done = sent >= self._end or (
+            not warming_up and self.load.count is not None and next(self._counted) >= self.load.count
+        )
+        if done:
+            with self._lock:
+                self._active -= 1
+                if not self._active:
+                    self._all_ended.set()
+            return
+        number = next(self._numbers)
+        target = self.load.targets[number % len(self.load.targets)]
+        self._requests[number] = self._send(target, lambda **answer: self._ended(number, sent, warming_up, answer))
+
+    def _send(self, target: Target, on_done: Any) -> Any:  # noqa: ANN401  # awscrt has no types
+        from awscrt.http import HttpHeaders, HttpRequest  # noqa: PLC0415  # optional
+        from awscrt.s3 import S3RequestType  # noqa: PLC0415  # optional
+
+        is_get = target.method == "GET"
+        length = [] if is_get else [("Content-Length", str(target.body_bytes))]
+        headers = HttpHeaders([("Host", self.load.server.authority), *target.headers, *length])
+        return self.client.make_request(
+            type=S3RequestType.GET_OBJECT if is_get else S3RequestType.PUT_OBJECT,
+            request=HttpRequest(target.method, target.path, headers),
+            recv_filepath="/dev/null" if is_get else None,
+            send_filepath=None if is_get else self.upload,
+            on_done=on_done,
+        )
+
+    def _ended(self, number: int, sent: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
+        ended = time.monotonic()
+        with self._lock:
+            self._requests.pop(number, None)
+            status = answer["status_code"] or _STATUSES.get(getattr(answer["error"], "name", ""))
+            if ended < self._end:
+                self._count(ended, ended - sent, str(status or answer["error"].name), answer["error"], warming_up)
+        if status:
+            self._next()
+        else:
+            threading.Timer(_PAUSE, self._next).start()
+
+    def _count(self, ended: float, seconds: float, name: str, error: object, warming_up: bool) -> None:
+        is_counted = not warming_up and ended >= self.tally.started
+        if is_counted:
+            self.tally.ended = ended
+            self.tally.statuses[int(ended - self.tally.started), name] += 1
+        if error:
+            self.tally.failed(name, f"{name}: {error}")
+        elif is_counted:
+            self.tally.succeeded(seconds, self.load.object_bytes)

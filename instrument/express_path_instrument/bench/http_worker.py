@@ -1,0 +1,162 @@
+"""One process that sends requests: `python -m express_path_instrument.bench.http_worker`, which the HTTP engine starts.
+
+It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to start, and writes its tally
+in one line. It ends when its standard input is closed, so that it does not outlive the command.
+"""
+
+import contextlib
+import itertools
+import os
+import signal
+import ssl
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from express_path_instrument.bench.http_connection import BadAnswerError, Connection
+from express_path_instrument.bench.load import Load, Tally, Target, total_of
+
+_PAUSE = 0.1
+"""How long a connection waits after one that could not be made or was lost, in seconds."""
+_LONGEST_NAME = 40
+
+
+def run(load: Load, start: float) -> Tally:
+    """Send a load from this process, one thread for each connection, and return what all of them measured."""
+    numbers = itertools.count()  # next() is atomic in CPython, so every request has one thread
+    context = ssl.create_default_context(cafile=load.server.ca_file) if load.server.tls else None
+    addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None, load.stride)
+    senders = [
+        _Sender(load, start, numbers, Connection(load.server, next(addresses), load.timeout, context))
+        for _ in range(load.connections)
+    ]
+    threads = [threading.Thread(target=sender.run, daemon=True) for sender in senders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return total_of(sender.tally for sender in senders)
+
+
+@dataclass(slots=True)
+class _Sender:
+    """One connection and what it measured."""
+
+    load: Load
+    start: float
+    numbers: Iterator[int]
+    connection: Connection
+    tally: Tally = field(default_factory=Tally)
+
+    def run(self) -> None:
+        """Send requests until the end of the load."""
+        self.tally.started = self.start + self.load.warm_up
+        time.sleep(max(0, self.start - time.monotonic()))
+        if self.load.rate:
+            self._at_constant_rate(self.load.rate)
+        else:
+            self._in_a_loop()
+        self.connection.close()
+
+    def _at_constant_rate(self, rate: float) -> None:
+        """Send each request at its time, or at once if that has passed. The latency counts from the intended time.
+
+        A late request is not skipped: users would have sent it, and would have waited
+        (https://github.com/giltene/wrk2#acknowledgements).
+        """
+        end = self.tally.started + (self.load.seconds or 0)
+        for number in self.numbers:
+            number_of_all = self.load.first + number * self.load.stride
+            intended = self.start + number_of_all / rate
+            if intended >= end:
+                break
+            time.sleep(max(0, intended - time.monotonic()))
+            self._measure(self._target(number), intended, is_counted=intended >= self.tally.started)
+
+    def _in_a_loop(self) -> None:
+        """Send each request when the previous one has ended.
+
+        A request that starts in the warm-up and ends after it counts, because requests that are running when the
+        measurement ends do not. Otherwise a step would lose the slowest ones. With a count, none of the warm-up counts.
+        """
+        load, end = self.load, self.tally.started + (self.load.seconds or float("inf"))
+        for number in itertools.count(load.first):
+            sent = time.monotonic()
+            if sent >= self.tally.started:
+                break
+            self._measure(self._target(number), sent, is_counted=load.count is None, deadline=end)
+        for number in self.numbers:
+            sent = time.monotonic()
+            if sent >= end or (load.count is not None and number >= load.count):
+                break
+            self._measure(self._target(number), sent, is_counted=True, deadline=end)
+
+    def _target(self, number: int) -> Target:
+        return self.load.targets[number % len(self.load.targets)]
+
+    def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float = float("inf")) -> None:
+        """Send one request and count it, if it ends in the measurement."""
+        try:
+            answer = self.connection.send(target, deadline)
+        except OSError as error:
+            if time.monotonic() < deadline:
+                name = error_name(error)
+                self._count(time.monotonic(), name, is_counted=is_counted)
+                self.tally.failed(name, f"{name}: {error}")
+                time.sleep(_PAUSE)
+            return
+        ended = time.monotonic()
+        is_counted = is_counted and self.tally.started <= ended <= deadline
+        self._count(ended, answer.name, is_counted=is_counted)
+        expected = self.load.object_bytes if target.method == "GET" else 0
+        if not answer.ok:
+            self.tally.failed(answer.name, f"{answer.status} {answer.code}".strip())
+        elif expected and answer.body_bytes != expected:
+            self.tally.failed("wrong size", f"an object has {answer.body_bytes} bytes, not {expected}")
+        elif is_counted:
+            self.tally.succeeded(ended - sent, self.load.object_bytes)
+
+    def _count(self, ended: float, status: str, *, is_counted: bool) -> None:
+        """Count an answer in its second of the measurement."""
+        if is_counted:
+            self.tally.ended = ended
+            self.tally.statuses[max(0, int(ended - self.tally.started)), status] += 1
+
+
+def error_name(error: OSError) -> str:
+    """Return a short name for an error of a connection, by which errors are counted."""
+    if isinstance(error, BadAnswerError):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return "timed out"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or error}"[:_LONGEST_NAME]
+    return (error.strerror or str(error)).lower()[:_LONGEST_NAME]
+
+
+def main(lines: BinaryIO, answers: BinaryIO) -> None:
+    """Do what the module says."""
+    load = Load.from_json(lines.readline())
+    answers.write(b"ready\n")
+    answers.flush()
+    start = lines.readline()
+    if start:
+        threading.Thread(target=_end_with, args=(lines,), daemon=True).start()
+        answers.write(run(load, float(start)).as_json().encode("ascii") + b"\n")
+        answers.flush()
+
+
+def _end_with(lines: BinaryIO) -> None:
+    """End the process when the command closes its standard input or is gone."""
+    with contextlib.suppress(OSError):
+        # Not lines.read(): at the end of the process, Python would wait for that object's lock.
+        os.read(lines.fileno(), 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command handles Ctrl-C
+    main(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,197 @@
+"""What an engine sends, and what it measures. Only the standard library is imported: worker processes start with it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from express_path_instrument.bench.results import Latency
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
+
+_LONGEST = 3_600_000_000
+"""The longest latency that a histogram records, in µs: one hour."""
+_DIGITS = 3
+"""How many digits of a latency a histogram keeps (https://github.com/HdrHistogram/HdrHistogram_py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where every request of a load goes: the host name of the URLs, and the checked addresses that are connected to.
+
+    ca_file: certificates to trust instead of the system's, as in AWS_CA_BUNDLE.
+    """
+
+    host: str
+    port: int
+    addresses: tuple[str, ...]
+    tls: bool
+    ca_file: str | None = None
+
+    @property
+    def authority(self) -> str:
+        """The value of the header `host`: the port is part of it unless it is the default one."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One request, signed: the path with the query, and more headers. body_bytes is what it sends."""
+
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How many requests to send, when, and to what.
+
+    targets are used in turn. object_bytes is what a request transfers. warm_up: seconds before the measurement starts.
+    Either seconds or count ends it. rate: how many requests start in each second; without it, each connection sends its
+    next request when the previous one has ended. timeout: the seconds without data after which a request fails.
+    first, stride: for the parts of a divided load, which of its requests this part sends.
+    """
+
+    server: Server
+    targets: Sequence[Target]
+    object_bytes: int
+    connections: int
+    warm_up: float = 0
+    seconds: float | None = None
+    count: int | None = None
+    rate: float | None = None
+    timeout: float = 60
+    first: int = 0
+    stride: int = 1
+
+    def divided(self, parts: int) -> "list[Load]":
+        """Return the loads of several processes, which together are this one. Each has at least one connection."""
+        parts = min(parts, self.connections, *([self.count] if self.count else []))
+        return [
+            replace(
+                self,
+                targets=self.targets[part::parts] or self.targets,
+                connections=_share(self.connections, part, parts),
+                count=None if self.count is None else _share(self.count, part, parts),
+                first=part,
+                stride=parts,
+            )
+            for part in range(parts)
+        ]
+
+    def as_json(self) -> str:
+        """Return the load in one line."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Self:
+        """Return the load in a line that `as_json` made."""
+        found = json.loads(line)
+        targets = [
+            Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"])
+            for row in found["targets"]
+        ]
+        server = Server(**found["server"] | {"addresses": tuple(found["server"]["addresses"])})
+        return cls(**found | {"server": server, "targets": targets})
+
+
+def _share(number: int, part: int, parts: int) -> int:
+    """Return how many of a number one part has, if the first parts have one more."""
+    return number // parts + (part < number % parts)
+
+
+def _histogram() -> "HdrHistogram":
+    from hdrh.histogram import HdrHistogram  # noqa: PLC0415  # belongs to the extra `bench`
+
+    return HdrHistogram(1, _LONGEST, _DIGITS)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was measured: by one connection, or by many of them after `add`.
+
+    requests, transferred, seconds: how many succeeded, the bytes of their objects, and the sum of their latencies.
+    errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
+    and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
+    failure: the first error in words.
+    """
+
+    requests: int = 0
+    transferred: int = 0
+    seconds: float = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[tuple[int, str]] = field(default_factory=Counter)
+    started: float = 0
+    ended: float = 0
+    failure: str = ""
+    cpu_peak_percent: float | None = None
+    latencies: "HdrHistogram" = field(default_factory=_histogram)
+
+    def succeeded(self, seconds: float, object_bytes: int) -> None:
+        """Count a request that succeeded after this latency."""
+        self.requests += 1
+        self.transferred += object_bytes
+        self.seconds += seconds
+        self.latencies.record_value(min(max(round(seconds * 1e6), 1), _LONGEST))
+
+    def failed(self, name: str, words: str) -> None:
+        """Count a request that failed, by its HTTP status or the name of its error."""
+        self.errors[name] += 1
+        self.failure = self.failure or words
+
+    def add(self, other: "Tally") -> None:
+        """Add what other connections measured at the same time."""
+        self.requests += other.requests
+        self.transferred += other.transferred
+        self.seconds += other.seconds
+        self.errors += other.errors
+        self.statuses += other.statuses
+        self.started = min(filter(None, (self.started, other.started)), default=0)
+        self.ended = max(self.ended, other.ended)
+        self.failure = self.failure or other.failure
+        self.cpu_peak_percent = max(filter(None, (self.cpu_peak_percent, other.cpu_peak_percent)), default=None)
+        self.latencies.add(other.latencies)
+
+    def as_json(self) -> str:
+        """Return the tally in one line."""
+        encoded = {
+            "errors": dict(self.errors),
+            "statuses": [(second, status, count) for (second, status), count in self.statuses.items()],
+            "latencies": self.latencies.encode().decode("ascii"),
+        }
+        same = ("requests", "transferred", "seconds", "started", "ended", "failure")
+        return json.dumps({name: getattr(self, name) for name in same} | encoded)
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Self:
+        """Return the tally in a line that `as_json` made."""
+        found: dict[str, Any] = json.loads(line)
+        tally = cls(
+            errors=Counter(found.pop("errors")),
+            statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
+        )
+        tally.latencies.decode_and_add(found.pop("latencies"))
+        for name, value in found.items():
+            setattr(tally, name, value)
+        return tally
+
+    def latency(self) -> Latency:
+        """Return the percentiles of the latency, in ms; each is None if no request succeeded."""
+        if not self.requests:
+            return Latency()
+        p50, p90, p99, p999 = (self.latencies.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9))
+        # The mean of the histogram takes a tenth of a second to calculate, and is less exact.
+        return Latency(p50, p90, p99, p999, self.latencies.get_max_value() / 1e3, self.seconds * 1e3 / self.requests)
+
+
+def total_of(tallies: Iterable[Tally]) -> Tally:
+    """Return one tally for all of these."""
+    total = Tally()
+    for tally in tallies:
+        total.add(tally)
+    return total

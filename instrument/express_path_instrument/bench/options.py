@@ -1,0 +1,143 @@
+"""The options that the commands of `bench` share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path_cli.aws import options
+from express_path_cli.findings.output import STDOUT, write_file
+from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.errors import UNDETERMINED, say
+from express_path_instrument.bench.engines import EngineName
+from express_path_instrument.bench.results import BenchResult, as_bench_json
+from express_path_instrument.bench.table import as_bench_table
+
+WHERE = options.WHERE
+LOAD = "What to send"
+SAFETY = "What is allowed"
+HOW = options.HOW
+
+BucketName = Annotated[str, typer.Argument(metavar="BUCKET", help="A directory bucket, or a general purpose bucket.")]
+EndpointUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="A lab's S3 server at a loopback or private address, instead of AWS.",
+        rich_help_panel=WHERE,
+    ),
+]
+Region = options.Region
+Profile = options.Profile
+ZoneId = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID",
+        help="The zone ID of this machine, such as use1-az4. Default: read from the EC2 instance metadata.",
+        rich_help_panel=WHERE,
+    ),
+]
+Subnet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SUBNET",
+        help="The subnet of this machine, whose path is reported. Default: read from the EC2 instance metadata.",
+        rich_help_panel=WHERE,
+    ),
+]
+Connections = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER,...", help="How many connections to use, one step for each number.", rich_help_panel=LOAD
+    ),
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(min=0.1, metavar="SECONDS", help="How long each step is measured. Default: 10.", rich_help_panel=LOAD),
+]
+Count = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="NUMBER", help="Measure this many requests in each step, not a duration.", rich_help_panel=LOAD
+    ),
+]
+Size = Annotated[
+    str,
+    typer.Option(metavar="SIZE", help="The size of each object, such as 64KiB or 10MB.", rich_help_panel=LOAD),
+]
+Objects = Annotated[
+    int,
+    typer.Option(min=1, max=1_000_000, metavar="NUMBER", help="How many objects to use.", rich_help_panel=LOAD),
+]
+WarmUp = Annotated[
+    float,
+    typer.Option(min=0, metavar="SECONDS", help="How long a step runs before it is measured.", rich_help_panel=LOAD),
+]
+Repeats = Annotated[
+    int,
+    typer.Option(min=1, max=100, metavar="NUMBER", help="How often to measure every step.", rich_help_panel=LOAD),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(min=0.1, metavar="SECONDS", help="After how long without data a request fails.", rich_help_panel=LOAD),
+]
+Engine = Annotated[
+    EngineName,
+    typer.Option(
+        help="What sends requests: awscrt for objects of 8 MiB or more over TLS, otherwise http.", rich_help_panel=LOAD
+    ),
+]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        metavar="NUMBER",
+        help="How many processes the http engine uses. Default: one for each CPU.",
+        rich_help_panel=LOAD,
+    ),
+]
+AllowOtherZone = Annotated[
+    bool,
+    typer.Option("--allow-other-zone", help="Measure although the bucket is in another zone.", rich_help_panel=SAFETY),
+]
+AllowErrors = Annotated[
+    bool,
+    typer.Option(
+        "--allow-errors", help="Continue after failed requests, and count the result as valid.", rich_help_panel=SAFETY
+    ),
+]
+CreateBucket = Annotated[bool, typer.Option("--create-bucket", help="Create the bucket first.", rich_help_panel=SAFETY)]
+DeleteBucket = Annotated[
+    bool,
+    typer.Option("--delete-bucket", help="Delete the bucket at the end. It must be empty.", rich_help_panel=SAFETY),
+]
+Label = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT", help="What charts call this measurement. Default: the reason of the path.", rich_help_panel=HOW
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Also write the result to this file, as JSON; - writes it to standard output instead of the table.",
+        rich_help_panel=HOW,
+    ),
+]
+
+
+def show(result: BenchResult, output: Path | None) -> None:
+    """Print the table, write the file, and end with status 2 if the result is invalid."""
+    if output == STDOUT:
+        echo(as_bench_json(result), nl=False)
+    else:
+        Terminal().print(as_bench_table(result))
+        if output:
+            write_file(output, [as_bench_json(result)])
+    if not result.valid:
+        say(f"the measurement is invalid: {result.invalid_reason} (add --allow-errors to count failed requests)")
+        raise typer.Exit(UNDETERMINED)

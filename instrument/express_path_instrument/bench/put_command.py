@@ -1,0 +1,67 @@
+"""express-path bench put: how fast a machine writes objects, by the number of connections."""
+
+from express_path_cli.aws.options import Quiet
+from express_path_instrument.bench import options as shared
+from express_path_instrument.bench.closed_loop import measure_closed_loop
+from express_path_instrument.bench.engines import EngineName
+from express_path_instrument.bench.plan import (
+    MOST_CONNECTIONS,
+    How,
+    Where,
+    closed_loop_length,
+    parse_numbers,
+    parse_size,
+)
+from express_path_instrument.bench.results import Kind
+from express_path_instrument.bench.session import bench_session
+
+EXAMPLES = """
+express-path bench put fast--use1-az4--x-s3 --output before.json  # 32 MiB objects, 1 to 64 connections
+express-path bench put fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # small objects
+express-path bench put lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
+"""
+
+
+def bench_put(
+    *,
+    bucket: shared.BucketName,
+    endpoint_url: shared.EndpointUrl = None,
+    region: shared.Region = None,
+    profile: shared.Profile = None,
+    zone_id: shared.ZoneId = None,
+    subnet: shared.Subnet = None,
+    connections: shared.Connections = "1,8,16,32,48,64",
+    size: shared.Size = "32MiB",
+    objects: shared.Objects = 16,
+    warm_up: shared.WarmUp = 2,
+    duration: shared.Duration = None,
+    count: shared.Count = None,
+    repeats: shared.Repeats = 3,
+    timeout: shared.Timeout = 60,
+    engine: shared.Engine = EngineName.AUTO,
+    processes: shared.Processes = None,
+    allow_other_zone: shared.AllowOtherZone = False,
+    allow_errors: shared.AllowErrors = False,
+    create_bucket: shared.CreateBucket = False,
+    delete_bucket: shared.DeleteBucket = False,
+    label: shared.Label = "",
+    output: shared.Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure writes to a bucket: throughput and latency by the number of connections.
+
+    Each connection writes the next object as soon as it has written one (a closed loop). The objects are the command's
+    own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
+    measured, 2 invalid, or something could not be determined.
+    """
+    numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
+    seconds = closed_loop_length(warm_up, duration, count)
+    where = Where(
+        bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
+    )
+    how = How(
+        parse_size(size), objects, warm_up, seconds, count, repeats, timeout, engine, processes, allow_errors, label
+    )
+    with bench_session(where, how, quiet=quiet) as session:
+        result = measure_closed_loop(session, Kind.PUT, numbers)
+    shared.show(result, output)

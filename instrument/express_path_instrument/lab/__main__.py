@@ -1,0 +1,81 @@
+"""Measure S3 downloads through a NAT and through an endpoint's route on one machine: `make path-lab`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from express_path_instrument.bench.compare_text import print_comparison
+from express_path_instrument.lab.claims import claims
+from express_path_instrument.lab.isolation import IsolatedError, run_isolated
+from express_path_instrument.lab.needs import find_server, missing
+from express_path_instrument.lab.results import LabResult, write_results
+from express_path_instrument.lab.route_change import RouteChange
+from express_path_instrument.lab.settings import QUICK, Settings
+
+IMPOSSIBLE = 2
+"""The exit status if the machine lacks something, or the run failed."""
+
+
+def main() -> int:
+    """Run the lab. Return 0 if it shows everything that it must show, 1 if it does not, and 2 if it cannot run."""
+    options = _options()
+    server = find_server(options.server)
+    reasons = missing(server)
+    if reasons:
+        _say("The lab cannot run on this machine:", *(f"- {reason}." for reason in reasons))
+        return IMPOSSIBLE
+    settings = QUICK if options.quick else Settings()
+    command = [
+        sys.executable,
+        "-m",
+        "express_path_instrument.lab.inside",
+        str(server),
+        json.dumps(settings.as_document()),
+    ]
+    try:
+        printed = run_isolated(command, settings.seconds_limit)
+    except IsolatedError as error:
+        _say(str(error))
+        return IMPOSSIBLE
+    return _report(write_results(printed, options.output))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m express_path_instrument.lab", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="less than a minute instead of about six")
+    parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
+    parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
+    return parser.parse_args()
+
+
+def _report(result: LabResult) -> int:
+    """Print everything, and return the exit status."""
+    console = Console(highlight=False, soft_wrap=True)
+    print_comparison(console, result.comparison)
+    for change in result.route_changes:
+        console.print(f"\n{_sentence(change)}")
+    console.print()
+    found = list(claims(result.comparison, result.nat_bits_per_second))
+    for claim in found:
+        console.print(f"{'yes' if claim.holds else 'NO ':3}  {claim.text}: {claim.measured}")
+    return 0 if all(claim.holds for claim in found) else 1
+
+
+def _sentence(change: RouteChange) -> str:
+    """Return what a new route did to open connections."""
+    server = "answers unknown packets with a reset" if change.resets else "ignores unknown packets"
+    errors = ", ".join(f"{count} x {error}" for error, count in change.broken.items()) or "none broke"
+    after = change.recovered_after
+    recovery = "no new download ended" if after is None else f"the first new download ended after {after:.1f} s"
+    return f"Route added, the server {server}: {change.open_connections} open connections, {errors}; {recovery}."
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The lab as process 1 of its namespaces: build the network, measure both paths, change the route, print the results.
+
+Everything here ends with this process, also if it is killed. Its files are in memory, so it leaves nothing behind.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from express_path_instrument.lab import network, server
+from express_path_instrument.lab.route_change import change_route, store_object
+from express_path_instrument.lab.settings import Settings
+from express_path_instrument.lab.sweeps import best_bits_per_second, sweep
+
+_FOLDER = Path("/run/lab")
+_OVER_LIMIT = 3
+"""The exit status if the lab received too many bytes."""
+
+
+def main() -> None:
+    """Run the lab, and print JSON that express_path_instrument.lab.results reads. Arguments: the S3 server, and the settings as JSON."""
+    program, settings = Path(sys.argv[1]), Settings.from_document(json.loads(sys.argv[2]))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "lab", "/run"], check=True)
+    _FOLDER.mkdir()
+    network.build()
+    threading.Thread(target=_watch, args=(settings,), daemon=True).start()
+    server.start(program, _FOLDER / "objects", settings.service_seconds)
+    json.dump(_measure(settings), sys.stdout)
+
+
+def _measure(settings: Settings) -> dict[str, Any]:
+    """Measure both paths, and change the route during a transfer; return the results."""
+    network.use_endpoint()
+    _say("Measuring the endpoint's path")
+    endpoint = sweep("endpoint", settings, _FOLDER / "endpoint.json")
+    rate = best_bits_per_second(endpoint) * settings.nat_share
+    network.use_nat()
+    network.limit_nat(rate)
+    _say(f"Measuring the NAT's path, limited to {rate / 1e6:.1f} Mbit/s")
+    nat = sweep("NAT", settings, _FOLDER / "nat.json")
+    _say("Adding the endpoint's route during a transfer")
+    store_object(_FOLDER / "objects")
+    variants = (True, False) if settings.with_silence else (True,)
+    changes = [asdict(change_route(settings.transfer_seconds, resets=resets)) for resets in variants]
+    return {
+        "natBitsPerSecond": rate,
+        "nat": json.loads(nat.read_bytes()),
+        "endpoint": json.loads(endpoint.read_bytes()),
+        "routeChanges": changes,
+    }
+
+
+def _watch(settings: Settings) -> None:
+    """End everything as soon as the lab has received too many bytes; its caller limits the time."""
+    while network.received_bytes() < settings.bytes_limit:
+        time.sleep(0.5)
+    _say(f"The lab received more than {settings.bytes_limit:,} bytes and was ended")
+    os._exit(_OVER_LIMIT)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

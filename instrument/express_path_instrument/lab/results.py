@@ -1,0 +1,54 @@
+"""The results of the lab as files, which `express-path bench compare` reads too, and as charts."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from express_path_instrument.bench.charts import plots_of
+from express_path_instrument.bench.compare import Comparison, compare
+from express_path_instrument.bench.compare_verdict import verdict
+from express_path_instrument.bench.plot import PENS, Plot, Series
+from express_path_instrument.bench.plot_svg import as_plot_svg
+from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.lab.route_change import RouteChange
+
+NAT_FILE, ENDPOINT_FILE, CHART_FILE = "nat.json", "endpoint.json", "path-lab.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class LabResult:
+    """Both measurements, the NAT's limit in bit/s, and what a new route did to open connections."""
+
+    comparison: Comparison
+    nat_bits_per_second: float
+    route_changes: tuple[RouteChange, ...]
+
+
+def write_results(printed: str, folder: Path) -> LabResult:
+    """Write what express_path_instrument.lab.inside printed to the files of a folder, with a chart, and return it."""
+    document: Mapping[str, Any] = json.loads(printed)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint")):
+        (folder / name).write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
+    comparison = compare([read_bench(folder / NAT_FILE), read_bench(folder / ENDPOINT_FILE)])
+    changes = tuple(RouteChange(**row) for row in document["routeChanges"])
+    plots = [*plots_of(comparison), route_change_plot(changes)]
+    (folder / CHART_FILE).write_text(as_plot_svg(plots, "The path lab", verdict(comparison)), encoding="utf-8")
+    return LabResult(comparison, document["natBitsPerSecond"], changes)
+
+
+def route_change_plot(changes: tuple[RouteChange, ...]) -> Plot:
+    """Return the throughput in each second around the change of the route."""
+    lines = tuple(
+        Series(
+            "resets" if change.resets else "no resets",
+            tuple((second + 0.5, bits) for second, bits in enumerate(change.bits_per_second)),
+            pen,
+        )
+        for change, pen in zip(changes, PENS, strict=False)
+    )
+    seconds = max(len(change.bits_per_second) for change in changes)
+    title = f"Downloads while the route is added, after {changes[0].changed_at:.1f} s"
+    return Plot(title, "seconds", tuple(map(float, range(seconds + 1))), "bit/s", lines)

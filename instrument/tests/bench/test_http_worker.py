@@ -1,0 +1,173 @@
+"""A worker sends a load as it says: each request once, for a time, or at a rate, whatever the server does."""
+
+import io
+import os
+import re
+import threading
+import time
+from collections import Counter
+from typing import BinaryIO
+
+import pytest
+
+from express_path_instrument.bench.http_worker import main, run
+from express_path_instrument.bench.load import Load, Tally, Target
+from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, reads, response, serving
+
+
+def measured(load: Load) -> Tally:
+    return run(load, time.monotonic())
+
+
+def test_each_object_is_read_once() -> None:
+    """A count ends the load: with as many objects as requests, each is read once, over all connections."""
+    with serving() as raw:
+        tally = measured(Load(raw.server, reads(50), 100, connections=4, count=50))
+    assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(50))
+    assert (tally.requests, tally.transferred, tally.errors) == (50, 5000, Counter())
+    assert raw.connections <= 4
+    assert sum(tally.statuses.values()) == 50
+    latency = tally.latency()
+    assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
+
+
+def test_a_duration_ends_the_load_and_the_warm_up_is_not_counted() -> None:
+    """Requests are sent during the warm-up and the duration, and only the latter are counted."""
+    with serving() as raw:
+        before = time.monotonic()
+        tally = measured(Load(raw.server, reads(3), 100, connections=2, warm_up=0.2, seconds=0.3))
+        took = time.monotonic() - before
+    assert took >= 0.5
+    assert 0 < tally.requests < len(raw.requests)
+    assert tally.ended - tally.started <= 0.3 + 1e-6
+
+
+def test_a_read_that_began_in_the_warm_up_counts() -> None:
+    """A request that ends in the measurement counts, because one that ends after it does not."""
+
+    def after_the_warm_up(_request: bytes) -> bytes:
+        threading.Event().wait(0.2)
+        return response("200 OK", OBJECT)
+
+    with serving(after_the_warm_up) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=0.2))
+    assert len(raw.requests) == 2
+    assert tally.requests == 1
+    assert (tally.latency().max or 0) >= 200
+
+
+def test_uploads_send_their_bodies() -> None:
+    """The body of a PUT has the length that its target says."""
+    with serving(lambda _: response("200 OK")) as raw:
+        tally = measured(Load(raw.server, [Target("PUT", "/key", (), 3000)], 3000, connections=1, count=2))
+    assert raw.body_lengths == [3000, 3000]
+    assert tally.transferred == 6000
+
+
+def test_errors_are_counted_by_status_and_second() -> None:
+    """Failed requests are not in the latency, but in the errors and in the statuses of each second."""
+    answers = iter([response("503 Slow Down", b"<Error><Code>SlowDown</Code></Error>"), response("500 Oops")])
+    with serving(lambda _: next(answers, response("200 OK", OBJECT))) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=5))
+    assert tally.errors == {"503": 1, "500": 1}
+    assert tally.failure == "503 SlowDown"
+    assert tally.statuses == {(0, "503"): 1, (0, "500"): 1, (0, "200"): 3}
+    assert tally.requests == 3
+
+
+def test_an_object_of_another_size_and_a_lost_connection_are_errors() -> None:
+    """A server that sends something else, or nothing, is not measured as a fast one."""
+    answers = iter([response("200 OK", b"short"), CLOSE])
+    with serving(lambda _: next(answers, response("200 OK", OBJECT))) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=3))
+    assert tally.errors == {"wrong size": 1, "connection closed": 1}
+    assert tally.requests == 1
+
+
+def test_requests_at_a_rate_start_at_their_times() -> None:
+    """At 100 requests/s for half a second there are 50, none of which is skipped."""
+    with serving() as raw:
+        tally = measured(Load(raw.server, reads(7), 100, connections=4, seconds=0.5, rate=100))
+    assert tally.requests == len(raw.requests) == 50
+    assert tally.ended - tally.started >= 0.4
+
+
+class Stalling:
+    """Answers that all wait for a second from the 40th request on, as those of a server that stalls once."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.lock = threading.Lock()
+
+    def __call__(self, _request: bytes) -> bytes:
+        with self.lock:
+            self.requests += 1
+            if self.requests == 40:
+                threading.Event().wait(1)
+        return response("200 OK", OBJECT)
+
+
+def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
+    """If the server stalls for a second, p99.9 at a constant rate shows it; that of a closed loop does not.
+
+    In a closed loop, one of 3,000 requests waits: the client sends nothing while it waits, so the users who would have
+    come in this second are missing. At a constant rate, every request of this second is late.
+    """
+    with serving(Stalling()) as raw:
+        constant = measured(Load(raw.server, reads(1), 100, connections=8, seconds=2.0, rate=200)).latency()
+    with serving(Stalling()) as raw:
+        closed = measured(Load(raw.server, reads(1), 100, connections=1, count=3000)).latency()
+    assert (closed.max or 0) >= 1000
+    assert (closed.p999 or 1000) < 500
+    assert (constant.p999 or 0) >= 900
+    assert (constant.p90 or 0) >= 500
+
+
+@pytest.mark.parametrize("parts", [1, 3, 8])
+def test_divided_loads_are_the_whole_load(parts: int) -> None:
+    """Several processes together send every object, request, and arrival of the load once."""
+    with serving() as raw:
+        load = Load(raw.server, reads(10), 100, connections=5, count=10)
+        divided = load.divided(parts)
+        assert len(divided) == min(parts, 5)
+        assert sum(part.connections for part in divided) == 5
+        for part in divided:
+            measured(part)
+        rated = Load(raw.server, reads(10), 100, connections=5, seconds=0.1, rate=100).divided(parts)
+        assert sum(measured(part).requests for part in rated) == 10
+    assert Counter(raw.lines()[:10]) == Counter(f"GET /{position}" for position in range(10))
+
+
+def test_the_process_speaks_in_lines() -> None:
+    """It reads a load and a start, and writes its tally, which is read again without loss."""
+    with serving() as raw:
+        load = Load(raw.server, reads(2), 100, connections=1, count=2)
+        assert Load.from_json(load.as_json()) == load
+        answers = io.BytesIO()
+        main(standard_input(load.as_json(), repr(time.monotonic())), answers)
+    ready, line = answers.getvalue().splitlines()
+    tally = Tally.from_json(line)
+    assert ready == b"ready"
+    assert (tally.requests, tally.transferred) == (2, 200)
+    assert sum(tally.statuses.values()) == 2
+    assert re.search(rb'"latencies": "[A-Za-z0-9+/=]+"', line)
+    assert Tally.from_json(tally.as_json()).latency() == tally.latency()
+
+
+def standard_input(*lines: str) -> BinaryIO:
+    """Return a pipe with these lines, which stays open: at its end, a worker ends its process."""
+    reading, writing = os.pipe()
+    os.write(writing, "".join(f"{line}\n" for line in lines).encode())
+    return open(reading, "rb", closefd=False)
+
+
+def test_a_process_without_a_start_ends() -> None:
+    """If the command ends before it says when to start, nothing is sent."""
+    with serving() as raw:
+        load = Load(raw.server, reads(2), 100, connections=1, count=2)
+        main(io.BytesIO(f"{load.as_json()}\n".encode()), io.BytesIO())
+        assert_idle(raw)
+
+
+def assert_idle(raw: RawServer) -> None:
+    assert raw.requests == []

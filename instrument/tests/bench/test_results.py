@@ -1,0 +1,172 @@
+"""A measurement is written to a file, and read again without loss. A damaged file is refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path_cli.terminal.errors import OptionError
+from express_path_instrument.bench.results import (
+    BenchResult,
+    Client,
+    Kind,
+    Latency,
+    MeasuredPath,
+    SecondStatuses,
+    Step,
+    Target,
+    as_bench_json,
+)
+from express_path_instrument.bench.results_reader import read_bench
+
+LATENCY = Latency(p50=1.5, p90=2.25, p99=30.125, p999=31.5, max=32.0, mean=3.5)
+CLOSED = Step(
+    repeat=1,
+    seconds=10.5,
+    requests=80,
+    bytes=80 << 20,
+    gbps=0.511,
+    requests_per_second=7.619,
+    latency=LATENCY,
+    connections=8,
+    cpu_peak_percent=17.0,
+)
+OPEN = Step(
+    repeat=2,
+    seconds=2.0,
+    requests=150,
+    bytes=150,
+    gbps=0.0,
+    requests_per_second=75.0,
+    rate_per_second=100.0,
+    errors={"503": 49, "timed out": 1},
+    statuses=(SecondStatuses(0, {"200": 100}), SecondStatuses(1, {"200": 50, "503": 49, "timed out": 1})),
+)
+RESULT = BenchResult(
+    kind=Kind.GET,
+    made_at=datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
+    label="NAT gateway",
+    path=MeasuredPath("NON_COMPLIANT", "NAT_GATEWAY", ("rtb-1", "nat-1")),
+    client=Client("c7gn.16xlarge", 64, "awscrt", "0.38.0"),
+    target=Target("fast--use1-az4--x-s3", "https://s3express-use1-az4.us-east-1.amazonaws.com", "use1-az4"),
+    object_bytes=32 << 20,
+    repeats=2,
+    steps=(CLOSED, OPEN),
+)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [RESULT, replace(RESULT, path=None, kind=Kind.OPEN), replace(RESULT, steps=(), invalid_reason="1 request failed")],
+    ids=["closed", "no-path", "invalid"],
+)
+def test_a_measurement_is_read_as_it_was_written(result: BenchResult, tmp_path: Path) -> None:
+    """Reading a written document returns the same measurement."""
+    file = tmp_path / "run.json"
+    file.write_text(as_bench_json(result), encoding="utf-8")
+    assert read_bench(file) == result
+
+
+def test_a_step_has_the_keys_of_its_kind() -> None:
+    """A step of get has connections, and a step of open has a rate and the statuses of each second."""
+    closed, constant_rate = json.loads(as_bench_json(RESULT))["steps"]
+    assert closed["connections"] == 8
+    assert "ratePerSecond" not in closed
+    assert closed["latencyMs"]["p999"] == 31.5
+    assert constant_rate["ratePerSecond"] == 100
+    assert "connections" not in constant_rate
+    assert constant_rate["statusOverTime"][1] == {"second": 1, "200": 50, "503": 49, "timed out": 1}
+
+
+def without_steps(document: dict[str, Any]) -> None:
+    document["steps"] = []
+
+
+def with_negative_time(document: dict[str, Any]) -> None:
+    document["steps"][0]["seconds"] = -1
+
+
+def with_infinity(document: dict[str, Any]) -> None:
+    document["steps"][0]["gbps"] = float("inf")
+
+
+def with_text(document: dict[str, Any]) -> None:
+    document["steps"][1]["latencyMs"]["p99"] = "12"
+
+
+def without_count(document: dict[str, Any]) -> None:
+    del document["steps"][1]["requests"]
+
+
+def without_throughput(document: dict[str, Any]) -> None:
+    del document["steps"][1]["gbps"]
+
+
+def with_later_version(document: dict[str, Any]) -> None:
+    document["schemaVersion"] = 2
+
+
+def with_unknown_kind(document: dict[str, Any]) -> None:
+    document["kind"] = "head"
+
+
+def with_local_time(document: dict[str, Any]) -> None:
+    document["madeAt"] = "1 March"
+
+
+def with_wrong_hops(document: dict[str, Any]) -> None:
+    document["path"]["hops"] = [1]
+
+
+def without_kind(document: dict[str, Any]) -> None:
+    del document["kind"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (without_steps, "steps"),
+        (with_negative_time, "step 1: field seconds"),
+        (with_infinity, "step 1: field gbps"),
+        (with_text, "step 2: field p99"),
+        (without_count, "step 2: field requests"),
+        (without_throughput, "step 2: field gbps"),
+        (with_later_version, "schemaVersion 2"),
+        (with_unknown_kind, "kind"),
+        (with_local_time, "madeAt"),
+        (with_wrong_hops, "hops"),
+        (without_kind, "is not the output of express-path bench"),
+    ],
+)
+def test_a_damaged_document_is_refused(damage: Callable[[dict[str, Any]], None], named: str, tmp_path: Path) -> None:
+    """A missing or invalid field is an error that names the file and the field."""
+    document = json.loads(as_bench_json(RESULT))
+    damage(document)
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(OptionError, match=named) as found:
+        read_bench(file)
+    assert str(file) in str(found.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"kind": 1, "kind": 2}', None])
+def test_a_file_that_is_no_measurement_is_refused(text: str | None, tmp_path: Path) -> None:
+    """A file that is missing, not JSON, or has a key twice is an error that names the file."""
+    file = tmp_path / "run.json"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(OptionError, match=r"run\.json"):
+        read_bench(file)
+
+
+def test_a_document_that_does_not_say_it_is_valid_is_not(tmp_path: Path) -> None:
+    """Without `valid`, a measurement counts as invalid."""
+    document = json.loads(as_bench_json(RESULT))
+    del document["valid"]
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert not read_bench(file).valid

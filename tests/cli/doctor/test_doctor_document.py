@@ -1,0 +1,143 @@
+"""The troubleshooting document explains every check, and its policy has exactly the permissions needed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
+from express_path_cli.doctor.questions import QUESTIONS
+from sandbox.dynamic import Client
+from sandbox.iam_conditions import enforced
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.vpcs import BehindFirewall
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.service_quotas import applied_quotas
+from sandbox.ssm import Automation
+from tests.cli.doctor.whole_stack import WholeStack, approval_topic
+from tests.cli.heal.healing_stack import deployed
+from tests.support.command import invoke
+from tests.support.config_aggregator import Aggregator, answering
+from tests.support.network import Builder, Private
+
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
+POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]
+DIRECTORY = {
+    "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
+    "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
+}
+IAM_NAMES = {
+    "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+    "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
+}
+"""Actions that are not named as their operations
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html)."""
+
+
+def actions(sid: str) -> set[str]:
+    """Return the actions of a statement of the policy."""
+    [statement] = [statement for statement in json.loads(POLICY)["Statement"] if statement["Sid"] == sid]
+    return set(statement["Action"])
+
+
+@pytest.mark.parametrize("name", [question.name for question in QUESTIONS])
+def test_every_check_is_explained(name: str) -> None:
+    """The document names every check."""
+    assert f"`{name}`" in DOCUMENT
+
+
+def test_statement_for_scans_has_the_tested_reads() -> None:
+    """The statement for scans has exactly the reads that doctor tests, and the lists that two of them need first."""
+    lists = {"network-firewall:ListFirewalls", "network-firewall:ListVpcEndpointAssociations"}
+    assert actions("ReadNetwork") == {read.action for read in (*REQUIRED, *OPTIONAL)} | lists
+
+
+def called(sandbox: Sandbox) -> set[str]:
+    """Return the IAM actions of the calls so far, without GetCallerIdentity, which needs no permission."""
+    made = {f"{call.service.replace('service-quotas', 'servicequotas')}:{call.operation}" for call in sandbox.calls}
+    return {IAM_NAMES.get(operation, operation) for operation in made} - {"sts:GetCallerIdentity"}
+
+
+def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With only this policy, no check is UNKNOWN, and every action that it allows is used."""
+    private = Private(builder)
+    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
+    builder.ec2.create_transit_gateway_vpc_attachment(**attachment)
+    account = Account(sandbox)
+    firewall = BehindFirewall(account)
+    account.endpoint_of_firewall(account.firewall_arn(firewall.appliance_subnet), private.vpc, private.subnet)
+    applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        automation.knobs.open_calendars.add("freeze")
+        topic = approval_topic(sandbox)
+        assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
+        credentials = somebody(sandbox)
+        sandbox.calls.clear()
+        for name, value in credentials.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_SESSION_TOKEN")
+        with enforced(sandbox):
+            checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
+    assert [check["finding"] for check in checks if check["state"] != "OK"] == []
+    assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
+
+
+def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -> None:
+    """Two statements of the policy are exactly what explain needs."""
+    subnet = Private(builder).subnet
+    builder.ec2.create_network_interface(SubnetId=subnet)
+    bucket: Client = sandbox.client("s3")
+    bucket.create_bucket(Bucket="data--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+    sandbox.calls.clear()
+    assert invoke(["explain", subnet]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Explain")
+
+
+def test_collect_needs_one_more_action(sandbox: Sandbox, tmp_path: Path) -> None:
+    """A dump needs a list of the transit gateway route tables, which a scan finds by their attachments."""
+    account = Account(sandbox)
+    Hub(account).join(account)
+    sandbox.calls.clear()
+    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Collect")
+
+
+def test_all_regions_and_accounts_need_their_own_statement(sandbox: Sandbox) -> None:
+    """The statement for --all-regions and organizations has exactly the actions that they need."""
+    sandbox.client("organizations").create_organization(FeatureSet="ALL")
+    sandbox.client("organizations").create_account(AccountName="data", Email="data@example.com")
+    sandbox.calls.clear()
+    assert invoke(["scan", "--all-regions", "--organization", "--role-name", "Audit"]).exit_code == 0
+    assert called(sandbox) - actions("ReadNetwork") == actions("Places")
+
+
+def test_an_aggregator_needs_one_statement(sandbox: Sandbox, builder: Builder) -> None:
+    """A scan of an aggregator needs only that statement, with or without IPv6 subnets."""
+    private = Private(builder)
+    builder.dual_stack(private.vpc, private.subnet)
+    aggregator = Aggregator(sandbox)
+    aggregator.copy()
+    sandbox.calls.clear()
+    with answering(aggregator):
+        assert invoke(["scan", "--aggregator", aggregator.name]).exit_code == 1
+    assert called(sandbox) == actions("Aggregator")
+
+
+def test_list_of_heals_needs_the_stack_and_one_read(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heals command reads the stack's outputs and scans the ledger."""
+    with deployed(sandbox, monkeypatch):
+        sandbox.calls.clear()
+        assert invoke(["heals"]).exit_code == 0
+        assert called(sandbox) == actions("Heals")
+
+
+def somebody(sandbox: Sandbox) -> dict[str, str]:
+    """Return the environment of a user who has the policy."""
+    iam: Client = sandbox.client("iam")
+    iam.create_user(UserName="oncall")
+    iam.put_user_policy(UserName="oncall", PolicyName="doctor", PolicyDocument=POLICY)
+    key = iam.create_access_key(UserName="oncall")["AccessKey"]
+    return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}

@@ -1,0 +1,194 @@
+"""Every scenario gets the expected verdicts, and the decision table in the documents lists every scenario."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+from botocore.session import get_session
+
+from tests.cli.collect.collecting import OPTIONAL, REQUIRED
+from tests.support import command, scenarios
+from tests.support.scenarios import EXPECTED, RECORDINGS, TESTS, Expected, Run, dump_of
+
+KEYS = [
+    "accountId",
+    "region",
+    "vpcId",
+    "subnetId",
+    "availabilityZoneId",
+    "routeTableId",
+    "compliance",
+    "reason",
+    "annotation",
+    "path",
+    "names",
+    "tags",
+]
+HOP_KEYS = {"kind", "id", "destination"}
+DOCUMENT = TESTS.parent / "docs" / "how-it-decides.md"
+# The file or folder of a dump, and the service and operation whose output it holds.
+CALLS = {name.rstrip("/"): call for name, call in (REQUIRED | OPTIONAL).items() if name != "identity.json"}
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, Shape | None]:
+    """Return the output shape of each call in a dump, from botocore's models."""
+    models = {service: get_session().get_service_model(service) for service in ("ec2", "network-firewall", "ram", "s3")}
+    return {
+        file: models[service].operation_model(operation).output_shape for file, (service, operation) in CALLS.items()
+    }
+
+
+@pytest.mark.parametrize("name", scenarios.names())
+def test_scenario(name: str) -> None:
+    """A scan gives the expected rows and exit status for each set of parameters."""
+    for run in scenarios.runs(name):
+        result = command.scan(dump_of(name), run.parameters)
+        assert result.exit_code == run.exit_status, result.stderr
+        assert result.stderr == ""
+        _check(json.loads(result.stdout), run)
+
+
+def _check(document: dict[str, Any], run: Run) -> None:
+    rows = document["subnets"]
+    assert document["schemaVersion"] == 1
+    assert document["totals"]["evaluated"] == len(rows)
+    order = [(row["accountId"], row["region"], row["subnetId"]) for row in rows]
+    assert order == sorted(order)
+    several = any("/" in key for key in run.subnets)
+    by_key = {f"{row['accountId']}/{row['subnetId']}" if several else row["subnetId"]: row for row in rows}
+    assert len(by_key) == len(rows)
+    verdicts = {key: (row["compliance"], row["reason"], row["routeTableId"]) for key, row in by_key.items()}
+    assert verdicts == {key: tuple(expected[:3]) for key, expected in run.subnets.items()}, run.parameters
+    for key, row in by_key.items():
+        _check_evidence(row, run.subnets[key])
+
+
+def _check_evidence(row: dict[str, Any], expected: Expected) -> None:
+    assert 1 <= len(row["annotation"]) <= 256
+    assert all(set(hop) == HOP_KEYS for hop in row["path"])
+    words = set(re.split(r"[\s,;()]+", row["annotation"]))
+    named = [route for route in expected.routes if words.issuperset(route)]
+    assert named or not expected.routes, f"{row['annotation']!r} names none of {expected.routes}"
+    hops = iter([hop["id"] for hop in row["path"]])
+    assert all(hop_id in hops for hop_id in expected.through), f"{row['path']} misses {expected.through}"
+
+
+def test_the_keys_of_a_row() -> None:
+    """A row has its keys in the documented order, and the zone's id, which is the same in every account."""
+    dump = dump_of("gateway-endpoint")
+    rows = json.loads(command.scan(dump).stdout)["subnets"]
+    assert [list(row) for row in rows] == [KEYS] * 2
+    described = json.loads((dump / "subnets.json").read_text(encoding="utf-8"))["Subnets"]
+    zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in described}
+    assert {row["subnetId"]: row["availabilityZoneId"] for row in rows} == zones
+
+
+def test_there_are_enough_scenarios() -> None:
+    """There are at least 220 scenarios, 12 of them recordings, so a lost file is noticed."""
+    assert len(scenarios.names()) >= 220
+    assert len(list(RECORDINGS.iterdir())) >= 12
+
+
+def test_every_reason_is_in_a_scenario() -> None:
+    """Each reason except DELETED, which needs a deleted subnet, is the verdict of a scenario."""
+    reasons = {
+        expected.reason
+        for name in scenarios.names()
+        for run in scenarios.runs(name)
+        for expected in run.subnets.values()
+    }
+    assert reasons == {
+        "PARTLY_NAT",
+        "NAT_GATEWAY",
+        "NAT_INSTANCE",
+        "NAT_BEHIND_APPLIANCE",
+        "NAT_BEYOND_TRANSIT_GATEWAY",
+        "UNRESOLVED_EGRESS",
+        "INTERNET_GATEWAY",
+        "ENDPOINT",
+        "DROPPED",
+        "NO_ROUTE",
+        "NOT_OWNED",
+        "EXCLUDED",
+        "NO_DIRECTORY_BUCKETS",
+        "SERVICE_NOT_OFFERED",
+    }
+
+
+def test_a_recording_without_an_expectation_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording without expected.yaml raises an error instead of passing."""
+    shutil.copytree(RECORDINGS / "gateway-endpoint", tmp_path / "new")
+    (tmp_path / "new" / EXPECTED).unlink()
+    monkeypatch.setattr(scenarios, "RECORDINGS", tmp_path)
+    with pytest.raises(FileNotFoundError):
+        list(scenarios.runs("new"))
+
+
+@pytest.mark.parametrize("name", scenarios.names())
+def test_a_dump_is_what_the_aws_cli_prints(name: str, outputs: dict[str, Shape | None]) -> None:
+    """Every field in a scenario's dump is in botocore's model of that call and has the right type."""
+    files = [file for file in dump_of(name).rglob("*.json") if file.name != "identity.json"]
+    assert files
+    for file in files:
+        shape = outputs[file.name if file.name in outputs else file.parent.name]
+        if file.stat().st_size:
+            _check_shape(json.loads(file.read_text(encoding="utf-8")), shape, file.name)
+
+
+def _check_shape(value: object, shape: Shape | None, where: str) -> None:
+    if isinstance(shape, StructureShape):
+        assert isinstance(value, dict), where
+        assert set(value) <= set(shape.members), where
+        for field, member in value.items():
+            _check_shape(member, shape.members[field], f"{where}.{field}")
+    elif isinstance(shape, MapShape):
+        assert isinstance(value, dict), where
+        for member in value.values():
+            _check_shape(member, shape.value, where)
+    elif isinstance(shape, ListShape):
+        assert isinstance(value, list), where
+        for member in value:
+            _check_shape(member, shape.member, where)
+    else:
+        assert shape, where
+        types = {"boolean": bool, "integer": int, "long": int}
+        assert type(value) is types.get(shape.type_name, str), where
+
+
+def test_the_installed_command_gives_the_same_result() -> None:
+    """The installed command prints the same document with the same status as in this process."""
+    installed = Path(sys.executable).with_name("express-path")
+    dump = dump_of("more-specific-route-to-nat")
+    result = subprocess.run(
+        [installed, *command.arguments(dump, {})], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (result.returncode, result.stderr) == (1, "")
+    assert command.without_time(result) == command.without_time(command.scan(dump))
+
+
+def test_the_decision_table_lists_the_scenarios() -> None:
+    """The table has exactly one row for each scenario, with its sentence and reasons."""
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(rows) == len({name for name, _, _ in rows})
+    table = {name: (title, reasons) for name, title, reasons in rows}
+    assert table == {name: _row_of(name) for name in scenarios.names()}
+
+
+def _row_of(name: str) -> tuple[str, str]:
+    reasons = {expected.reason for run in scenarios.runs(name) for expected in run.subnets.values()}
+    return scenarios.document(name)["title"], ", ".join(sorted(reasons)) or "no subnet"
+
+
+@pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])
+def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> None:
+    """If only one address family crosses a NAT, the annotation names IPv6, or no family for IPv4."""
+    rows = json.loads(command.scan(dump_of(name)).stdout)["subnets"]
+    partly = [row["annotation"] for row in rows if row["reason"] == "PARTLY_NAT"]
+    assert ["(IPv6)" in annotation for annotation in partly] == [is_said]

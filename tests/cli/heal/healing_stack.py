@@ -1,0 +1,97 @@
+"""A stack with the heal and undo runbooks, for tests of the commands that start them."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from express_path import healing
+from express_path_cli.automation import run_queue, run_watcher
+from express_path_cli.main import app
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from tests.support.command import invoke
+from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
+from tests.support.ledgers import LEDGER
+
+STACK = "express-path"
+LOOK = ("ssm", "GetAutomationExecution")
+
+
+@contextmanager
+def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """Deploy the heal and undo runbooks and a stack whose outputs name them."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    monkeypatch.setattr(run_queue, "START_SECONDS", 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
+    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        made = Deployment(sandbox, automation)
+        for name in (HEAL, UNDO):
+            made.publish(name)
+        make_stack(sandbox, made)
+        yield made
+
+
+def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:
+    """Create a stack whose outputs name the deployed resources, as in the template."""
+    outputs = {
+        "HealDocumentName": HEAL,
+        "ApprovalDocumentName": APPROVED,
+        "UndoDocumentName": UNDO,
+        "AutomationRoleArn": made.given["AutomationAssumeRole"],
+        "PlanFunctionArn": made.given["PlanFunctionName"],
+        "LedgerTableName": LEDGER,
+    }
+    template = {
+        "Parameters": {"RemediationMode": {"Type": "String"}},
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
+    }
+    parameters = [{"ParameterKey": "RemediationMode", "ParameterValue": mode}]
+    sandbox.client("cloudformation").create_stack(
+        StackName=name, TemplateBody=json.dumps(template), Parameters=parameters
+    )
+
+
+def verdict(subnet_id: str) -> str:
+    """Return the command's own verdict on a subnet."""
+    found = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
+    return str(found["compliance"])
+
+
+def run_id_of(shown: str) -> str:
+    """Return the run id in the printed undo command."""
+    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
+    return line.split()[4]
+
+
+def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process, with a terminal as its standard input where a person types an answer."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answer.encode())
+    outputs = [io.BytesIO(), io.BytesIO()]
+    shown, errors = (io.TextIOWrapper(output, encoding="utf-8", write_through=True) for output in outputs)
+    with os.fdopen(ours), os.fdopen(theirs, encoding="utf-8") as keyboard, pytest.MonkeyPatch.context() as patches:
+        for name, stream in (("stdin", keyboard), ("stdout", shown), ("stderr", errors)):
+            patches.setattr(sys, name, stream)
+        with pytest.raises(SystemExit) as end:
+            app(command_line)
+    texts = [output.getvalue().decode() for output in outputs]
+    return subprocess.CompletedProcess(command_line, int(end.value.code or 0), *texts)
+
+
+def reported_run_id(shown: str, what: str) -> str:
+    """Return the id of the started run; the output must say how to follow it."""
+    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
+    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
+    return run_id

@@ -1,0 +1,299 @@
+"""express-path heal: starts and follows the real runbooks on the sandbox's Systems Manager."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from express_path_cli.automation import run_watcher
+from express_path_cli.automation.automation_runs import start_run
+from express_path_cli.aws.sessions import connect
+from sandbox.server import Sandbox
+from tests.cli.heal.healing_stack import (
+    LOOK,
+    deployed,
+    invoke_at_terminal,
+    make_stack,
+    reported_run_id,
+    run_id_of,
+    verdict,
+)
+from tests.support.command import invoke
+from tests.support.heals import APPROVED, HEAL, Deployment, Vpc, status
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
+    with deployed(sandbox, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Vpc:
+    """Return a VPC with one private subnet behind a NAT gateway."""
+    return Vpc(builder)
+
+
+def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
+    """Without --apply, the plan with its steps and the next command are printed, and nothing changes."""
+    deployment.sandbox.calls.clear()
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 0, result.stderr
+    assert "CREATE_AND_ASSOCIATE" in result.stdout
+    assert "done       plan" in result.stdout
+    assert f"express-path heal {vpc.subnet} --apply" in result.stdout
+    assert deployment.changes() == []
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+
+
+def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
+    """After a yes, the subnet becomes COMPLIANT and is left alone; the printed undo restores the original state."""
+    healed = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "y\n")
+    assert healed.returncode == 0, healed.stderr
+    assert "Heal it now?" in healed.stdout
+    for step in ("plan", "create", "associate", "verify"):
+        assert f"done       {step}" in healed.stdout
+    assert verdict(vpc.subnet) == "COMPLIANT"
+    run_id = run_id_of(healed.stdout)
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id
+    again = invoke(["heal", vpc.subnet, "--apply"])
+    assert again.exit_code == 0, again.stderr
+    assert "NOTHING_TO_DO" in again.stdout
+    undone = invoke_at_terminal(["undo", run_id], "y\n")
+    assert undone.returncode == 0, undone.stderr
+    assert "Undo it now?" in undone.stdout
+    assert vpc.table in undone.stdout
+    assert "deleted: vpce-" in undone.stdout
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+    assert deployment.endpoints(vpc.id) == []
+
+
+def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
+    deployment: Deployment, builder: Builder, vpc: Vpc
+) -> None:
+    """If somebody else heals the subnet after the dry run, this run has nothing that could be undone."""
+    starts = count(1)
+
+    def cure_before_the_second() -> None:
+        if next(starts) == 2:
+            builder.endpoint(vpc.id, vpc.table)
+
+    deployment.sandbox.faults.before("ssm", "StartAutomationExecution", cure_before_the_second, times=2)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert "NOTHING_TO_DO" in result.stdout
+    assert "to undo" not in result.stdout
+
+
+def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """Each blocker is one line with its fix; the status is 1, and no heal is started."""
+    cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
+    builder.endpoint(vpc.id, cured)
+    builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if line.startswith("MORE_SPECIFIC_ROUTE: 192.0.2.1/32")]
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+    assert verdict(vpc.subnet) == "NON_COMPLIANT"
+
+
+def test_mode_approval_requests_an_approval(
+    deployment: Deployment, sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In mode APPROVAL, --apply starts the approval runbook and does not wait for the answer."""
+    deployment.publish(APPROVED)
+    make_stack(sandbox, deployment, "asking", "APPROVAL")
+    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
+    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        monkeypatch.setenv(name, value)
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes", "--stack", "asking"])
+    assert result.exit_code == 0, result.stderr
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
+    run_id = line.rpartition(" ")[2]
+    assert f"--automation-execution-id {run_id}" in result.stdout
+    deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+    deployment.automation.wait(run_id)
+    assert deployment.changes() == []
+
+
+def test_a_closed_calendar_of_the_stack_is_respected(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stack's change calendar also applies to manual heals."""
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "freeze")
+    deployment.automation.knobs.closed_calendars.add("freeze")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 1
+    assert "CHANGE_CALENDAR_CLOSED" in result.stdout
+
+
+def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
+    """In a pipe, --apply without --yes is refused in one line, and nothing changes."""
+    result = invoke(["heal", vpc.subnet, "--apply"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "--yes" in line
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+
+
+def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None:
+    """At a terminal, every answer but yes changes nothing, and the status is 1."""
+    result = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "\n")
+    assert result.returncode == 1, result.stderr
+    assert "Heal it now?" in result.stdout
+    assert deployment.changes() == []
+
+
+def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
+    """One line has the failed step and AWS's message, and the status is 2."""
+    deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 2
+    assert "FAILED     create" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert "ended with Failed: step create failed: An error occurred (UnauthorizedOperation)" in line
+    assert "not authorized" in line
+    assert "to undo its changes, if any: express-path undo " in result.stdout
+
+
+def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
+    """Only the message of Lambda's error is printed; a dry run has nothing to undo."""
+    deployment.sandbox.faults.deny("ec2", "DescribeNetworkAcls")
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "You are not authorized to perform: ec2:DescribeNetworkAcls | fix: allow the call in the role" in line
+    assert "Failed: step makePlan failed: ApiError: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert "to undo" not in result.stdout
+
+
+@pytest.mark.usefixtures("deployment")
+def test_a_missing_subnet_is_not_compliant() -> None:
+    """The subnet may be in another Region, so the error is one line and the status is 2."""
+    result = invoke(["heal", "subnet-00000000000000000"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "this subnet does not exist (name its --region" in line
+
+
+Spoil = Callable[[Sandbox], None]
+UNSEEN: dict[str, tuple[Spoil, str, str]] = {
+    "denied": (lambda it: it.faults.deny(*LOOK), "AccessDeniedException", "allow ssm:GetAutomationExecution"),
+    "throttled": (lambda it: it.faults.throttle(*LOOK), "ThrottlingException", "try again later"),
+    "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "ExpiredToken", "sign in again"),
+}
+
+
+@pytest.mark.parametrize("how", UNSEEN)
+def test_a_run_that_cannot_be_followed_continues(deployment: Deployment, vpc: Vpc, how: str) -> None:
+    """The output has how to follow the run, and the error what to do; the status is 2."""
+    spoil, code, hint = UNSEEN[how]
+    spoil(deployment.sandbox)
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 2
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert f"ssm:GetAutomationExecution failed with {code}" in line
+    assert hint in line
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_without_a_stack_it_is_one_line() -> None:
+    """If nothing is deployed, one line says so and how to name another stack."""
+    result = invoke(["heal", "subnet-0a1b2c3d4e5f60718"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "account 123456789012 us-east-1: " in line
+    assert "--stack" in line
+
+
+def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C, the output says that the run continues and how to follow it; the status is 130."""
+
+    def interrupt(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    deployment.automation.knobs.time_scale = 1
+    monkeypatch.setattr(run_watcher.time, "sleep", interrupt)
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 130
+    assert "the run continues: aws ssm get-automation-execution" in result.stdout
+
+
+def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
+    """If a heal can no longer be read, the output has its id and how to follow and undo it."""
+    starts = iter(range(2))
+    sandbox.faults.before(
+        "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) else None, times=2
+    )
+    lost = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    run_id = reported_run_id(lost.stdout, "heal")
+    assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
+    assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
+    sandbox.faults.clear()
+    assert status(deployment.automation.wait(run_id)) == "Success"
+    assert verdict(vpc.subnet) == "COMPLIANT"
+    assert invoke(["heals", "--run", run_id]).exit_code == 0
+
+
+@pytest.mark.usefixtures("deployment")
+def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> None:
+    """Throttled starts and reads are retried."""
+    sandbox.faults.throttle("ssm", "StartAutomationExecution", times=2)
+    sandbox.faults.throttle(*LOOK, times=2)
+    planned = invoke(["heal", vpc.subnet])
+    assert (planned.exit_code, planned.stderr) == (0, "")
+    assert "CREATE_AND_ASSOCIATE" in planned.stdout
+
+
+@pytest.mark.parametrize("command", ["heal", "undo"])
+def test_a_run_that_may_not_be_started_is_one_line(
+    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, command: str
+) -> None:
+    """If the start is denied, one line names the permission, and there is no run to follow."""
+    sandbox.faults.deny("ssm", "StartAutomationExecution")
+    refused = invoke([command, vpc.subnet, "--yes"])
+    [line] = refused.stderr.splitlines()
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "allow ssm:StartAutomationExecution" in line
+    assert deployment.changes() == []
+
+
+def test_a_retried_start_is_one_run(deployment: Deployment, vpc: Vpc) -> None:
+    """The client token makes the SDK's retry of a lost response the same run; a new command is a new run.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
+    """
+    aws = connect()
+    lost = [0]  # seconds to wait before asking again
+    aws.ssm.meta.events.register_first(
+        "needs-retry.ssm.StartAutomationExecution", lambda **_: lost.pop() if lost else None
+    )
+    given = {**deployment.given, "SubnetId": vpc.subnet, "DryRun": "true"}
+    runs = {start_run(aws, HEAL, given) for _ in range(2)}
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
+    found = deployment.sandbox.client("ssm").describe_automation_executions()["AutomationExecutionMetadataList"]
+    assert {execution["AutomationExecutionId"] for execution in found} == runs
+    assert len(runs) == 2
+
+
+def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a cancelled run, the output has its status and how to follow and undo it."""
+    ssm = deployment.sandbox.client("ssm")
+    looks = iter(range(100))
+
+    def cancel(_seconds: float) -> None:
+        runs = ssm.describe_automation_executions()["AutomationExecutionMetadataList"]
+        if next(looks) == 0:
+            ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
+
+    deployment.automation.knobs.time_scale = 1
+    monkeypatch.setattr(run_watcher.time, "sleep", cancel)
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 2
+    assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr

@@ -1,0 +1,332 @@
+"""express-path heal with several targets: one plan, one question, and a run for each route table."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from express_path_cli.automation import run_queue
+from express_path_cli.automation.automation_runs import Run
+from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
+from express_path_cli.heal.table_plans import TablePlan, plan_lines, subnet_plan
+from express_path_cli.heal.table_targets import TableTarget
+from express_path_cli.terminal.errors import OptionError
+from sandbox.server import Sandbox
+from tests.cli.heal.healing_stack import deployed, invoke_at_terminal, make_stack
+from tests.support.command import invoke
+from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
+    with deployed(sandbox, monkeypatch) as made:
+        yield made
+
+
+def network(deployment: Deployment, vpcs: list[Vpc]) -> object:
+    """Return the routes and the endpoints of VPCs, as EC2 describes them."""
+    return [(deployment.tables(vpc.id), deployment.endpoints(vpc.id)) for vpc in vpcs]
+
+
+def lines_about(shown: str, resource_id: str) -> list[str]:
+    """Return the lines of the plan about a resource."""
+    return [line for line in shown.splitlines() if line.startswith(f"  {resource_id}: ")]
+
+
+def commands(shown: str, start: str) -> list[list[str]]:
+    """Return the arguments of the commands that lines with this start end with."""
+    found = [line.partition(start)[2] for line in shown.splitlines() if line.strip().startswith(start)]
+    return [line.partition("express-path ")[2].split() for line in found]
+
+
+def scanned(file: Path, more: list[dict[str, str]]) -> Path:
+    """Write what a scan finds here to a file, with more rows."""
+    assert invoke(["scan", "--format", "json", "--output", str(file)]).exit_code == 1
+    document = json.loads(file.read_text(encoding="utf-8"))
+    document["subnets"] += more
+    file.write_text(json.dumps(document), encoding="utf-8")
+    return file
+
+
+def compliances() -> Counter[str]:
+    """Return how many subnets of the tests' VPCs have each compliance that the rule reports."""
+    found = json.loads(invoke(["scan", "--format", "json"]).stdout)["subnets"]
+    return Counter(row["compliance"] for row in found if row["reason"] in ("ENDPOINT", "NAT_GATEWAY"))
+
+
+def row(**values: str) -> dict[str, str]:
+    """Return a NON_COMPLIANT row of a scan."""
+    here = {"accountId": "123456789012", "region": "us-east-1", "subnetId": "subnet-00000000"}
+    return {**here, "compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"} | values
+
+
+def of_rows(*rows: Mapping[str, object]) -> str:
+    """Return the JSON document of a scan with these rows."""
+    return json.dumps({"schemaVersion": 1, "subnets": rows})
+
+
+def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_path: Path) -> None:
+    """One plan for all: the blocked table is skipped, the failed one is named, and the commands undo everything."""
+    first, second = Vpc(builder, tables=5, subnets=2), Vpc(builder, tables=3)
+    blocked, failing = first.tables[4], second.tables[0]
+    builder.route(blocked, "192.0.2.1/32", NatGatewayId=first.nat)
+    others = [row(region="eu-west-1"), row(accountId="210987654321"), row(subnetId="subnet-0123456789abcdef0")]
+    file = scanned(tmp_path / "scan.json", others)
+    before = network(deployment, [first, second])
+    deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint", AddRouteTableIds=[failing])
+    result = invoke_at_terminal(["heal", "--from", str(file), "--apply", "--keep-going"], "y\n")
+    assert result.returncode == 2, result.stderr
+    plan, question, progress = result.stdout.partition("Heal 7 route tables now?")
+    assert question
+    assert plan.count("create gateway endpoint com.amazonaws.us-east-1.s3express (ipv4)") == 2
+    [line] = lines_about(plan, first.tables[0])
+    assert line.endswith(f"associate with the new endpoint; 2 subnets move: {', '.join(sorted(first.subnets[:2]))}")
+    assert any("BLOCKED for " in line for line in lines_about(plan, blocked))
+    assert any("MORE_SPECIFIC_ROUTE: 192.0.2.1/32" in line for line in lines_about(plan, blocked))
+    assert "7 to heal, 1 blocked" in plan.splitlines()
+    [cause] = [line for line in progress.splitlines() if line.startswith("  associate failed: ")]
+    assert "An error occurred (UnauthorizedOperation) when calling the ModifyVpcEndpoint operation" in cause
+    assert "6 healed, 1 failed" in progress.splitlines()
+    expected = (
+        f"account 123456789012 eu-west-1 (run: express-path heal --from {file} --region eu-west-1)",
+        f"with credentials of that account, run: express-path heal --from {file} --region us-east-1)",
+        "skipped subnet-0123456789abcdef0: it was deleted after the scan",
+        f"express-path: {failing}: run ",
+    )
+    for line, text in zip(result.stderr.splitlines(), expected, strict=True):
+        assert text in line
+    assert compliances() == {"COMPLIANT": 10, "NON_COMPLIANT": 3}
+    for vpc in (first, second):
+        assert len(deployment.endpoints(vpc.id)) == 1
+    [undo_all] = commands(progress, "to undo all of these heals: ")
+    [undo_failed] = commands(progress, "to undo its changes, if any: ")
+    assert len(undo_all) == 7
+    assert invoke([*undo_all, "--yes"]).exit_code == 0
+    undone = invoke([*undo_failed, "--yes"])  # the failed run has confirmed nothing, unless it created the endpoint
+    assert undone.exit_code == 0 or "BLOCKED" in undone.stderr, undone.stderr
+    assert network(deployment, [first, second]) == before
+
+
+def test_the_dry_run_of_tables_changes_nothing(deployment: Deployment, builder: Builder) -> None:
+    """A table is planned once for each kind of its subnets; one without work or subnets is named; nothing changes."""
+    vpc = Vpc(builder, tables=2, subnets=2)
+    vpc.add_ipv6(builder, vpc.subnets[3])
+    healed, unused = builder.table(vpc.id), builder.table(vpc.id)
+    builder.associate(healed, builder.subnet(vpc.id))
+    endpoint = builder.endpoint(vpc.id, healed)
+    deployment.sandbox.calls.clear()
+    targets = [*vpc.subnets[:2], vpc.tables[1], healed, unused]
+    result = invoke(["heal", *targets, "--region", "us-east-1"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 4
+    for table in vpc.tables:
+        assert f"associate with {endpoint}; 2 subnets move" in lines_about(result.stdout, table)[0]
+    assert "nothing to do: " in lines_about(result.stdout, healed)[0]
+    assert lines_about(result.stdout, unused) == [f"  {unused}: nothing to do: no subnet uses it"]
+    assert "2 to heal, 2 with nothing to do" in result.stdout.splitlines()
+    again = f"express-path heal {' '.join(targets)} --apply --region us-east-1"
+    assert result.stdout.splitlines()[-1] == f"nothing was changed; to heal: {again}"
+    assert deployment.changes() == []
+
+
+def test_the_first_failure_stops_the_others(
+    deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Route tables after the failed one are not started, and the output has the command that heals them."""
+    monkeypatch.setattr(run_queue, "PARALLEL_RUNS", 1)
+    vpc = Vpc(builder, tables=3)
+    deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
+    result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
+    assert result.exit_code == 2
+    _, *rest = sorted(vpc.tables)
+    assert "no more runs are started (2 left); --keep-going starts them too" in result.stdout.splitlines()
+    assert "0 healed, 1 failed, 2 not started" in result.stdout.splitlines()
+    assert commands(result.stdout, "to heal those that were not started: ") == [["heal", *rest, "--apply"]]
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_plan_that_fails_stops_everything(deployment: Deployment, builder: Builder) -> None:
+    """Without every plan nothing is healed, because nobody could agree to it."""
+    vpc = Vpc(builder, tables=2)
+    deployment.sandbox.faults.deny("ec2", "DescribeNetworkAcls")
+    result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
+    assert result.exit_code == 2
+    assert f"2 without a plan ({', '.join(sorted(vpc.tables))})" in result.stdout.splitlines()
+    assert "nothing was changed: a plan is missing; --keep-going heals the others" in result.stdout.splitlines()
+    assert deployment.changes() == []
+
+
+def test_only_blocked_tables_need_no_question(deployment: Deployment, builder: Builder) -> None:
+    """If nothing can be healed, the status is 1."""
+    vpc = Vpc(builder)
+    builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
+    result = invoke(["heal", vpc.table, "--apply"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert result.stdout.splitlines()[-2:] == ["1 blocked", "nothing was changed"]
+    assert deployment.changes() == []
+
+
+def test_ctrl_c_names_the_runs_that_continue(
+    deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After Ctrl-C, each run that continues has its undo command, and tables without a run are named."""
+    monkeypatch.setattr(run_queue, "PARALLEL_RUNS", 1)
+    vpc = Vpc(builder, tables=2)
+
+    def interrupt(_seconds: float) -> None:
+        if len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_queue.time, "sleep", interrupt)
+    result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
+    assert result.exit_code == 130
+    started, waiting = sorted(vpc.tables)
+    [run_id] = [line.rpartition(" ")[2] for line in result.stdout.splitlines() if line.startswith("heal of ")][:1]
+    show = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert result.stdout.splitlines()[-3:] == [
+        f"heal of {started} continues: {show}",
+        f"  to undo its changes after it has ended: express-path undo {run_id}",
+        f"heal was not started for {waiting}",
+    ]
+
+
+def test_approvers_are_asked_for_each_table(
+    deployment: Deployment, sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In mode APPROVAL, there is a request for each route table after one question."""
+    vpc = Vpc(builder, tables=2)
+    deployment.publish(APPROVED)
+    make_stack(sandbox, deployment, "asking", "APPROVAL")
+    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
+    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        monkeypatch.setenv(name, value)
+    result = invoke(["heal", *vpc.tables, "--apply", "--yes", "--stack", "asking"])
+    assert result.exit_code == 0, result.stderr
+    shown = result.stdout.splitlines()
+    run_ids = [line.rpartition(" ")[2] for line in shown if line.startswith("asking the approvers: ")]
+    assert [line for line in shown if line.startswith("rtb-")] == [f"{table}:" for table in sorted(vpc.tables)]
+    assert len(run_ids) == 2
+    for run_id in run_ids:
+        deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+        deployment.automation.wait(run_id)
+    assert deployment.changes() == []
+
+
+@pytest.mark.usefixtures("deployment")
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["rtb-0123456789abcdef0"], "rtb-0123456789abcdef0 does not exist (name its --region and --profile)"),
+        (["rtb-1"], "rtb-1 is not a subnet or a route table (give the whole ID"),
+        ([], "name a subnet, a route table, or --from FILE (express-path heal --help shows the options)"),
+        (["rtb-01234567", "--from", "scan.json"], "targets and --from cannot be used together"),
+        (
+            ["--from", "missing.json"],
+            "missing.json cannot be read: No such file or directory (make one with: express-path",
+        ),
+    ],
+)
+def test_what_cannot_be_healed_is_one_line(given: list[str], message: str) -> None:
+    """A mistake in the targets is one line, and the status is 2."""
+    result = invoke(["heal", *given])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert message in line
+
+
+@pytest.mark.usefixtures("deployment")
+def test_a_scan_without_findings_needs_no_heal(tmp_path: Path) -> None:
+    """If nothing of this account and Region is NON_COMPLIANT, the status is 0."""
+    file = tmp_path / "scan.json"
+    file.write_text(json.dumps({"schemaVersion": 1, "subnets": [row(compliance="COMPLIANT")]}), encoding="utf-8")
+    result = invoke(["heal", "--from", str(file), "--apply"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == "nothing to heal: the scan has no NON_COMPLIANT subnet that exists here\n"
+
+
+def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sandbox: Sandbox, tmp_path: Path) -> None:
+    """The command that heals the subnets of another Region has the options of this one."""
+    make_stack(sandbox, deployment, "other")
+    file = tmp_path / "scan.json"
+    file.write_text(of_rows(row(region="eu-west-1")), encoding="utf-8")
+    result = invoke(["heal", "--from", str(file), "--stack", "other"])
+    assert (result.exit_code, result.stdout.startswith("nothing to heal")) == (0, True)
+    assert f"(run: express-path heal --from {file} --stack other --region eu-west-1)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "scan.json is not JSON, or is cut short"),
+        ("[]", "scan.json is not the JSON output of a scan"),
+        ('{"schemaVersion": 1, "subnets": {}}', "scan.json: subnets must be a list of objects"),
+        ('{"schemaVersion": 1, "subnets": [{"a": 1, "a": 2}]}', "has the key 'a' twice in one object"),
+        (of_rows(row(), row(region="")), "scan.json: subnet-00000000: field region is ''"),
+        (of_rows(row(compliance="FAILED")), "scan.json: subnet-00000000: field compliance is 'FAILED'"),
+        (of_rows(row() | {"subnetId": 1}), "scan.json: the scan: field subnetId is 1"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    """The message names the file, the subnet, and the field; the hint says how to make a good one."""
+    file = tmp_path / "scan.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(OptionError) as error:
+        read_flagged(file)
+    assert problem in str(error.value)
+    assert "express-path scan --format json" in error.value.hint
+
+
+def test_a_scan_lists_each_flagged_subnet_once(tmp_path: Path) -> None:
+    """Rows of other compliances are ignored; unknown fields do not matter."""
+    file = tmp_path / "scan.json"
+    rows = [row(), row(reason="PARTLY_NAT"), row(subnetId="subnet-1", compliance="NOT_APPLICABLE")]
+    file.write_text(json.dumps({"schemaVersion": 1, "subnets": rows, "fixed": []}), encoding="utf-8")
+    assert read_flagged(file) == [FlaggedSubnet("123456789012", "us-east-1", "subnet-00000000")]
+
+
+def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:
+    """Return the plan of a dry run with these outputs of its step plan."""
+    run = Run("run", "Success", (), {f"plan.{name}": value for name, value in outputs.items()}, "")
+    return TablePlan(table, (subnet_plan(table, subnet_id, run),))
+
+
+def test_a_table_can_be_healed_in_part() -> None:
+    """If the endpoint cures some subnets of a table, the others are named with their blockers, each text once."""
+    table = TableTarget("rtb-1", "vpc-1", ("subnet-1", "subnet-2", "subnet-3"), tuple(f"subnet-{n}" for n in range(30)))
+    blocker = "BLOCKED for subnet-2: PARTLY_NAT: some traffic | WOULD_NOT_CURE: 64:ff9b::/96; give it IPv4"
+    parts = [
+        planned(table, "subnet-1", Action="BLOCKED", Summary=blocker),
+        planned(table, "subnet-2", Action="BLOCKED", Summary=blocker),
+        planned(
+            table,
+            "subnet-3",
+            Action="ASSOCIATE",
+            Summary="ASSOCIATE for subnet-3: NAT_GATEWAY: all traffic | warning DNS_ATTRIBUTES: off; turn them on",
+            RouteTableId="rtb-1",
+            EndpointId="vpce-1",
+        ),
+    ]
+    whole = TablePlan(table, tuple(plan for part in parts for plan in part.plans))
+    assert whole.change is parts[2].plans[0]
+    named = ", ".join(f"subnet-{number}" for number in range(20))
+    assert list(plan_lines([whole])) == [
+        "vpc-1:",
+        f"  rtb-1: associate with vpce-1; 30 subnets move: {named}, and 10 more",
+        "  rtb-1: warning DNS_ATTRIBUTES: off; turn them on",
+        "  rtb-1: BLOCKED for subnet-1: PARTLY_NAT: some traffic",
+        "  rtb-1: WOULD_NOT_CURE: 64:ff9b::/96; give it IPv4",
+    ]
+
+
+def test_a_subnet_that_changes_its_table_meanwhile_is_refused() -> None:
+    """The plan must be about the route table that is shown."""
+    table = TableTarget("rtb-1", "vpc-1", ("subnet-1",), ("subnet-1",))
+    with pytest.raises(OptionError, match="subnet-1 moved from rtb-1 to rtb-2"):
+        planned(table, "subnet-1", Action="ASSOCIATE", RouteTableId="rtb-2")

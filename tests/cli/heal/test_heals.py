@@ -1,0 +1,162 @@
+"""express-path heals: past heals from the ledger, as a table and as JSON."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.cli.heal.healing_stack import deployed
+from tests.support.command import invoke
+from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
+from tests.support.running import emptied
+
+VPC, OTHER_VPC = "vpc-0a1b2c3d4e5f60718", "vpc-1a1b2c3d4e5f60718"
+TABLE, ENDPOINT = "rtb-0a1b2c3d4e5f60718", "vpce-0a1b2c3d4e5f60718"
+UNDO_RUN, LATER = heal_id(90), "2026-11-22T13:30:00+00:00"
+
+
+@pytest.fixture(scope="module")
+def ledger(running_sandbox: Sandbox) -> Iterator[LedgerTable]:
+    """Yield a ledger with a heal in every state and a run that changed nothing. The tests only read it."""
+    with (
+        pytest.MonkeyPatch.context() as patches,
+        emptied(running_sandbox, patches) as sandbox,
+        deployed(sandbox, patches) as made,
+    ):
+        fill(made.ledger)
+        yield made.ledger
+
+
+def fill(found: LedgerTable) -> None:
+    """Write a heal in every state and a run that changed nothing."""
+    found.write_heal(heal_id(1), VPC, TABLE, ENDPOINT, created=True)
+    undone = {"kind": "UNDO", "startedBy": "PERSON", "healRunId": heal_id(1), "deletedAt": LATER, "finishedAt": LATER}
+    found.write(f"RUN#{UNDO_RUN}", **undone)
+    found.write(f"RUN#{heal_id(1)}", undoRunId=UNDO_RUN)
+    found.write_heal(heal_id(2), VPC, "rtb-2", ENDPOINT, created=False)
+    found.write_heal(heal_id(3), VPC, "rtb-2", ENDPOINT, created=False)
+    found.write(f"RUN#{heal_id(3)}", startedBy="CONFIG")
+    found.write_heal(heal_id(4), OTHER_VPC, "rtb-4", "vpce-4", created=True)
+    found.write(f"RUN#{heal_id(4)}", finishedAt=None)
+    found.write(f"RUN#{heal_id(5)}", kind="HEAL", startedBy="PERSON", startedAt=TIME)
+    found.write_heal(heal_id(6), VPC, "rtb-6", "vpce-6", created=False)
+    found.write(f"RUN#{heal_id(6)}", associatedAt=None)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is grouped by VPC and has each run with its state, time, undo run, and undo command."""
+    monkeypatch.setenv("COLUMNS", "80")
+    result = invoke(["heals"])
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    first, second = (f"{vpc}  us-east-1  account 123456789012" for vpc in (VPC, OTHER_VPC))
+    assert first in lines
+    start = lines.index(second)
+    assert lines[start:] == [
+        second,
+        "Run                                    Route table, endpoint    State, time",
+        "-" * 80,
+        f"{heal_id(4)}   rtb-4                    UNFINISHED",
+        "subnet-0a1b2c3d4e5f60718               vpce-4                   2026-11-22 12:00",
+        "started by a person                    created by this run",
+        f"  express-path undo {heal_id(4)}",
+        "",
+        "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)",
+    ]
+    intended = lines.index(f"{heal_id(6)}   rtb-6                    UNCONFIRMED")
+    assert lines[intended + 1 : intended + 5] == [
+        "subnet-0a1b2c3d4e5f60718               vpce-6                   2026-11-22 12:00",
+        "started by a person",
+        "  not confirmed; what to look for in CloudTrail:",
+        f"  express-path undo {heal_id(6)}",
+    ]
+    assert f"{heal_id(1)}   {TABLE}    UNDONE" in lines
+    assert f"subnet-0a1b2c3d4e5f60718               {ENDPOINT}   2026-11-22 13:30" in lines
+    assert f"  undone by run {UNDO_RUN}" in lines
+    assert f"  replaced by run {heal_id(3)}" in lines
+    assert "started by AWS Config" in lines
+    assert [line for line in lines if "undo " in line] == [
+        f"  express-path undo {heal_id(number)}" for number in (6, 3, 4)
+    ]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_json_says_the_same() -> None:
+    """In JSON, steps that did not happen are null; the undo command keeps the account and Region."""
+    result = invoke(["heals", "--run", heal_id(1), "--run", heal_id(3), "--region", "us-east-1", "--format", "json"])
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schemaVersion"] == 1
+    latest, undone = document["heals"]
+    assert undone == {
+        "runId": heal_id(1),
+        "state": "UNDONE",
+        "accountId": "123456789012",
+        "region": "us-east-1",
+        "vpcId": VPC,
+        "subnetId": "subnet-0a1b2c3d4e5f60718",
+        "routeTableId": TABLE,
+        "endpointId": ENDPOINT,
+        "createdEndpoint": True,
+        "startedBy": "PERSON",
+        "startedAt": TIME,
+        "intendedAt": TIME,
+        "associatedAt": TIME,
+        "finishedAt": TIME,
+        "undoneByRunId": UNDO_RUN,
+        "undoneAt": LATER,
+        "deletedEndpoint": True,
+        "replacedByRunId": None,
+        "undo": None,
+    }
+    assert (latest["state"], latest["startedBy"], latest["undoneAt"]) == ("HEALED", "CONFIG", None)
+    assert latest["undo"] == f"express-path undo {heal_id(3)} --region us-east-1"
+    [intended] = json.loads(invoke(["heals", "--run", heal_id(6), "--format", "json"]).stdout)["heals"]
+    assert [intended[name] for name in ("state", "intendedAt", "associatedAt", "undo")] == [
+        *("UNCONFIRMED", TIME, None, None)
+    ]
+
+
+@pytest.mark.usefixtures("ledger")
+def test_heals_of_one_vpc(tmp_path: Path) -> None:
+    """--vpc filters the heals, also in a file; a VPC without heals is not an error."""
+    assert invoke(["heals", "--vpc", OTHER_VPC]).stdout.splitlines()[-1].startswith("1 heal: 1 UNFINISHED")
+    assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: no run in the ledger changed anything here\n"
+    file = tmp_path / "heals.json"
+    assert invoke(["heals", "--vpc", OTHER_VPC, "--format", "json", "--output", str(file)]).stdout == ""
+    assert [heal["vpcId"] for heal in json.loads(file.read_text(encoding="utf-8"))["heals"]] == [OTHER_VPC]
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize("run_id", [heal_id(5), UNDO_RUN, heal_id(77)], ids=["nothing", "undo", "unknown"])
+def test_a_run_without_changes_is_not_found(run_id: str) -> None:
+    """The status is 2 with one line, because an empty list would look like a result."""
+    result = invoke(["heals", "--run", run_id])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"no heal with the run ID {run_id}" in line
+
+
+def test_many_heals_come_in_pages(ledger: LedgerTable) -> None:
+    """All pages are read, because a scan of the ledger returns at most 1 MB."""
+    notes = [f"NOTE#{number}" for number in range(3)]
+    for note in notes:
+        ledger.write(note, note="x" * 390_000)
+    ledger.sandbox.calls.clear()
+    assert invoke(["heals"]).stdout.splitlines()[-1].startswith("5 heals: ")
+    assert len(ledger.sandbox.calls.of("dynamodb", "Scan")) > 1
+    for note in notes:
+        ledger.dynamodb.delete_item(TableName=LEDGER, Key={"id": {"S": note}})
+
+
+def test_a_denied_ledger_is_one_line(ledger: LedgerTable) -> None:
+    """One line names the missing permission."""
+    ledger.sandbox.faults.deny("dynamodb", "Scan")
+    result = invoke(["heals"])
+    ledger.sandbox.faults.clear()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "allow dynamodb:Scan" in result.stderr

@@ -1,0 +1,285 @@
+"""Scans of live accounts: same verdicts as from a dump, selection of Regions, and every kind of failure."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from express_path.errors import ApiError
+from express_path_cli.terminal.errors import one_line
+from express_path_cli.terminal.subcommands import COMMANDS
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.server import Sandbox
+from tests.docs.manual import manual
+from tests.support.command import invoke, scan, without_time
+from tests.support.network import Builder, Private
+
+ELSEWHERE = "eu-west-1"
+OFF = "no-where-1"
+NETWORK_ACCOUNT = "444455556666"
+
+
+def live(*options: str) -> Result:
+    """Run a live scan of the sandbox and return the result."""
+    return invoke(["scan", "--format", "json", *options])
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    """Return the rows that a scan printed."""
+    found: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
+    return found
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let botocore's standard retry mode retry without waiting."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+
+
+@pytest.fixture
+def network(builder: Builder) -> Private:
+    """Return a VPC with a public subnet and a private one behind a NAT gateway."""
+    return Private(builder)
+
+
+def test_live_scan_and_dump_give_the_same_document(network: Private, tmp_path: Path) -> None:
+    """A live scan and a scan of the dump that collect writes print the same document, except for the time."""
+    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
+    from_dump = scan(tmp_path / "dump")
+    assert without_time(live()) == without_time(from_dump)
+    assert (live().exit_code, from_dump.exit_code) == (1, 1)
+    assert {row["reason"] for row in rows(live()) if row["vpcId"] == network.vpc} == {
+        "NAT_GATEWAY",
+        "INTERNET_GATEWAY",
+    }
+
+
+def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
+    """Each --region is read once, and its subnets are reported with its name."""
+    vpc = sandbox.client("ec2", ELSEWHERE).create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    subnet = sandbox.client("ec2", ELSEWHERE).create_subnet(VpcId=vpc, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
+    found = rows(live("--region", sandbox.region, "--region", ELSEWHERE, "--region", ELSEWHERE))
+    assert {(row["region"], row["subnetId"]) for row in found} >= {
+        (sandbox.region, network.subnet),
+        (ELSEWHERE, subnet),
+    }
+    assert len(found) == len({row["subnetId"] for row in found})
+    assert {row["region"] for row in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
+
+
+def test_all_regions_are_those_that_offer_the_service(sandbox: Sandbox, network: Private) -> None:
+    """--all-regions skips only the enabled Regions without an S3 Express prefix list."""
+    asked = {region["RegionName"] for region in sandbox.client("ec2").describe_regions()["Regions"]}
+    offering = {region for region in asked if _offers(sandbox, region)}
+    assert sandbox.region in offering
+    assert offering < asked
+    sandbox.calls.clear()
+    result = live("--all-regions")
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    assert {row["region"] for row in rows(result)} <= offering
+    assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == len(offering)
+
+
+def _offers(sandbox: Sandbox, region: str) -> bool:
+    lists = sandbox.client("ec2", region).describe_prefix_lists()["PrefixLists"]
+    return any(prefix_list["PrefixListName"].endswith(".s3express") for prefix_list in lists)
+
+
+def test_all_regions_need_no_region_in_the_settings(
+    network: Private, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """--all-regions works if the settings have no default Region."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    assert network.subnet in {row["subnetId"] for row in rows(live("--all-regions"))}
+
+
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("options", [(), ("--all-regions",)], ids=" ".join)
+def test_a_missing_vpc_gets_a_hint_where_to_search(options: tuple[str, ...]) -> None:
+    """The hint names options that search elsewhere, except those that conflict with the given ones."""
+    result = live("--vpc", "vpc-0elsewhere", *options)
+    assert result.exit_code == 2
+    assert ("--region" in result.stderr, "--profile" in result.stderr) == (not options, True)
+
+
+WITHOUT_REGION = {
+    "explain": ["subnet-0a1b2c3d4e5f60718"],
+    "heal": ["subnet-0a1b2c3d4e5f60718"],
+    "undo": ["4105a4fc-f944-11e6-9d32-0a1b2c3d4958"],
+    "collect": ["dump"],
+    "org check": ["--role-name", "Audit"],
+    "org status": ["--aggregator", "organization"],
+    "bench get": ["bucket"],
+    "bench put": ["bucket"],
+    "bench open": ["bucket"],
+    "bench sync": ["fast--use1-az4--x-s3", "standard-bucket", "--allow-other-zone"],
+    "bench compare": ["before.json", "after.json"],
+}
+"""The arguments of commands that need some."""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_without_a_region_options_of_the_command_are_named(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The error is one line that names exactly the command's own options for a Region."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    result = invoke([*name.split(), *WITHOUT_REGION.get(name, [])])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [message] = result.stderr.splitlines()
+    section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    named = {option for option in ("--region", "--all-regions") if f"`{option}`" in section}
+    assert {option for option in ("--region", "--all-regions") if option in message} == named
+
+
+def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> None:
+    """Rule parameters have the same effect as for a dump, including the reads that they need."""
+    found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
+    assert {row["reason"] for row in found if row["vpcId"] == network.vpc} == {"NO_DIRECTORY_BUCKETS"}
+    assert {row["reason"] for row in found if row["vpcId"] != network.vpc} == {"EXCLUDED"}
+    assert sandbox.calls.of("s3", "ListDirectoryBuckets")
+    sandbox.ec2.sharing.share_subnet(network.subnet, "210987654321")
+    found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
+    assert {row["subnetId"] for row in found if row["reason"] == "NAT_GATEWAY"} == {network.subnet}
+
+
+@pytest.mark.usefixtures("network")
+def test_scan_only_reads(sandbox: Sandbox) -> None:
+    """A scan makes no call that changes anything."""
+    sandbox.calls.clear()
+    assert live("--all-regions").exit_code == 1
+    assert sandbox.calls.mutating() == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "hint"),
+    [("deny", "UnauthorizedOperation", "allow ec2:DescribeSubnets"), ("throttle", "RequestLimitExceeded", "try again")],
+)
+def test_a_region_that_fails_is_named_and_the_rest_reported(
+    sandbox: Sandbox, network: Private, fault: str, code: str, hint: str
+) -> None:
+    """A denied or throttled Region is named with its error code and a hint, and the status is 2."""
+    result = live("--region", sandbox.region, "--region", OFF)
+    assert result.exit_code == 2
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {OFF}" in line
+    getattr(sandbox.faults, fault)("ec2", "DescribeSubnets")
+    result = live("--region", sandbox.region)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    for expected_text in (sandbox.account_id, sandbox.region, "ec2:DescribeSubnets", code, hint):
+        assert expected_text in line
+
+
+def test_a_disabled_region_does_not_hide_others(sandbox: Sandbox, network: Private) -> None:
+    """A disabled or misspelled Region is named as failed, even if it is the first one; the others are reported."""
+    sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
+    result = live("--region", OFF, "--region", sandbox.region)
+    assert result.exit_code == 2
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {OFF}: ec2:DescribeSubnets failed with " in line
+    sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
+    assert live("--all-regions").exit_code == 1
+    sandbox.faults.fail("sts", "GetCallerIdentity", "ExpiredToken", 400)
+    nowhere = live("--region", OFF, "--region", sandbox.region)
+    assert (nowhere.exit_code, nowhere.stdout) == (2, "")
+    assert "ExpiredToken" in nowhere.stderr
+
+
+def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
+    sandbox: Sandbox, builder: Builder, network: Private
+) -> None:
+    """If the second page of a list is denied, the Region is named as failed and none of its subnets is evaluated."""
+    for _ in range(100):  # as many as a page holds, beside those that there are
+        builder.ec2.create_route_table(VpcId=network.vpc)
+    seen = ("ec2", "DescribeRouteTables")
+    sandbox.faults.before(*seen, lambda: sandbox.faults.deny(*seen, times=1))  # the call after that: the next page
+    result = live("--region", sandbox.region, "--region", ELSEWHERE, "--workers", "1")
+    assert result.exit_code == 2
+    assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
+    assert network.subnet not in result.stdout
+    assert {row["region"] for row in rows(result)} == {ELSEWHERE}
+    assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
+
+
+def test_a_service_control_policy_is_not_reported_as_a_missing_permission() -> None:
+    """The message for a denial by the organization does not suggest an IAM change."""
+    why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
+    line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
+    assert "a service control policy of the organization denies ec2:DescribeVpcs" in line
+    assert "allow ec2:" not in line
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("ExpiredToken", "sign in again"),
+        ("InvalidClientTokenId", "sign in again"),
+        ("AccessDenied", "allow sts:GetCallerIdentity"),
+        ("AuthFailure", "a Region that is disabled for the account causes this"),
+    ],
+)
+def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:
+    """Expired, invalid, or denied credentials give one line with a fix, no output, and status 2."""
+    sandbox.faults.fail("sts", "GetCallerIdentity", code, 403)
+    result = live()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert code in line
+    assert hint in line
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without credentials, the error is one line that says how to get some."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    result = live()
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert "aws sso login" in line
+    unknown = live("--profile", "nobody")
+    assert (unknown.exit_code, unknown.stdout) == (2, "")
+    assert "list-profiles" in unknown.stderr
+
+
+def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Builder, network: Private) -> None:
+    """A denied optional read makes paths unknown; a note says so unless --quiet is set."""
+    instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
+    interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    subnet = builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
+    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
+    result = live()
+    assert result.exit_code == 1
+    assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
+    assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
+    assert live("--quiet").stderr == ""
+
+
+def test_a_network_role_that_is_denied_fails_the_scan(sandbox: Sandbox) -> None:
+    """The subnets are listed, but the exit status says that paths beyond the transit gateway are unknown."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    spoke = hub.join(spokes)
+    options = ("--parameter", f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network")
+    reasons = {row["subnetId"]: row["reason"] for row in rows(live(*options))}
+    assert reasons[spoke.subnet] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    sandbox.faults.deny("sts", "AssumeRole")
+    result = live(*options)
+    assert result.exit_code == 2
+    assert {row["subnetId"]: row["reason"] for row in rows(result)}[spoke.subnet] == "UNRESOLVED_EGRESS"
+    assert "paths beyond a transit gateway are unknown" in result.stderr

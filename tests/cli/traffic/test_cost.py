@@ -1,0 +1,295 @@
+"""The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and failed reads."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+from moto.ec2 import ec2_backends
+
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.nat.crossed_nats import crossed_nats
+from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import one_line
+from express_path_cli.terminal.progress import Silent
+from express_path_cli.traffic.charges import window
+from express_path_cli.traffic.cost_report import CostOptions, report_on
+from sandbox.networks.account import Account
+from sandbox.networks.central_egress import Hub
+from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.server import Sandbox
+from tests.cli.traffic.costs import by_id, carry, cost, cost_json
+from tests.support.scenarios import dump_of
+
+NETWORK_ACCOUNT = "222222222222"
+ELSEWHERE = "eu-west-1"
+
+
+def nat_gateway_elsewhere(sandbox: Sandbox) -> str:
+    """Create a subnet behind a private NAT gateway in another Region, and return the gateway's id."""
+    elsewhere = sandbox.client("ec2", ELSEWHERE)
+    vpc_id = elsewhere.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = elsewhere.create_subnet(VpcId=vpc_id, CidrBlock="10.9.0.0/24")["Subnet"]["SubnetId"]
+    private = elsewhere.create_nat_gateway(SubnetId=subnet_id, ConnectivityType="private")["NatGateway"]
+    [table] = elsewhere.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])["RouteTables"]
+    elsewhere.create_route(
+        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", NatGatewayId=private["NatGatewayId"]
+    )
+    return str(private["NatGatewayId"])
+
+
+def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandbox) -> None:
+    """100 GB out and 900 GB back cost 1,000 times the price, and 365/12 of that a month at one day's rate."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 100, 900)
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    document = cost_json("--days", "1")
+    [gateway] = document["natGateways"]
+    assert gateway["upperBound"]["usd"] == pytest.approx(50)
+    assert gateway["upperBound"]["usdPerMonth"] == pytest.approx(50 * 365 / 12)
+    assert (gateway["usdPerGb"], gateway["priceBasis"], gateway["measured"]) == (0.05, "listed", None)
+    assert gateway["bytes"] == {
+        "BytesInFromSource": pytest.approx(100e9),
+        "BytesOutToDestination": pytest.approx(100e9),
+        "BytesInFromDestination": pytest.approx(900e9),
+        "BytesOutToSource": pytest.approx(900e9),
+    }
+    assert (gateway["id"], gateway["kind"], gateway["accountId"]) == (network.nat, "zonal NAT gateway", "123456789012")
+    assert (gateway["vpcId"], gateway["subnetIds"], gateway["routeTableIds"]) == (
+        network.vpc,
+        [network.subnet],
+        [network.table],
+    )
+    assert document["upperBound"] == {**gateway["upperBound"], "complete": True}
+    assert (document["schemaVersion"], document["days"], document["measured"]) == (1, 1, None)
+    assert document["meaning"].startswith("Upper bound")
+
+
+def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
+    """The default is 30 days, up to the last complete hour."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 40, 0, days=40)
+    bytes_of = {days: cost_json(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
+    assert bytes_of == {
+        (): pytest.approx(30e9, rel=0.01),
+        ("--days", "7"): pytest.approx(7e9, rel=0.01),
+        ("--days", "454"): pytest.approx(40e9),
+    }
+
+
+def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
+    """The bytes of all zones are added up, at the price for regional gateways if the Price List has one."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    account.subnet(vpc_id, zone="b")
+    subnet_id = account.subnet(vpc_id)
+    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    carry(account, nat, 1, 2, zone="us-east-1a")
+    carry(account, nat, 10, 20, zone="us-east-1b")
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
+    sandbox.prices.list_nat_gateway("us-east-1", "RegionalNatGateway-Bytes", "0.1")
+    [gateway] = cost_json("--days", "1")["natGateways"]
+    assert gateway["bytesByZone"] == {"us-east-1a": pytest.approx(3e9), "us-east-1b": pytest.approx(30e9, rel=0.01)}
+    assert (gateway["kind"], gateway["upperBound"]["usd"]) == ("regional NAT gateway", pytest.approx(3.3))
+
+
+def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) -> None:
+    """A gateway without known zones has unknown traffic: it is named, and its upper bound is not 0."""
+    account = Account(sandbox)
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    subnet_id = account.subnet(vpc_id)
+    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    ec2_backends[account.account_id]["us-east-1"].nat_gateways[nat].address_set.clear()
+    result = cost("--format", "json", "--days", "1")
+    assert result.exit_code == 2
+    assert f"{nat} us-east-1: CloudWatch has no metrics for any of its zones" in result.stderr
+    document = json.loads(result.stdout)
+    assert document["upperBound"]["complete"] is False
+    assert by_id(document)[nat]["upperBound"] is None
+
+
+def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:
+    """A gateway without datapoints has no cost."""
+    network = BehindNatGateway(Account(sandbox))
+    assert by_id(cost_json())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
+
+
+def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
+    """A NAT instance has no NAT metrics, and AWS does not charge for it by the GB."""
+    network = BehindNatInstance(Account(sandbox))
+    document = cost_json()
+    assert document["natGateways"] == []
+    [instance] = document["natInstances"]
+    assert (instance["id"], instance["kind"]) == (network.interface, "NAT instance")
+    assert document["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0, "complete": True}
+    assert "no NAT metrics" in cost().stdout
+
+
+def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
+    """Without a NAT, not even the price is read."""
+    network = BehindNatGateway(Account(sandbox))
+    network.account.endpoint(network.vpc, network.table)
+    result = cost()
+    assert (result.exit_code, result.stdout) == (0, "No flagged path crosses a NAT, so there is nothing to save.\n")
+    assert sandbox.calls.of("pricing") == []
+    assert cost_json()["natGateways"] == []
+
+
+def test_a_given_price_is_used_and_no_other_is_read(sandbox: Sandbox) -> None:
+    """With a given price, the command works without access to the Price List."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 10, 0)
+    [gateway] = cost_json("--days", "1", "--price-per-gb", "0.02")["natGateways"]
+    assert (gateway["usdPerGb"], gateway["priceBasis"]) == (0.02, "given")
+    assert gateway["upperBound"]["usd"] == pytest.approx(0.2)
+    assert sandbox.calls.of("pricing") == []
+
+
+def test_a_price_that_is_not_listed_is_assumed_and_marked(sandbox: Sandbox) -> None:
+    """If the price is denied or not listed, a note says why, once for each Region, and the command succeeds."""
+    account = Account(sandbox)
+    for network in (BehindNatGateway(account), BehindNatGateway(account)):
+        carry(account, network.nat, 10, 0)
+    result = cost("--days", "1")
+    [note] = result.stderr.splitlines()
+    assert "us-east-1: the price of 0.045 USD per GB is assumed" in note
+    assert "the Price List has no price in US dollars" in note
+    assert "assumed: the price in us-east-1" in result.stdout
+    assert result.exit_code == 0
+    sandbox.faults.deny("pricing", "GetProducts")
+    denied = cost("--days", "1")
+    assert "allow pricing:GetProducts" in denied.stderr
+    assert denied.exit_code == 0
+    assert cost("--quiet").stderr == ""
+
+
+def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> None:
+    """With central egress, the metrics are in the account that owns the NAT gateway."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    hub.join(spokes)
+    carry(hub.account, hub.nat, 10, 0)
+    role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
+    [gateway] = cost_json("--days", "1", "--parameter", role)["natGateways"]
+    assert (gateway["accountId"], gateway["upperBound"]["bytes"]) == (NETWORK_ACCOUNT, pytest.approx(10e9))
+    assert {call.account_id for call in sandbox.calls.of("cloudwatch")} == {NETWORK_ACCOUNT}
+
+
+def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None:
+    """The network account's metrics are missing, and the output says so."""
+    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    spokes = Account(sandbox)
+    hub.share(spokes)
+    hub.join(spokes)
+    # NAT gateways are read in the spokes' account, then, by the role, in the network account; metrics come after both.
+    reads = count(1)
+
+    def deny_after_both() -> None:
+        if next(reads) == 2:
+            sandbox.faults.deny("sts", "AssumeRole")
+
+    sandbox.faults.before("ec2", "DescribeNatGateways", deny_after_both, times=2)
+    result = cost("--parameter", f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network")
+    assert result.exit_code == 2
+    assert f"{hub.nat} us-east-1: sts:AssumeRole failed with AccessDenied" in result.stderr
+    assert "not readable" in result.stdout
+
+
+def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
+    """The gateway is listed without numbers, and the failures say what to do."""
+    seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
+    nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
+    options = CostOptions(window(datetime.now(UTC), 1))
+    with TaskPool(1, Silent()) as task_pool:
+        report = report_on(nats, seen, options, task_pool)
+    [failure] = report.failures
+    assert failure.where == f"{nats[0].id} {nats[0].region}"
+    assert "because it belongs to an account that is not known here" in one_line(failure.error)
+    assert [cost.bound for cost in report.costs] == [None]
+    assert not report.all_read
+
+
+def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
+    """Every byte is charged at its Region's price, and the sum has all Regions."""
+    account = Account(sandbox)
+    here, there = BehindNatGateway(account).nat, nat_gateway_elsewhere(sandbox)
+    sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.045")
+    sandbox.prices.list_nat_gateway(ELSEWHERE, "EU-NatGateway-Bytes", "0.048")
+    second = window(datetime.now(UTC), 1).start + timedelta(hours=1)
+    for nat, region, out, back in ((here, "us-east-1", 10**12 + 1, 7), (there, ELSEWHERE, 3, 2 * 10**12)):
+        place = (account.account_id, region)
+        sandbox.metrics.record(nat, "BytesInFromSource", [(second, out)], None, place)
+        sandbox.metrics.record(nat, "BytesInFromDestination", [(second, back)], None, place)
+    document = cost_json("--region", "us-east-1", "--region", ELSEWHERE, "--days", "1")
+    found = by_id(document)
+    assert [found[nat]["upperBound"]["bytes"] for nat in (here, there)] == [10**12 + 8, 2 * 10**12 + 3]
+    assert [found[nat]["usdPerGb"] for nat in (here, there)] == [0.045, 0.048]
+    assert [found[nat]["upperBound"]["usd"] for nat in (here, there)] == [pytest.approx(45), pytest.approx(96)]
+    assert document["upperBound"]["bytes"] == 3 * 10**12 + 11
+    assert (document["upperBound"]["usd"], document["upperBound"]["complete"]) == (pytest.approx(141), True)
+
+
+def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
+    """If one Region's metrics are denied, the others are read, and the output says that the sum is incomplete."""
+    account = Account(sandbox)
+    network = BehindNatGateway(account)
+    private = nat_gateway_elsewhere(sandbox)
+    carry(account, network.nat, 10, 0)
+    sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
+    both = ("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", "--days", "1")
+    result = cost(*both)
+    assert result.exit_code == 2
+    assert "account 123456789012 eu-west-1: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
+    assert "not readable" in result.stdout
+    assert "without what could not be read" in " ".join(result.stdout.split())
+    sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
+    document = cost_json(*both, exit_code=2)
+    found = by_id(document)
+    assert found[private]["upperBound"] is None
+    assert found[private]["bytes"] is None
+    assert found[network.nat]["upperBound"]["bytes"] == pytest.approx(10e9)
+    assert document["upperBound"]["complete"] is False
+
+
+def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: Sandbox) -> None:
+    """If one scan is denied, the sum is incomplete; if nothing was read, nothing is printed."""
+    BehindNatGateway(Account(sandbox))
+    sandbox.faults.deny("ec2", "DescribeSubnets", times=1)
+    document = cost_json("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
+    assert document["upperBound"]["complete"] is False
+    sandbox.faults.deny("ec2", "DescribeSubnets")
+    result = cost()
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("option", ["--from-dump", "--aggregator"])
+def test_sources_without_metrics_are_one_line(option: str) -> None:
+    """A dump and an aggregator contain no CloudWatch metrics."""
+    result = cost(option, str(dump_of("nat-gateway-zonal")))
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"{option} has no CloudWatch metrics (leave it out" in line
+
+
+@pytest.mark.parametrize("days", ["0", "455"])
+def test_days_that_cloudwatch_does_not_keep_are_refused(days: str) -> None:
+    """The number of days is from 1 to 454."""
+    assert cost("--days", days).exit_code == 2
+
+
+def test_incomplete_metrics_are_not_summed(sandbox: Sandbox) -> None:
+    """A window that begins before the metrics' retention would have too few datapoints, so it is rejected."""
+    network = BehindNatGateway(Account(sandbox))
+    carry(network.account, network.nat, 10, 0)
+    sandbox.metrics.trouble = replace(sandbox.metrics.trouble, status="InternalError")
+    result = cost("--days", "1")
+    assert result.exit_code == 2
+    assert "cloudwatch:GetMetricData failed with InternalError" in result.stderr
