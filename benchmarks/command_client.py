@@ -11,13 +11,12 @@ import sys
 from pathlib import Path
 
 from benchmarks.command_runs import seconds_to_read
-from express_path_cli.main import app
-from express_path_cli.terminal.subcommands import load
+from express_path_cli.main import SUBCOMMANDS, app
 
 
 def main(dump: str, folder: str, *formats: str) -> None:
     """Scan in each format, one after another."""
-    load("scan")
+    SUBCOMMANDS.load("scan")
     for form in formats:
         reading = seconds_to_read(Path(dump))
         process_id = os.fork()

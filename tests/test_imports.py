@@ -59,6 +59,16 @@ ALLOWED = {
         *("express_path.adapters", "express_path_cli", "express_path_instrument", "PIL"),
     ),
 }
+# The rooms of the command by rank: a room imports itself and those of lower ranks.
+RANKS = (
+    {"terminal"},
+    {"aws"},
+    {"sources"},
+    {"findings", "automation", "installation", "nat"},
+    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect"},
+    {"main"},
+)
+INSTRUMENT_USES = {"terminal", "aws", "nat"}
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
 MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
 
@@ -142,6 +152,49 @@ def test_modules_import_only_what_their_part_can() -> None:
 def test_an_import_against_the_arrows_is_found(module: str, source: str) -> None:
     """The check above can fail: it reports each of these imports, wherever it is in the module."""
     assert len(forbidden(module, source)) == 1
+
+
+def command_rooms_below(room: str) -> set[str]:
+    """Return the rooms of the command that a room of it may import besides itself."""
+    [rank] = [place for place, rooms in enumerate(RANKS) if room in rooms]
+    return set().union(*RANKS[:rank])
+
+
+def against_the_ranks(module: str, source: str) -> set[str]:
+    """Return the rooms of the command that a module of the command or of the instrument imports but must not."""
+    package, room = [*module.split("."), ""][:2]
+    allowed = {room} | command_rooms_below(room) if package == "express_path_cli" else INSTRUMENT_USES
+    used = {name.split(".")[1] for name in imported(source) if name.startswith("express_path_cli.")}
+    return used - allowed
+
+
+def test_the_rooms_of_the_command_import_only_lower_ranks() -> None:
+    """No command imports a command, and what several share lies below them."""
+    packages = ("express_path_cli.", "express_path_instrument")
+    rooms = {path: module_name(path) for path in MODULES if module_name(path).startswith(packages)}
+    found = {module: against_the_ranks(module, path.read_text(encoding="utf-8")) for path, module in rooms.items()}
+    assert {module: names for module, names in found.items() if names} == {}
+    assert {module.split(".")[1] for module in found if module.startswith("express_path_cli.")} == set().union(*RANKS)
+
+
+def test_the_root_of_the_command_has_no_loose_modules() -> None:
+    """Every module is in a room, except the list of the subcommands."""
+    assert {path.name for path in PACKAGES["cli"].glob("*.py")} == {"__init__.py", "main.py"}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("express_path_cli.org.checking", "from express_path_cli.doctor.checkup import examine"),
+        ("express_path_cli.findings.result", "from express_path_cli.nat.crossed_nats import CrossedNat"),
+        ("express_path_cli.terminal.errors", "def f():\n    from express_path_cli.aws import options"),
+        ("express_path_cli.scan.command", "from express_path_cli.main import app"),
+        ("express_path_instrument.bench.plan", "from express_path_cli.sources.live import read_live"),
+    ],
+)
+def test_an_import_against_the_ranks_is_found(module: str, source: str) -> None:
+    """The check above can fail: it reports each of these imports, wherever it is in the module."""
+    assert len(against_the_ranks(module, source)) == 1
 
 
 def loaded_by(modules: list[str]) -> set[str]:

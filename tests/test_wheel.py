@@ -87,6 +87,15 @@ def test_every_module_can_be_imported(command: Path) -> None:
     assert {"express_path.adapters.ec2_snapshot", "express_path_cli.scan.command"} <= set(imported)
 
 
+def test_bench_says_how_to_install_the_instrument(command: Path) -> None:
+    """The help lists bench, which another distribution brings; without that one, bench says how to install it."""
+    assert "bench" in run(command, "--help")
+    for words in (["bench"], ["bench", "--help"], ["bench", "get", "fast--use1-az4--x-s3"], ["help", "bench"]):
+        done = subprocess.run([command, *words], capture_output=True, text=True, check=False, cwd="/")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "bench is not installed (run: pipx inject express-path ./instrument," in done.stderr
+
+
 def test_the_installed_command_works(command: Path) -> None:
     """The installed command prints its version, lists its subcommands, and scans a dump."""
     assert run(command, "--version").startswith("express-path ")

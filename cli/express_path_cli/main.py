@@ -1,4 +1,4 @@
-"""The express-path command."""
+"""The express-path command: the list of its subcommands, and the options before them."""
 
 import os
 from importlib.metadata import version
@@ -9,9 +9,80 @@ import typer
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DEBUG
 from express_path_cli.terminal.root_command import RootCommand
+from express_path_cli.terminal.subcommands import Group, Listed, Subcommands
+
+COMMANDS = {
+    "scan": Listed(
+        "express_path_cli.scan.command",
+        "Find the route tables that send S3 Express traffic through a NAT.",
+    ),
+    "explain": Listed(
+        "express_path_cli.explain.command",
+        "Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.",
+    ),
+    "report": Listed(
+        "express_path_cli.report.command",
+        "Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search.",
+    ),
+    "cost": Listed(
+        "express_path_cli.traffic.cost_command",
+        "Show the most that S3 Express can cost at the NAT gateways on flagged paths.",
+    ),
+    "diagnose": Listed(
+        "express_path_cli.traffic.diagnose_command",
+        "Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.",
+    ),
+    "heal": Listed(
+        "express_path_cli.heal.heal_command",
+        "Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.",
+    ),
+    "undo": Listed(
+        "express_path_cli.heal.undo_command",
+        "Undo heals, and nothing else.",
+    ),
+    "heals": Listed(
+        "express_path_cli.heal.heals_command",
+        "List what past heals changed, when, by which run, their state, and the command that undoes each.",
+    ),
+    "doctor": Listed(
+        "express_path_cli.doctor.command",
+        "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.",
+    ),
+    "org check": Listed(
+        "express_path_cli.org.check_command",
+        "Before a roll-out to an organization, show what would fail in each account and Region.",
+    ),
+    "org status": Listed(
+        "express_path_cli.org.status_command",
+        "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
+    ),
+    "collect": Listed(
+        "express_path_cli.collect.command",
+        "Write a dump of the network. It only reads from AWS.",
+    ),
+}
+"""Every subcommand of this distribution, in the order of --help."""
+
+GROUPS = {
+    "org": Group("Check an organization before a roll-out, and show the results after it."),
+    "bench": Group(
+        "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
+        "run: pipx inject express-path ./instrument, in a clone of the repository",
+    ),
+}
+"""The first words that several subcommands share. The instrument brings `bench` (instrument/README.md)."""
+
+SUBCOMMANDS = Subcommands(COMMANDS, GROUPS)
+
+
+class ExpressPath(RootCommand):
+    """The root of the command."""
+
+    subcommands = SUBCOMMANDS
+
 
 app = typer.Typer(
-    cls=RootCommand,
+    cls=ExpressPath,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.terminal.errors import DEBUG
-from express_path_cli.terminal.subcommands import COMMANDS, GROUPS, help_of, module_of
 from tests.docs.manual import manual
 from tests.support import processes
 from tests.support.command import invoke
@@ -20,7 +20,7 @@ def test_the_document_is_the_manual() -> None:
     assert (ROOT / "docs" / "command.md").read_text(encoding="utf-8") == manual()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SUBCOMMANDS.all())
 def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command's section in the manual has every option of --help, and both have an example and the summary."""
     monkeypatch.setenv("COLUMNS", "200")
@@ -30,8 +30,8 @@ def test_help_and_manual_name_the_same_options(name: str, monkeypatch: pytest.Mo
     options = {word for word in text.split() if word.startswith("--") and word != "--help" and "│" not in word}
     assert "--debug" in options
     assert {option for option in options if option not in section} == set()
-    example = module_of(name).EXAMPLES.strip().splitlines()[0].partition("  #")[0]
-    assert help_of(name).split("\n\n")[0] == COMMANDS[name]
+    example = SUBCOMMANDS.module_of(name).EXAMPLES.strip().splitlines()[0].partition("  #")[0]
+    assert SUBCOMMANDS.help_of(name).split("\n\n")[0] == SUBCOMMANDS.all()[name].summary
     assert example in section
     assert example in text
 
@@ -88,7 +88,7 @@ def test_help_is_a_command_too(words: list[str]) -> None:
     assert result.stdout == invoke([*words[1:], "--help"]).stdout
 
 
-@pytest.mark.parametrize("name", ["", *GROUPS, *COMMANDS])
+@pytest.mark.parametrize("name", ["", *SUBCOMMANDS.groups, *SUBCOMMANDS.all()])
 def test_help_shows_no_type_for_flags(name: str) -> None:
     """A flag takes no value."""
     assert "bool" not in invoke([*name.split(), "--help"]).stdout

@@ -9,8 +9,7 @@ from typing import Any
 
 import typer.main
 
-from express_path_cli.main import app
-from express_path_cli.terminal.subcommands import COMMANDS, help_of, load, module_of
+from express_path_cli.main import SUBCOMMANDS, app
 
 _HEAD = """# The command
 
@@ -31,12 +30,12 @@ output pipe is closed (`| head`).
 def manual() -> str:
     """Return the whole manual."""
     group: Any = typer.main.get_command(app)
-    sections = [_HEAD, *("\n".join(_section(name, group)) for name in COMMANDS)]
+    sections = [_HEAD, *("\n".join(_section(name, group)) for name in SUBCOMMANDS.all())]
     return "\n".join(sections)
 
 
 def _section(name: str, group: Any) -> Iterator[str]:  # Typer contains click without type hints
-    command = load(name)
+    command = SUBCOMMANDS.load(name)
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     own = [option for option in command.params if option.param_type_name == "option" and not option.hidden]
     options = [*own, *(option for option in group.params if option.name == "debug")]
@@ -48,13 +47,13 @@ def _section(name: str, group: Any) -> Iterator[str]:  # Typer contains click wi
             "[OPTIONS]",
         ]
     )
-    yield from (f"## {name}", "", f"    {usage}", "", _filled(help_of(name)), "")
+    yield from (f"## {name}", "", f"    {usage}", "", _filled(SUBCOMMANDS.help_of(name)), "")
     yield from (f"- `{argument.metavar}`: {argument.help}" for argument in arguments)
     yield from [""] if arguments else []
     yield from ("| option | meaning |", "|---|---|")
     for _, panel in groupby(options, key=lambda option: getattr(option, "rich_help_panel", None)):
         yield from map(_option, panel)
-    yield from ("", "```sh", *module_of(name).EXAMPLES.strip().splitlines(), "```", "")
+    yield from ("", "```sh", *SUBCOMMANDS.module_of(name).EXAMPLES.strip().splitlines(), "```", "")
 
 
 def _filled(text: str) -> str:

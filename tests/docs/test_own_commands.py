@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.terminal.subcommands import COMMANDS, GROUPS, load
+from express_path_cli.main import SUBCOMMANDS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -24,8 +24,8 @@ def code(document: Path) -> str:
 def test_commands_exist_with_their_options(document: Path) -> None:
     """A reader can copy each command; express-path accepts every option that is shown with it."""
     for found in COMMAND.finditer(code(document)):
-        assert found["name"] in {**COMMANDS, **GROUPS}, found[0]
-        options = {option for parameter in load(found["name"]).params for option in parameter.opts}
+        assert found["name"] in {**SUBCOMMANDS.all(), **SUBCOMMANDS.groups}, found[0]
+        options = {option for parameter in SUBCOMMANDS.load(found["name"]).params for option in parameter.opts}
         assert set(re.findall(r"(?<= )--[a-z-]+", found["rest"])) <= options | {"--help"}, found[0]
 
 

@@ -42,3 +42,7 @@ def read_stack(cloudformation: "CloudFormationClient", name: str) -> StackRecord
         {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
         {parameter["ParameterKey"]: parameter.get("ParameterValue", "") for parameter in found.get("Parameters", [])},
     )
+
+
+DEFAULT_STACK = "express-path"
+"""The stack's name in samconfig.toml."""

@@ -10,8 +10,6 @@ import typer
 
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
-from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError
 
 WHERE = "Where to look"
@@ -164,16 +162,6 @@ def tag_keys(given: Sequence[str] | None) -> tuple[str, ...]:
     if "" in keys:
         raise OptionError(f"--tags {','.join(given or ())} has an empty key", "use KEY or KEY,KEY, such as owner,stage")
     return tuple(dict.fromkeys(keys))
-
-
-def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:
-    """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
-    if from_dump or aggregator:
-        raise OptionError(
-            f"{'--from-dump' if from_dump else '--aggregator'} has no CloudWatch metrics",
-            "leave it out; --organization --role-name reads every account",
-        )
-    return Source(live=live)
 
 
 def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from express_path.errors import ExpressPathError
-from express_path_cli.findings.result import Failure
+from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.progress import Watch
 
 _Subject = TypeVar("_Subject")

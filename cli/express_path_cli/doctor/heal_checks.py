@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from express_path.domain.heal.preflight import Quota
 from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.rule_reader import Remediation
 
 DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
@@ -18,15 +19,6 @@ _MODES = {
     "ON": "healing is on: AWS Config starts the runbook for each flagged subnet",
     "APPROVAL": "healing asks first: AWS Config starts the runbook that asks the approvers",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Remediation:
-    """The rule's remediation: whether it is automatic, its runbook, and its role."""
-
-    automatic: bool
-    document: str
-    role_arn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

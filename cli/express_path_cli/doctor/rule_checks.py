@@ -1,46 +1,16 @@
 """Check whether the rule runs: its state, its last run, its errors, and its failed events."""
 
 import shlex
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
+from express_path_cli.installation.function_reader import Activity, FunctionState
+from express_path_cli.installation.rule_reader import RuleTimes
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""
 STATES = {"ACTIVE": "is active", "EVALUATING": "is being evaluated on request"}
 """The states in which a rule works (botocore model: config ConfigRuleState)."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleTimes:
-    """When AWS Config invoked a rule and got results, or failed to. A time is None if it is not reported."""
-
-    activated: datetime | None = None
-    invoked: datetime | None = None
-    invocation_failed: datetime | None = None
-    evaluated: datetime | None = None
-    evaluation_failed: datetime | None = None
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation."""
-
-    invocations: int
-    errors: int
-    last: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionState:
-    """A function's state, that of its last update, the reason if either is not good, and its log group."""
-
-    state: str
-    update: str
-    reason: str
-    log_group: str
 
 
 def check_stack(name: str, status: str, reason: str) -> Answer:

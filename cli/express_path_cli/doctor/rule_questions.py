@@ -2,7 +2,6 @@
 
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule_checks import (
-    RuleTimes,
     check_activity,
     check_errors,
     check_function,
@@ -13,7 +12,7 @@ from express_path_cli.doctor.rule_checks import (
 )
 from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
 from express_path_cli.installation.function_reader import count_messages
-from express_path_cli.installation.rule_reader import MAX_COUNTED, count_flagged
+from express_path_cli.installation.rule_reader import MAX_COUNTED, RuleTimes, count_flagged
 
 
 def stack(context: CheckContext) -> Answer:

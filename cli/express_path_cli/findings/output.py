@@ -1,9 +1,7 @@
 """Write results to the terminal, a pipe, or a file."""
 
-import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from errno import EISDIR
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -15,15 +13,12 @@ from express_path_cli.findings.formats.html.document import as_html
 from express_path_cli.findings.formats.markdown_table import as_markdown
 from express_path_cli.findings.formats.registry import RENDER, Format
 from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
-from express_path_cli.findings.result import Failure, Render, Result
+from express_path_cli.findings.result import Render, Result
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls
-from express_path_cli.terminal.errors import OptionError, one_line, print_trace, say
-from express_path_cli.terminal.new_files import write_new_file
+from express_path_cli.terminal.errors import say
+from express_path_cli.terminal.new_files import STDOUT, write_file
 from express_path_cli.terminal.screen import Screen
-
-STDOUT = Path("-")
-"""The file name that stands for standard output."""
 
 
 def write_result(
@@ -74,37 +69,3 @@ def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:
         if not quiet:
             imported = f"; to import it, run in its account: {batch.command}" if batch.command else ""
             say(f"wrote {batch.file}: {summary(batch.result.verdicts)}{imported}")
-
-
-def write_file(file: Path, pieces: Iterable[str]) -> None:
-    """Write a text file without control characters, completely or not at all. See write_bytes."""
-    write_bytes(file, (without_controls(piece).encode() for piece in pieces))
-
-
-def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file completely or not at all: an old file is kept until the new one is complete. Raise OptionError.
-
-    The new file keeps the permissions of the old one. Symbolic links are followed, and a pipe is written to directly.
-    """
-    try:
-        if file.is_dir():
-            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        if file.exists() and not file.is_file():
-            with file.open("wb") as opened:
-                opened.writelines(pieces)
-        else:
-            write_new_file(file.resolve(), pieces)
-    except OSError as error:
-        raise OptionError(
-            f"{file} cannot be written: {error.strerror}", "use a folder that you can write to and that has space"
-        ) from error
-
-
-def show_failures_and_notes(failures: Sequence[Failure], notes: Sequence[str] = (), *, quiet: bool) -> None:
-    """Write to standard error what could not be read and, unless quiet, the notes."""
-    for failure in failures:
-        print_trace(failure.error)
-        say(f"{failure.where}: {one_line(failure.error)}")
-    if not quiet:
-        for note in notes:
-            say(f"note: {note}")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from express_path.domain.network.resources import Tags
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.result import View
+from express_path_cli.sources.network import View
 
 _NO_TAGS: Tags = {}
 

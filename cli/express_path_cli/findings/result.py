@@ -7,49 +7,12 @@ from datetime import UTC, datetime
 from itertools import chain
 
 from express_path.domain.path.reasons import Compliance
-from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.errors import ExpressPathError
-from express_path_cli.aws.account_access import AccountAccess
 from express_path_cli.findings.baseline import Baseline, Comparison, Mark, compare
 from express_path_cli.findings.history import HistoryPoint, parameter_values
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """One account in one Region: the account, the network that its traffic is traced in, and the subnets it lists."""
-
-    account: Account
-    tracer: Tracer
-    subnet_ids: tuple[str, ...]
-
-    @property
-    def region(self) -> str:
-        """The Region, such as us-east-1."""
-        return self.tracer.snapshot.region
-
-    def evaluator(self, parameters: RuleParameters) -> Evaluator:
-        """Return the evaluator of this account's subnets."""
-        return Evaluator(self.tracer, parameters, self.account)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What could not be read, such as an account or one of its Regions, and why."""
-
-    where: str
-    error: ExpressPathError
-
-
-@dataclass(frozen=True, slots=True)
-class NetworkViews:
-    """The views that were read, what could not be read, notes on the source, and access to the accounts."""
-
-    views: Sequence[View] = ()
-    failures: Sequence[Failure] = ()
-    notes: Sequence[str] = ()
-    account_access: AccountAccess = field(default_factory=AccountAccess, repr=False)
+from express_path_cli.sources.network import View
+from express_path_cli.terminal.errors import Failure
 
 
 @dataclass(frozen=True, slots=True)

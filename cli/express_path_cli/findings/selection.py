@@ -7,8 +7,8 @@ from express_path.domain.network.tags import has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.result import Failure, View
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.sources.network import View
+from express_path_cli.terminal.errors import Failure, OptionError
 
 NEVER = "never"
 NEW = "new"

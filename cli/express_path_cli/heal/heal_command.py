@@ -11,10 +11,10 @@ import typer
 
 from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.automation_runs import Run
+from express_path_cli.automation.stack_record import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.heal.heal_tables import BLOCKED, HealOptions, done_lines, heal_tables
 from express_path_cli.heal.runbook_commands import (
-    DEFAULT_STACK,
     Deployment,
     KeepGoing,
     StackName,

@@ -9,13 +9,14 @@ import typer
 
 from express_path_cli.automation.heal_history import PastHeal, past_heals
 from express_path_cli.automation.ledger_history import read_history
+from express_path_cli.automation.stack_record import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.findings.output import STDOUT, write_file
 from express_path_cli.heal.heals_json import as_heals_json
 from express_path_cli.heal.heals_table import as_heals_table
-from express_path_cli.heal.runbook_commands import DEFAULT_STACK, StackName, deployment_of
+from express_path_cli.heal.runbook_commands import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
+from express_path_cli.terminal.new_files import STDOUT, write_file
 
 _WHAT = "What to list"
 EXAMPLES = """

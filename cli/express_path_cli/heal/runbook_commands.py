@@ -13,14 +13,13 @@ import typer
 from express_path.errors import ApiError
 from express_path_cli.automation.automation_runs import Run, Stack, find_stack, start_run
 from express_path_cli.automation.run_watcher import watch_run
+from express_path_cli.automation.stack_record import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.aws.account_region import AccountRegion
 from express_path_cli.aws.sessions import connect
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors, say
 
-DEFAULT_STACK = "express-path"
-"""The stack's name in samconfig.toml."""
 _FAIL = "fail"
 """The last step of a failed run, whose message already names the steps that failed."""
 _ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')

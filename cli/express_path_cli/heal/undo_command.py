@@ -8,10 +8,10 @@ import typer
 
 from express_path_cli.automation.automation_runs import Run
 from express_path_cli.automation.run_queue import Job
+from express_path_cli.automation.stack_record import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.heal.run_batch import Batch, BatchResult
 from express_path_cli.heal.runbook_commands import (
-    DEFAULT_STACK,
     Deployment,
     KeepGoing,
     StackName,

@@ -1,19 +1,39 @@
 """Read the state of the deployed functions, and the queue of failed events."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling
 from express_path.errors import ApiError
-from express_path_cli.doctor.rule_checks import Activity, FunctionState
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sqs import SQSClient
 
+
 _HOUR = 3600
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation."""
+
+    invocations: int
+    errors: int
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionState:
+    """A function's state, that of its last update, the reason if either is not good, and its log group."""
+
+    state: str
+    update: str
+    reason: str
+    log_group: str
 
 
 def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.fields import Description, identifier, nested, rows
-from express_path_cli.doctor.heal_checks import Remediation
-from express_path_cli.doctor.rule_checks import RuleTimes
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
+
 
 MAX_COUNTED = 1000
 """The most results that are counted, because AWS Config returns only a hundred per call."""
@@ -65,6 +64,18 @@ def _period(details: Description) -> timedelta:
     return timedelta(hours=_HOURS[details.get("MaximumExecutionFrequency") or "TwentyFour_Hours"])
 
 
+@dataclass(frozen=True, slots=True)
+class RuleTimes:
+    """When AWS Config invoked a rule and got results, or failed to. A time is None if it is not reported."""
+
+    activated: datetime | None = None
+    invoked: datetime | None = None
+    invocation_failed: datetime | None = None
+    evaluated: datetime | None = None
+    evaluation_failed: datetime | None = None
+    error: str = ""
+
+
 def read_times(config: "ConfigServiceClient", name: str) -> RuleTimes:
     """Read when AWS Config last invoked the rule and got results, if it reports that. Raise ApiError."""
     with calling("config:DescribeConfigRuleEvaluationStatus"):
@@ -88,6 +99,15 @@ def count_flagged(config: "ConfigServiceClient", name: str) -> int:
     wanted = {"ConfigRuleName": name, "ComplianceTypes": ["NON_COMPLIANT"]}
     limits = {"MaxItems": MAX_COUNTED, "PageSize": 100}
     return len(pages(config, "config", operation, "EvaluationResults", PaginationConfig=limits, **wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class Remediation:
+    """The rule's remediation: whether it is automatic, its runbook, and its role."""
+
+    automatic: bool
+    document: str
+    role_arn: str = ""
 
 
 def read_remediation(config: "ConfigServiceClient", name: str) -> Remediation | None:

@@ -10,9 +10,9 @@ from express_path.domain.network.resources import NatGateway
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop, TracedAddresses, nat_on
-from express_path.domain.path.reasons import NAT_REASONS
+from express_path.domain.path.reasons import NAT_REASONS, Compliance
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.result import View, is_flagged
+from express_path_cli.sources.network import View
 
 
 class NatKind(StrEnum):
@@ -64,7 +64,7 @@ def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[Cro
         in_region[view.region][view.account.id] = view
     users: dict[_RegionalHop, list[Verdict]] = defaultdict(list)
     snapshots: dict[str, Snapshot] = {}
-    for verdict in filter(is_flagged, verdicts):
+    for verdict in (verdict for verdict in verdicts if verdict.compliance is Compliance.NON_COMPLIANT):
         view = in_region[verdict.region][verdict.account_id]
         snapshots[verdict.region] = view.tracer.snapshot
         for hop in _nats_of(view, verdict.subnet_id):

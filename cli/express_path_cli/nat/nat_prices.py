@@ -3,11 +3,31 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from express_path.adapters.aws import Aws, pages
-from express_path_cli.traffic.charges import Basis, Price
+
+
+class Basis(StrEnum):
+    """The source of a price."""
+
+    GIVEN = "given"
+    LISTED = "listed"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price per GB that a NAT gateway processes, in US dollars."""
+
+    usd_per_gb: float
+    basis: Basis
+
+
+ASSUMED_PRICE = Price(0.045, Basis.ASSUMED)
+"""The price in us-east-1 in 2026 (https://aws.amazon.com/vpc/pricing/), used if no other is known."""
 
 _ENDPOINT = "us-east-1"
 """The Price List has endpoints in a few Regions only, with the prices of all Regions

@@ -9,9 +9,8 @@ from express_path.errors import ApiError
 from express_path_cli.aws.account_access import AccountAccess
 from express_path_cli.aws.account_region import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.errors import Failure, OptionError
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ import typer
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.findings.output import show_failures_and_notes
 from express_path_cli.org.artifact import Artifact
 from express_path_cli.org.checking import CheckRequest, check_organization
 from express_path_cli.org.form import Form
@@ -16,6 +15,7 @@ from express_path_cli.org.network_role import NetworkRole
 from express_path_cli.org.org_check_json import as_org_check_json
 from express_path_cli.org.org_check_table import as_org_check_table
 from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.screen import Screen
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from express_path_cli.aws.organization import Member
-from express_path_cli.findings.result import Failure
 from express_path_cli.org.reasons import CheckReason, Problem
-from express_path_cli.terminal.errors import UNDETERMINED
+from express_path_cli.terminal.errors import UNDETERMINED, Failure
 
 
 class PlaceState(StrEnum):

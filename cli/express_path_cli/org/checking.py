@@ -10,7 +10,6 @@ from express_path_cli.aws.live_options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure
 from express_path_cli.org.artifact import Artifact
 from express_path_cli.org.check_results import OrgCheck, PlaceCheck
 from express_path_cli.org.members import Organization, members_of, read_organization
@@ -20,7 +19,7 @@ from express_path_cli.org.place import Place
 from express_path_cli.org.reasons import CheckReason, Problem
 from express_path_cli.org.recorder import recorder_problems
 from express_path_cli.sources.live import Home, clients_of, find_home
-from express_path_cli.terminal.errors import OptionError, locating_errors
+from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
 from express_path_cli.terminal.progress import Watch
 
 

@@ -7,11 +7,11 @@ from functools import partial
 from express_path.errors import ExpressPathError
 from express_path_cli.aws.organization import active_members
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure
 from express_path_cli.org.aggregate import PlaceKey
 from express_path_cli.org.members import read_organization
 from express_path_cli.org.stack_sets import StackInstance, StackSet, read_instances, read_stack_sets
 from express_path_cli.sources.live import Home
+from express_path_cli.terminal.errors import Failure
 
 
 @dataclass(frozen=True, slots=True)

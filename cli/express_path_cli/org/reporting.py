@@ -11,7 +11,7 @@ from express_path_cli.aws.live_options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, read_caller
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure, is_flagged
+from express_path_cli.findings.result import is_flagged
 from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
 from express_path_cli.org.deployments import Deployed, read_deployed
@@ -19,7 +19,7 @@ from express_path_cli.org.status_results import OrgStatus, PlaceStatus
 from express_path_cli.sources.aggregated import failed_sources, outdated_sources
 from express_path_cli.sources.aggregator.reader import Aggregator, BadSource
 from express_path_cli.sources.live import Home, clients_of
-from express_path_cli.terminal.errors import locating_errors, without_region
+from express_path_cli.terminal.errors import Failure, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
 
 

@@ -7,13 +7,13 @@ import typer
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.findings.output import show_failures_and_notes
 from express_path_cli.org.check_command import OutputFormat, RuleName, StackSetPrefix
 from express_path_cli.org.form import Form
 from express_path_cli.org.org_status_json import as_org_status_json
 from express_path_cli.org.org_status_table import as_org_status_table
 from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.screen import Screen
 

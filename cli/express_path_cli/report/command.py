@@ -12,19 +12,18 @@ from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.findings.formats.html.additions import Additions
+from express_path_cli.findings.formats.html.additions import Additions, read_costs
 from express_path_cli.findings.formats.html.document import as_html
 from express_path_cli.findings.formats.registry import Format
 from express_path_cli.findings.history import HistoryPoint, read_history, trend
 from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.output import show_failures_and_notes, write_result
+from express_path_cli.findings.output import write_result
 from express_path_cli.findings.resource_labels import notes_on_tags
 from express_path_cli.findings.result import Result, is_flagged
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED, say
+from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
 from express_path_cli.terminal.progress import watching
-from express_path_cli.traffic.nat_costs import read_costs
 
 EXAMPLES = """
 express-path report  # writes express-path.html about this account, in the Region of your AWS settings

@@ -11,12 +11,13 @@ from express_path_cli.findings.baseline import Baseline, notes_on_scope
 from express_path_cli.findings.formats.baseline_lines import comparison_text
 from express_path_cli.findings.formats.registry import Format
 from express_path_cli.findings.formats.terminal_table import TableOptions
-from express_path_cli.findings.output import show_failures_and_notes, write_result
+from express_path_cli.findings.output import write_result
 from express_path_cli.findings.resource_labels import notes_on_tags
-from express_path_cli.findings.result import NetworkViews, Result
+from express_path_cli.findings.result import Result
 from express_path_cli.findings.selection import NEW, Selection, evaluate_all, matches
+from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 
 

@@ -25,8 +25,7 @@ from express_path_cli.aws.sessions import (
     read_caller,
 )
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure
-from express_path_cli.terminal.errors import OptionError, locating_errors, without_region
+from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
 
 

@@ -10,8 +10,8 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.findings.result import NetworkViews, View
 from express_path_cli.sources.dump.reader import read_dump
+from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.progress import Watch
 
@@ -92,3 +92,13 @@ def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
             own_subnet_ids = tuple(subnet.id for subnet in snapshot.own_subnets)
             views.append(View(Account.of(snapshot), tracer, own_subnet_ids))
     return views
+
+
+def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:
+    """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
+    if from_dump or aggregator:
+        raise OptionError(
+            f"{'--from-dump' if from_dump else '--aggregator'} has no CloudWatch metrics",
+            "leave it out; --organization --role-name reads every account",
+        )
+    return Source(live=live)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil, floor, log10
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 _PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 _ROUND = (1, 2, 2.5, 5, 10)
@@ -101,3 +102,41 @@ def _three_digits(value: float) -> str:
     decimals = max(0, 2 - floor(log10(value))) if value > 0 else 0
     text = f"{value:.{min(decimals, 3)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+_STYLE = """
+svg { --back: #ffffff; --ink: #1f2328; --faint: #59636e; --grid: #d1d9e0; --line: #0969da; --mark: #bc4c00 }
+@media (prefers-color-scheme: dark) {
+  svg { --back: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --grid: #3d444d; --line: #4493f8; --mark: #f0883e }
+}
+text { font: 13px system-ui, sans-serif; fill: var(--ink) }
+.title { font-weight: 600; font-size: 16px }
+.faint { fill: var(--faint) }
+.end { text-anchor: end }
+.middle { text-anchor: middle }
+.back { fill: var(--back) }
+.grid { stroke: var(--grid); fill: none }
+.area { fill: var(--line); fill-opacity: 0.2; stroke: var(--line); stroke-width: 1.5; stroke-linejoin: round }
+.peak { fill: none; stroke: var(--faint); stroke-width: 1; stroke-dasharray: 2 2 }
+.band { fill: none; stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 6 3 }
+.mark { fill: var(--mark) }
+"""
+
+
+def new_document(title: str, description: str, style: str = "") -> Element:
+    """Return an empty document with the colors and texts of all charts. style: more rules of CSS."""
+    root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
+    SubElement(root, "title", id="title").text = title
+    SubElement(root, "desc", id="desc").text = description
+    SubElement(root, "style").text = _STYLE + style
+    SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
+    return root
+
+
+def written(root: Element, width: int, height: int) -> str:
+    """Return the text of a document with this size in pixels."""
+    root.set("viewBox", f"0 0 {width} {height}")
+    root.set("width", str(width))
+    root.set("height", str(height))
+    indent(root)
+    return tostring(root, encoding="unicode") + "\n"

@@ -3,8 +3,9 @@
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TextIO
 
 from express_path.domain.verdict.parameters import PARAMETERS
@@ -119,3 +120,21 @@ def print_trace(error: BaseException) -> None:
     """Print the trace of an error, if traces are turned on."""
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What could not be read, such as an account or one of its Regions, and why."""
+
+    where: str
+    error: ExpressPathError
+
+
+def show_failures_and_notes(failures: Sequence[Failure], notes: Sequence[str] = (), *, quiet: bool) -> None:
+    """Write to standard error what could not be read and, unless quiet, the notes."""
+    for failure in failures:
+        print_trace(failure.error)
+        say(f"{failure.where}: {one_line(failure.error)}")
+    if not quiet:
+        for note in notes:
+            say(f"note: {note}")

@@ -10,7 +10,7 @@ import typer
 from express_path.errors import ExpressPathError
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, one_line, print_trace, redirect_to_nowhere, say
-from express_path_cli.terminal.subcommands import GROUPS, SubcommandGroup
+from express_path_cli.terminal.subcommands import SubcommandGroup
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as in shells: 128 plus the signal's number."""
@@ -23,7 +23,7 @@ class RootCommand(SubcommandGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
         """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
-        words = 2 if args[1:2] and args[1] in GROUPS else 1
+        words = 2 if args[1:2] and args[1] in self.subcommands.groups else 1
         return super().parse_args(ctx, [*args[1 : 1 + words], "--help"] if args[:1] == ["help"] else args)
 
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 
+from express_path_cli.nat.nat_prices import Price
 from express_path_cli.nat.series import Series
 
 TRAFFIC = {
@@ -30,26 +30,6 @@ DAYS_PER_MONTH = 730 / 24
 DELIVERY_DELAY = timedelta(minutes=15)
 """After this time all datapoints and flow log records have arrived; flow logs usually take about five minutes
 (https://docs.aws.amazon.com/vpc/latest/userguide/flow-log-records.html)."""
-
-
-class Basis(StrEnum):
-    """The source of a price."""
-
-    GIVEN = "given"
-    LISTED = "listed"
-    ASSUMED = "assumed"
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price per GB that a NAT gateway processes, in US dollars."""
-
-    usd_per_gb: float
-    basis: Basis
-
-
-ASSUMED_PRICE = Price(0.045, Basis.ASSUMED)
-"""The price in us-east-1 in 2026 (https://aws.amazon.com/vpc/pricing/), used if no other is known."""
 
 
 @dataclass(frozen=True, slots=True)

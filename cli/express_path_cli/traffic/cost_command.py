@@ -12,12 +12,12 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.live_options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.output import STDOUT, show_failures_and_notes, write_file
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import crossed_nats
-from express_path_cli.sources.source import Source
+from express_path_cli.sources.source import Source, metered_source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, say
+from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
+from express_path_cli.terminal.new_files import STDOUT, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.traffic.charges import window
 from express_path_cli.traffic.cost_json import as_cost_json
@@ -101,7 +101,7 @@ def cost(
     could not be determined; it is named on standard error, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = options.metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
     raise typer.Exit(_cost(_Request(source, parameters, counted), form, output, quiet=quiet))
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from express_path_cli.findings.formats.html.additions import COST_SCHEMA_VERSION
 from express_path_cli.traffic.charges import Amount, Measured, bytes_by_metric, charged_bytes_by_zone, total_of
 from express_path_cli.traffic.cost_report import CostReport
 from express_path_cli.traffic.cost_wording import HOURLY_CHARGES, UPPER_BOUND
 from express_path_cli.traffic.costing import NatCost
-from express_path_cli.traffic.nat_costs import SCHEMA_VERSION
 from express_path_cli.traffic.nat_json import nat_fields
 
 
@@ -17,7 +17,7 @@ def as_cost_json(report: CostReport) -> str:
     """Return one document; a value that could not be read is null, and complete says whether a sum has all parts."""
     bounds = [cost.bound for cost in report.gateways]
     document = {
-        "schemaVersion": SCHEMA_VERSION,
+        "schemaVersion": COST_SCHEMA_VERSION,
         "meaning": f"{UPPER_BOUND} {HOURLY_CHARGES}",
         "start": _time(report.window.start),
         "end": _time(report.window.end),

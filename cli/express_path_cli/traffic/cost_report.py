@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure, NetworkViews
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.nats_by_owner import OwnedNats, nats_by_owner
+from express_path_cli.sources.network import NetworkViews
+from express_path_cli.terminal.errors import Failure
 from express_path_cli.traffic.charges import TimeWindow
 from express_path_cli.traffic.costing import NatCost, Prices, costs_of, read_traffic
 from express_path_cli.traffic.measuring import measure, with_measurement

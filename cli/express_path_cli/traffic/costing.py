@@ -7,24 +7,13 @@ from functools import partial
 from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import Failure
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.nat_metrics import meters_of, read_metrics
-from express_path_cli.nat.nat_prices import listed_prices
+from express_path_cli.nat.nat_prices import ASSUMED_PRICE, Basis, Price, listed_prices
 from express_path_cli.nat.nats_by_owner import OwnedNats
 from express_path_cli.nat.series import Series
-from express_path_cli.terminal.errors import OptionError, one_line
-from express_path_cli.traffic.charges import (
-    ASSUMED_PRICE,
-    TRAFFIC,
-    Amount,
-    Basis,
-    Measured,
-    Price,
-    TimeWindow,
-    amount,
-    charged_bytes,
-)
+from express_path_cli.terminal.errors import Failure, OptionError, one_line
+from express_path_cli.traffic.charges import TRAFFIC, Amount, Measured, TimeWindow, amount, charged_bytes
 
 _NO_ZONES = OptionError(
     "CloudWatch has no metrics for any of its zones", "it has no address and carried no traffic in the last two weeks"

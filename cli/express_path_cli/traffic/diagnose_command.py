@@ -12,11 +12,11 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.live_options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.output import show_failures_and_notes, write_file
 from express_path_cli.findings.selection import Selection, evaluate_all
-from express_path_cli.sources.source import Source
+from express_path_cli.sources.source import Source, metered_source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.new_files import write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.traffic.chart_svg import as_svg
 from express_path_cli.traffic.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
@@ -117,7 +117,7 @@ def diagnose(
     status: 0 none, 1 some, 2 something could not be determined; it is named on standard error, the rest is reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = options.metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     request = _Request(source, parameters, subnet, timing(datetime.now(UTC), hours, since, until, period))
     raise typer.Exit(_diagnose(request, chart, form, quiet=quiet))
 

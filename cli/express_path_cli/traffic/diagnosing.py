@@ -6,10 +6,11 @@ from functools import partial
 
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import NetworkViews, is_flagged
+from express_path_cli.findings.result import is_flagged
 from express_path_cli.nat.crossed_nats import CrossedNat, crossed_nats
 from express_path_cli.nat.nat_metrics import meters_of, read_metrics
 from express_path_cli.nat.nats_by_owner import OwnedNats, nats_by_owner
+from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.traffic.symptoms import Diagnosis, State, diagnose
 from express_path_cli.traffic.symptoms_load import METRICS

@@ -7,7 +7,6 @@ import pytest
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.heal_checks import (
     Calendar,
-    Remediation,
     check_automations,
     check_calendar,
     check_document,
@@ -19,6 +18,7 @@ from express_path_cli.doctor.heal_checks import (
     mode_of,
 )
 from express_path_cli.installation.answers import State
+from express_path_cli.installation.rule_reader import Remediation
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")

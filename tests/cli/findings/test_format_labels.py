@@ -19,7 +19,8 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path_cli.findings.formats.registry import Format
-from express_path_cli.findings.result import Result, View
+from express_path_cli.findings.result import Result
+from express_path_cli.sources.network import View
 from tests.cli.findings.test_formats import MADE_AT, rendered, verdict
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke

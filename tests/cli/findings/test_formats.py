@@ -25,8 +25,8 @@ from express_path.errors import ApiError
 from express_path_cli.findings.formats.markdown_table import MAX_COMMENT
 from express_path_cli.findings.formats.registry import RENDER, Format
 from express_path_cli.findings.output import write_result
-from express_path_cli.findings.result import Failure as NotSeen
 from express_path_cli.findings.result import Result
+from express_path_cli.terminal.errors import Failure as NotSeen
 from tests.support.command import invoke, scan
 from tests.support.scenarios import dump_of
 

@@ -12,8 +12,8 @@ from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError
 from express_path_cli.findings.formats.json_document import as_json
 from express_path_cli.findings.history import HistoryPoint, read_history, scope_changes
-from express_path_cli.findings.result import Failure, Result
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.findings.result import Result
+from express_path_cli.terminal.errors import Failure, OptionError
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 

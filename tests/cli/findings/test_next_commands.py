@@ -10,8 +10,8 @@ from express_path_cli.aws.live_options import LiveOptions
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.worklist import worklist
+from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.subcommands import load
 from tests.cli.findings.test_formats import verdict
 
 PARTLY = verdict(reason=Reason.PARTLY_NAT)
@@ -33,7 +33,7 @@ def printed(options: ScanOptions, *, details: bool = False) -> list[str]:
 def accepted(command: str) -> bool:
     """Return whether express-path accepts the arguments of a command."""
     _, name, *arguments = shlex.split(command)
-    return bool(load(name).make_context(name, arguments))
+    return bool(SUBCOMMANDS.load(name).make_context(name, arguments))
 
 
 @pytest.mark.parametrize(

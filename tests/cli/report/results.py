@@ -11,14 +11,15 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions
+from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, NatCharge, NatCosts
 from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.result import Failure, Result, View
+from express_path_cli.findings.result import Result
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.findings.worklist import worklist
+from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.progress import Silent
-from express_path_cli.traffic.nat_costs import NatCharge, NatCosts
 from tests.support.scenarios import dump_with_aws_ids
 
 MADE_AT = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)

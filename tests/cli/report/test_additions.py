@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.findings.formats.html.additions import console_address
+from express_path_cli.findings.formats.html.additions import NatCharge, console_address, read_costs
 from express_path_cli.findings.formats.html.trend import trend
 from express_path_cli.findings.history import HistoryPoint
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.traffic.nat_costs import NatCharge, read_costs
 from tests.cli.report.results import MADE_AT
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import Result
 
 from express_path.errors import ApiError
+from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.terminal.errors import one_line
-from express_path_cli.terminal.subcommands import COMMANDS
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.server import Sandbox
@@ -123,7 +123,7 @@ WITHOUT_REGION = {
 """The arguments of commands that need some."""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SUBCOMMANDS.all())
 def test_without_a_region_options_of_the_command_are_named(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -15,12 +15,11 @@ import rich.progress
 import rich.table  # noqa: F401  # as above
 import typer._adapters  # noqa: F401  # as above
 
-from express_path_cli.main import app
+from express_path_cli.main import SUBCOMMANDS, app
 from express_path_cli.sources import aggregated, live  # noqa: F401  # as above
-from express_path_cli.terminal.subcommands import COMMANDS, load
 
-for name in COMMANDS:
-    load(name)
+for name in SUBCOMMANDS.all():
+    SUBCOMMANDS.load(name)
 
 LONGEST_REQUEST = 1 << 20
 

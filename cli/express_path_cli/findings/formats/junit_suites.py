@@ -12,8 +12,9 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.findings import Finding
 from express_path_cli.findings.formats.row_templates import RowTemplates
 from express_path_cli.findings.resource_labels import ResourceLabels
-from express_path_cli.findings.result import Failure, Result, is_flagged
+from express_path_cli.findings.result import Result, is_flagged
 from express_path_cli.findings.summary import dropped, exclusions
+from express_path_cli.terminal.errors import Failure
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain (https://www.w3.org/TR/xml/#charsets); a dump from elsewhere may have them."""

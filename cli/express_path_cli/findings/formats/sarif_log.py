@@ -15,9 +15,10 @@ from express_path_cli.findings.baseline import Mark, PastFinding
 from express_path_cli.findings.formats.baseline_lines import past_text
 from express_path_cli.findings.formats.findings import Finding, Findings
 from express_path_cli.findings.formats.json_rows import JsonRows, json_document
-from express_path_cli.findings.result import Failure, Result
+from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.findings.wording import reason_text, subnet_uid
+from express_path_cli.terminal.errors import Failure
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}

@@ -6,14 +6,13 @@ from typing import Any
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.findings.formats.csv_rows import COLUMNS
-from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, console_address
+from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, NatCosts, console_address
 from express_path_cli.findings.formats.html.paths import LINE_STYLES
 from express_path_cli.findings.formats.html.rows import Rows
 from express_path_cli.findings.formats.html.trend import trend
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import COMPLIANCES
 from express_path_cli.findings.wording import reason_text
-from express_path_cli.traffic.nat_costs import NatCosts
 
 
 def contents(result: Result, additions: Additions = NO_ADDITIONS) -> dict[str, Any]:

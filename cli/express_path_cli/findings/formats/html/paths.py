@@ -10,8 +10,8 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.target_labels import target_label
-from express_path_cli.findings.result import View
 from express_path_cli.findings.worklist import CROSSES_NAT
+from express_path_cli.sources.network import View
 
 
 class TrafficPath(NamedTuple):

@@ -1,0 +1,27 @@
+"""The subcommands that the instrument adds to express-path, by the entry point `bench` in its pyproject.toml."""
+
+from express_path_cli.terminal.subcommands import Listed
+
+COMMANDS = {
+    "bench get": Listed(
+        "express_path_instrument.bench.get_command",
+        "Measure reads from a bucket: throughput and latency by the number of connections.",
+    ),
+    "bench put": Listed(
+        "express_path_instrument.bench.put_command",
+        "Measure writes to a bucket: throughput and latency by the number of connections.",
+    ),
+    "bench open": Listed(
+        "express_path_instrument.bench.open_command",
+        "Measure latency and throttling at constant request rates, as when users do not wait for each other.",
+    ),
+    "bench sync": Listed(
+        "express_path_instrument.bench.sync_command",
+        "Time uploads, a sync, and downloads of many objects, in a general purpose and in a directory bucket.",
+    ),
+    "bench compare": Listed(
+        "express_path_instrument.bench.compare_command",
+        "Compare measurements: what limits each, and how throughput and latency differ, with charts.",
+    ),
+}
+"""Every subcommand, in the order of --help."""
