@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
+from express_path_cli.terminal.command_line import Group, Listed, RootCommand, Subcommands
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DEBUG
-from express_path_cli.terminal.root_command import RootCommand
-from express_path_cli.terminal.subcommands import Group, Listed, Subcommands
 
 COMMANDS = {
     "scan": Listed(

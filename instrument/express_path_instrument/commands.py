@@ -1,6 +1,6 @@
 """The subcommands that the instrument adds to express-path, by the entry point `bench` in its pyproject.toml."""
 
-from express_path_cli.terminal.subcommands import Listed
+from express_path_cli.terminal.command_line import Listed
 
 COMMANDS = {
     "bench get": Listed(

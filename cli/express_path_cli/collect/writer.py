@@ -18,7 +18,7 @@ from express_path.adapters.sharing_records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.sources.dump import files
-from express_path_cli.terminal.new_files import write_new_file
+from express_path_cli.terminal.files import write_new_file
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -15,7 +15,7 @@ from express_path_cli.explain.explanation import Explanation
 from express_path_cli.explain.route_selection import CandidateRoute, RouteSelection, route_text
 from express_path_cli.findings.formats.target_labels import target_label
 from express_path_cli.findings.formats.terminal_table import STYLES
-from express_path_cli.terminal.screen import printable
+from express_path_cli.terminal.tables import printable
 
 _TOOL_NAMES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
 _SKIPS_ENDPOINTS = "without gateway endpoints: the traffic has already crossed a possible NAT instance"

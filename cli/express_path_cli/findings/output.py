@@ -17,8 +17,8 @@ from express_path_cli.findings.result import Render, Result
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls
 from express_path_cli.terminal.errors import say
-from express_path_cli.terminal.new_files import STDOUT, write_file
-from express_path_cli.terminal.screen import Screen
+from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.tables import Screen
 
 
 def write_result(

@@ -8,7 +8,7 @@ from express_path.adapters.fields import Description, identifier
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.terminal.json_files import WrittenBy, read_json
+from express_path_cli.terminal.files import WrittenBy, read_json
 
 SCHEMA_VERSION = 1
 """The version of the document's schema. A new key does not change it."""

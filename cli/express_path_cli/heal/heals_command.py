@@ -16,7 +16,7 @@ from express_path_cli.heal.heals_table import as_heals_table
 from express_path_cli.heal.runbook_commands import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
-from express_path_cli.terminal.new_files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, write_file
 
 _WHAT = "What to list"
 EXAMPLES = """

@@ -17,7 +17,7 @@ from express_path_cli.org.org_check_table import as_org_check_table
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.screen import Screen
+from express_path_cli.terminal.tables import Screen
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from express_path_cli.org.check_results import Finding, OrgCheck, PlaceState
 from express_path_cli.org.reasons import EFFECTS, FIXES, CheckReason, Effect
-from express_path_cli.terminal.screen import Screen
-from express_path_cli.terminal.text_columns import Record, record_lines
+from express_path_cli.terminal.tables import Record, Screen, record_lines
 
 _STYLES = {Effect.FAILS: "bold red", Effect.BREAKS: "bold red", Effect.LIMITS: "bold yellow"}
 _CONCLUSIONS = {

@@ -9,8 +9,7 @@ from express_path_cli.findings.result import is_flagged
 from express_path_cli.findings.summary import EXCLUDED_FIX
 from express_path_cli.findings.worklist import WorklistRow
 from express_path_cli.org.status_results import Attention, OrgStatus, PlaceNote
-from express_path_cli.terminal.screen import Screen
-from express_path_cli.terminal.text_columns import Layout, Record, record_lines
+from express_path_cli.terminal.tables import Layout, Record, Screen, record_lines
 
 _TITLES = {
     Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",

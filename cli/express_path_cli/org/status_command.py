@@ -15,7 +15,7 @@ from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.screen import Screen
+from express_path_cli.terminal.tables import Screen
 
 EXAMPLES = """
 express-path org status --aggregator organization --role-name Audit  # results, stacks and sweeps of every account

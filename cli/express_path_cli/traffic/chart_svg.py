@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path_cli.terminal.chart_scale import new_document, written
+from express_path_cli.terminal.charts import new_document, written
 from express_path_cli.traffic.chart_svg_panel import WIDTH, draw_panel
 from express_path_cli.traffic.symptoms import Diagnosis
 

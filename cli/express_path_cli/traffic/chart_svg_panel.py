@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from textwrap import wrap
 from xml.etree.ElementTree import Element, SubElement
 
-from express_path_cli.terminal.chart_scale import Axis, axis, ticks
+from express_path_cli.terminal.charts import Axis, axis, ticks
 from express_path_cli.traffic.chart_marks import lanes
 from express_path_cli.traffic.symptoms import Diagnosis
 from express_path_cli.traffic.symptoms_findings import Symptom

@@ -6,7 +6,7 @@ from math import ceil
 
 from rich.text import Text
 
-from express_path_cli.terminal.chart_scale import Axis, averaged, axis, ticks
+from express_path_cli.terminal.charts import Axis, averaged, axis, ticks
 from express_path_cli.traffic.chart_marks import Span, lanes
 from express_path_cli.traffic.symptoms import Diagnosis
 from express_path_cli.traffic.symptoms_load import highest

@@ -17,7 +17,7 @@ from express_path_cli.nat.crossed_nats import crossed_nats
 from express_path_cli.sources.source import Source, metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
-from express_path_cli.terminal.new_files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.traffic.charges import window
 from express_path_cli.traffic.cost_json import as_cost_json

@@ -16,7 +16,7 @@ from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source, metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.new_files import write_file
+from express_path_cli.terminal.files import write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.traffic.chart_svg import as_svg
 from express_path_cli.traffic.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose

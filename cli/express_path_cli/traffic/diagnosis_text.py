@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path_cli.nat.crossed_nats import CrossedNat
-from express_path_cli.terminal.chart_scale import duration, span
+from express_path_cli.terminal.charts import duration, span
 from express_path_cli.traffic.chart_svg import Panel
 from express_path_cli.traffic.chart_text import as_text_chart
 from express_path_cli.traffic.diagnosing import NatDiagnosis

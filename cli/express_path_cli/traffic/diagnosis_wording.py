@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from express_path_cli.nat.crossed_nats import NatKind
 from express_path_cli.nat.series import Meter
-from express_path_cli.terminal.chart_scale import count, duration, rate, share
+from express_path_cli.terminal.charts import count, duration, rate, share
 from express_path_cli.traffic.diagnosing import NatDiagnosis
 from express_path_cli.traffic.symptoms import Diagnosis, State
 from express_path_cli.traffic.symptoms_findings import MANY_DROPS, Finding, Severity, Symptom

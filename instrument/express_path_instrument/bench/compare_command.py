@@ -10,7 +10,7 @@ import typer
 from express_path_cli.aws import options
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import OptionError, say
-from express_path_cli.terminal.new_files import write_bytes
+from express_path_cli.terminal.files import write_bytes
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.compare_json import as_comparison_json

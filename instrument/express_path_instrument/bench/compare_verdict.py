@@ -1,7 +1,7 @@
 """The one-sentence verdict of a comparison, derived from the measurements only."""
 
 from express_path_cli.nat.saturation import Cause
-from express_path_cli.terminal.chart_scale import rate, share
+from express_path_cli.terminal.charts import rate, share
 from express_path_instrument.bench.compare import Comparison, Run, single_run
 from express_path_instrument.bench.results import BenchResult, Kind
 

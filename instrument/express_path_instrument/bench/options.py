@@ -8,7 +8,7 @@ import typer
 from express_path_cli.aws import options
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say
-from express_path_cli.terminal.new_files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, write_file
 from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.results import BenchResult, as_bench_json
 from express_path_instrument.bench.table import as_bench_table

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path_cli.terminal.chart_scale import Axis, axis
+from express_path_cli.terminal.charts import Axis, axis
 
 WIDTH, HEIGHT = 960, 400
 """The size of one plot in pixels."""

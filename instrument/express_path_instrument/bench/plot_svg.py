@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
-from express_path_cli.terminal.chart_scale import new_document, written
+from express_path_cli.terminal.charts import new_document, written
 from express_path_instrument.bench.plot import HEIGHT, PENS, WIDTH, Layout, Pen, Plot, Series, Shape, layout_of
 
 _SIZE = 5

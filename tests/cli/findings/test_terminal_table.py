@@ -16,7 +16,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
 from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.result import Result
-from express_path_cli.terminal.screen import Screen, printable
+from express_path_cli.terminal.tables import Screen, printable
 from tests.cli.findings.test_formats import MADE_AT
 from tests.support.command import invoke
 from tests.support.many_subnets import write_dump

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.terminal.new_files import write_new_file
+from express_path_cli.terminal.files import write_new_file
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def test_a_wrong_rule_parameter_lists_the_parameters() -> None:
     assert "publicSubnets" in hint
 
 
-@pytest.mark.parametrize("module", ["hints.py", "errors.py", "root_command.py"])
+@pytest.mark.parametrize("module", ["errors.py", "command_line.py"])
 def test_hints_name_no_file_of_the_repository(module: str) -> None:
     """Someone who installed the wheel can open every page that a hint names."""
     text = (CLI / module).read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import advice, closing, summary
 from express_path_cli.findings.worklist import WorklistRow, worklist
 from express_path_cli.findings.worklist_tasks import Tasks
-from express_path_cli.terminal.text_columns import limited
+from express_path_cli.terminal.tables import limited
 
 MAX_COMMENT = 65_536
 """The longest comment that GitHub accepts, in characters. Its documentation does not name the limit, its error does:

@@ -7,7 +7,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
-from express_path_cli.terminal.text_columns import aligned
+from express_path_cli.terminal.tables import aligned
 
 _TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")
 _NAMES = ("Subnet name", "Table name", "VPC name")

@@ -26,8 +26,7 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
 from express_path_cli.findings.worklist import WorklistRow, other_rows, worklist
 from express_path_cli.findings.worklist_tasks import Tasks
-from express_path_cli.terminal.screen import Screen, printable
-from express_path_cli.terminal.text_columns import record_lines
+from express_path_cli.terminal.tables import Screen, printable, record_lines
 
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",

@@ -12,7 +12,7 @@ from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
 from express_path_cli.findings.worklist import WorklistRow
 from express_path_cli.findings.worklist_tasks import Task
-from express_path_cli.terminal.text_columns import Layout, Record
+from express_path_cli.terminal.tables import Layout, Record
 
 PLACE = ("Account", "Region")
 """The titles of the columns that are not shown if all rows have the same values."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from express_path.adapters.fields import Description, Record, are_objects
 from express_path.errors import DumpError, RecordError
-from express_path_cli.terminal.repeated_keys import RepeatedKeyError, without_repeated_keys
+from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 
 @dataclass(frozen=True, slots=True)

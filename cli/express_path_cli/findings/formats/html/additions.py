@@ -10,7 +10,7 @@ from express_path.domain.network.arns import partition
 from express_path.errors import RecordError
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.terminal.json_files import WrittenBy, read_json
+from express_path_cli.terminal.files import WrittenBy, read_json
 
 COST_SCHEMA_VERSION = 1
 """The version of the JSON that `express-path cost --format json` writes."""

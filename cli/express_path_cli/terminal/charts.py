@@ -1,4 +1,4 @@
-"""Scales and texts of charts: round axes, ticks of time, rates and durations. All times are in UTC."""
+"""Parts of charts: round axes, ticks of time, texts of rates and durations, and SVG documents. All times are in UTC."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
