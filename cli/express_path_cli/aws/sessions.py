@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from typing import Self
 
 from botocore.config import Config
 
@@ -71,3 +72,19 @@ def offers_s3_express(aws: Aws) -> bool:
     """Read whether the Region has a prefix list of S3 Express, which it needs to be reached from a VPC."""
     lists = pages(aws.ec2, "ec2", "describe_prefix_lists", "PrefixLists")
     return any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in lists)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRegion:
+    """An account (12 digits) in one Region, with its clients."""
+
+    account_id: str
+    aws: Aws
+
+    @classmethod
+    def of_caller(cls, aws: Aws) -> Self:
+        """Return the account of the credentials in use. Raise ApiError."""
+        return cls(read_caller(aws).account_id, aws)
+
+    def __str__(self) -> str:
+        return f"account {self.account_id} {self.aws.region}"

@@ -14,9 +14,8 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.aws.account_region import AccountRegion
-from express_path_cli.aws.live_options import LiveOptions
-from express_path_cli.aws.sessions import connect
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.explain.healing import Proposal, propose
 from express_path_cli.explain.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.findings.resource_labels import Names, names_in

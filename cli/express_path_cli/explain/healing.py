@@ -10,7 +10,7 @@ from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
-from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.terminal.errors import LocatedError, locating_errors
 
 _CALENDAR = "the change calendar"

@@ -15,8 +15,7 @@ from express_path_cli.automation.automation_runs import Run, Stack, find_stack, 
 from express_path_cli.automation.run_watcher import watch_run
 from express_path_cli.automation.stack_record import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.aws.account_region import AccountRegion
-from express_path_cli.aws.sessions import connect
+from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors, say
 

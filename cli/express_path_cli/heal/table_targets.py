@@ -11,7 +11,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.terminal.errors import OptionError, locating_errors
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.errors import ApiError
-from express_path_cli.aws.account_access import AccountAccess
-from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
+from express_path_cli.sources.network import AccountAccess
 from express_path_cli.terminal.errors import Failure, OptionError
 
 

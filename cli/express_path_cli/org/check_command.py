@@ -6,7 +6,7 @@ import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.org.artifact import Artifact
 from express_path_cli.org.checking import CheckRequest, check_organization
 from express_path_cli.org.form import Form

@@ -6,7 +6,7 @@ from functools import partial
 
 from express_path.adapters.aws import Aws
 from express_path.errors import ExpressPathError
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool

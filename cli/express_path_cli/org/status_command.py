@@ -6,7 +6,7 @@ import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.org.check_command import OutputFormat, RuleName, StackSetPrefix
 from express_path_cli.org.form import Form
 from express_path_cli.org.org_status_json import as_org_status_json

@@ -11,7 +11,7 @@ import typer
 from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.formats.html.additions import Additions, read_costs
 from express_path_cli.findings.formats.html.document import as_html
 from express_path_cli.findings.formats.registry import Format

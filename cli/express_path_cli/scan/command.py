@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.aws import options
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline_file import read_baseline
 from express_path_cli.findings.formats.registry import Format, format_of
 from express_path_cli.findings.formats.terminal_table import TableOptions

@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from express_path.errors import ApiError
-from express_path_cli.aws.account_access import AccountAccess
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect
 from express_path_cli.sources.aggregator.reader import LIMITS, Aggregator, BadSource
 from express_path_cli.sources.live import ReadResult
+from express_path_cli.sources.network import AccountAccess
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
 

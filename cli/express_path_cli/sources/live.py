@@ -11,12 +11,11 @@ from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.aws.account_access import AccountAccess
-from express_path_cli.aws.account_region import AccountRegion
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member, active_members, member_role_arn
 from express_path_cli.aws.sessions import (
     FALLBACK_REGION,
+    AccountRegion,
     Caller,
     connect,
     connect_anywhere,
@@ -25,6 +24,7 @@ from express_path_cli.aws.sessions import (
     read_caller,
 )
 from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.sources.network import AccountAccess
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
 

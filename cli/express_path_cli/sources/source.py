@@ -9,7 +9,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.sources.dump.reader import read_dump
 from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.terminal.errors import OptionError

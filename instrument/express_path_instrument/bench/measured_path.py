@@ -6,7 +6,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.aws.account_region import AccountRegion
+from express_path_cli.aws.sessions import AccountRegion
 from express_path_instrument.bench.results import MeasuredPath
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.worklist import worklist

@@ -6,12 +6,11 @@ from express_path.domain.network.resources import NatGateway
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.aws.account_access import AccountAccess
-from express_path_cli.aws.live_options import LiveOptions
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import read_caller
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
-from express_path_cli.sources.network import NetworkViews
+from express_path_cli.sources.network import AccountAccess, NetworkViews
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.progress import Silent
 from sandbox.networks.account import Account
