@@ -131,7 +131,7 @@ def test_modules_import_only_what_their_part_can() -> None:
     ("module", "source"),
     [
         ("express_path.domain.path.outcomes", "import boto3"),
-        ("express_path.domain.path.outcomes", "def f():\n    from express_path_cli.sources.dump.reader import read"),
+        ("express_path.domain.path.outcomes", "def f():\n    from express_path_cli.sources.dump import read"),
         ("express_path.domain.path.outcomes", "from express_path import adapters"),
         ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
         ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from express_path.errors import DumpError
-from express_path_cli.sources.dump.reader import read_dump
+from express_path_cli.sources.dump import read_dump
 from tests.support.dumps import ACCOUNT, REGION, empty_dump, write
 
 ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}

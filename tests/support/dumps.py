@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from express_path_cli.sources.dump.files import REQUIRED
+from express_path_cli.sources.dump import REQUIRED
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
 

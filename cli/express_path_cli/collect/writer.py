@@ -17,15 +17,15 @@ from express_path.adapters.hop_reader import (
 from express_path.adapters.sharing_records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
-from express_path_cli.sources.dump import files
+from express_path_cli.sources import dump
 from express_path_cli.terminal.files import write_new_file
 
 Rows = Sequence[Mapping[str, Any]]
 
 _OPTIONAL = (
-    files.NETWORK_INTERFACES,
-    files.ATTACHMENTS,
-    files.VPC_ATTACHMENTS,
+    dump.NETWORK_INTERFACES,
+    dump.ATTACHMENTS,
+    dump.VPC_ATTACHMENTS,
 )
 
 
@@ -47,13 +47,13 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
         raise DumpError(str(folder), "is not empty", "use a new or empty folder")
     _make(folder)
     is_offered, endpoints = False, list[Mapping[str, Any]]()
-    for file in files.REQUIRED:
+    for file in dump.REQUIRED:
         rows = _rows(aws, file)
         is_offered |= any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in rows)
-        endpoints += rows if file is files.VPC_ENDPOINTS else []
+        endpoints += rows if file is dump.VPC_ENDPOINTS else []
         yield _write(folder / file.name, file.field, rows)
     # The host that lists directory buckets exists only in Regions that offer the service.
-    for file in (*_OPTIONAL, files.DIRECTORY_BUCKETS, files.SHARED_SUBNETS) if is_offered else _OPTIONAL:
+    for file in (*_OPTIONAL, dump.DIRECTORY_BUCKETS, dump.SHARED_SUBNETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
@@ -70,23 +70,23 @@ def _make(folder: Path) -> None:
 
 def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
     """Write the entries that DescribePrefixLists leaves out: of customer lists, and of the IPv6 list of S3 Express."""
-    file = files.MANAGED_PREFIX_LISTS
+    file = dump.MANAGED_PREFIX_LISTS
     lists = unless_denied(partial(_rows, aws, file))
     yield _write(folder / file.name, file.field, lists)
     for row in lists or []:
         if row.get("OwnerId") != "AWS" or is_express_service(row["PrefixListName"], aws.region):
             list_id = row["PrefixListId"]
             read = partial(pages, aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
-            yield _write(folder / files.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
+            yield _write(folder / dump.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
 
 
 def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
-    file = files.TRANSIT_GATEWAY_ROUTE_TABLES
+    file = dump.TRANSIT_GATEWAY_ROUTE_TABLES
     tables = unless_denied(partial(_rows, aws, file))
     yield _write(folder / file.name, file.field, tables)
     for row in tables or []:
         table_id = row["TransitGatewayRouteTableId"]
-        path = folder / files.ROUTES_FOLDER / f"{table_id}.json"
+        path = folder / dump.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
         yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
 
@@ -96,9 +96,9 @@ def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Writte
     if not any(row.get("VpcEndpointType") == "GatewayLoadBalancer" for row in endpoints):
         return
     for name, describe, object_field, arn_field in (
-        (files.FIREWALLS_FOLDER, describe_firewalls, "Firewall", "FirewallArn"),
+        (dump.FIREWALLS_FOLDER, describe_firewalls, "Firewall", "FirewallArn"),
         (
-            files.ASSOCIATIONS_FOLDER,
+            dump.ASSOCIATIONS_FOLDER,
             describe_endpoint_associations,
             "VpcEndpointAssociation",
             "VpcEndpointAssociationArn",
@@ -118,11 +118,11 @@ def _write_identity(aws: Aws, folder: Path) -> Written:
     with calling("sts:GetCallerIdentity"):
         caller = aws.sts.get_caller_identity()
     identity = {field: caller[field] for field in ("UserId", "Account", "Arn")} | {"Region": aws.region}
-    return _write_response(folder / files.IDENTITY, identity, 1)
+    return _write_response(folder / dump.IDENTITY, identity, 1)
 
 
-def _rows(aws: Aws, file: files.DumpFile) -> Rows:
-    if file is files.SHARED_SUBNETS:
+def _rows(aws: Aws, file: dump.DumpFile) -> Rows:
+    if file is dump.SHARED_SUBNETS:
         return pages(aws.ram, "ram", "list_resources", file.field, **OWN_SUBNETS)
     _, service, operation = file.command.split()
     client = aws.s3 if service == "s3api" else aws.ec2

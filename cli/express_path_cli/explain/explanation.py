@@ -19,7 +19,7 @@ from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.explain.healing import Proposal, propose
 from express_path_cli.explain.route_selection import RecordingTracer, RouteSelection, route_selections
 from express_path_cli.findings.resource_labels import Names, names_in
-from express_path_cli.sources.dump.reader import read_dump
+from express_path_cli.sources.dump import read_dump
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, locating_errors

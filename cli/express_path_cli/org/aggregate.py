@@ -13,7 +13,7 @@ from express_path.adapters.aws import Aws, pages
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.org.annotations import parse_annotation
-from express_path_cli.sources.aggregator.reader import Aggregator
+from express_path_cli.sources.aggregator import Aggregator
 
 _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""

@@ -16,8 +16,7 @@ from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sw
 from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
 from express_path_cli.org.deployments import Deployed, read_deployed
 from express_path_cli.org.status_results import OrgStatus, PlaceStatus
-from express_path_cli.sources.aggregated import failed_sources, outdated_sources
-from express_path_cli.sources.aggregator.reader import Aggregator, BadSource
+from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
 from express_path_cli.terminal.errors import Failure, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch

@@ -10,7 +10,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.sources.dump.reader import read_dump
+from express_path_cli.sources.dump import read_dump
 from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.progress import Watch
@@ -31,7 +31,7 @@ class Source:
             return _read_dump(self.from_dump, self.live.regions)
         # botocore takes a third of a second to import: a dump does without, and a terminal shows progress before.
         if self.aggregator:
-            from express_path_cli.sources.aggregated import read_aggregator  # noqa: PLC0415  # imports botocore
+            from express_path_cli.sources.aggregator import read_aggregator  # noqa: PLC0415  # imports botocore
 
             result = read_aggregator(self.aggregator, self.live, watch)
         else:

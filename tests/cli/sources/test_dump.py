@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError
-from express_path_cli.sources.dump.reader import DumpedAccount, read_dump
+from express_path_cli.sources.dump import DumpedAccount, read_dump
 from tests.support.dumps import ACCOUNT, empty_dump, write
 
 OTHER = "444455556666"

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from express_path.errors import DumpError
-from express_path_cli.sources.dump.files import (
+from express_path_cli.sources.dump import (
     DIRECTORY_BUCKETS,
     VPCS,
-    read_folder,
     read_list,
     read_optional,
     read_required,
     read_response,
+    read_responses,
 )
 from tests.support.dumps import write
 
@@ -84,15 +84,15 @@ def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
 
 def test_a_folder_of_responses_by_id(tmp_path: Path) -> None:
     """There is one file for each id; empty files and files with other extensions are ignored."""
-    assert read_folder(tmp_path / "missing", "Entries", "aws") == {}
+    assert read_responses(tmp_path / "missing", "Entries", "aws") == {}
     write(tmp_path / "pl-1.json", {"Entries": []})
     write(tmp_path / "pl-2.json", "")
     write(tmp_path / "README.md", "notes")
-    assert read_folder(tmp_path, "Entries", "aws ") == {"pl-1": {"Entries": []}}
+    assert read_responses(tmp_path, "Entries", "aws ") == {"pl-1": {"Entries": []}}
 
 
 def test_a_defect_in_a_folder_names_the_call_for_that_id(tmp_path: Path) -> None:
     """The fix is the command that writes exactly that file."""
     write(tmp_path / "pl-1.json", {"PrefixLists": []})
     with pytest.raises(DumpError, match=r"create it again with: aws get --id pl-1 > pl-1\.json"):
-        read_folder(tmp_path, "Entries", "aws get --id ")
+        read_responses(tmp_path, "Entries", "aws get --id ")

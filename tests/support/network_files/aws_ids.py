@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-from express_path_cli.sources.dump.files import ENTRIES_FOLDER, ROUTES_FOLDER
+from express_path_cli.sources.dump import ENTRIES_FOLDER, ROUTES_FOLDER
 
 _READABLE_ID = re.compile(
     r"\b(?P<kind>eigw|eni|i|igw|nat|pcx|pl|rtb|subnet|tgw-attach|tgw-rtb|tgw|vgw|vpce|vpc)-(?!cidr-assoc)[a-z0-9-]+"

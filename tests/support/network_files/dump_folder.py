@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from express_path_cli.sources.dump import files
+from express_path_cli.sources import dump
 from tests.support.network_files.account_rows import directory_bucket_row, identity, shared_subnet_row
 from tests.support.network_files.attached_rows import (
     association_response,
@@ -45,7 +45,7 @@ def write_dump(folder: Path, network: Options) -> None:
     """
     place = AccountRegion(network.get("account", "123456789012"), network.get("region", "us-east-1"))
     sections = {"prefix_lists": {}} | {key: value for key, value in network.items() if key not in place._fields}
-    responses: Responses = {files.IDENTITY: identity(place)}
+    responses: Responses = {dump.IDENTITY: identity(place)}
     for section, value in sections.items():
         responses |= SECTIONS[section](place, value)
     for path, response in responses.items():
@@ -54,7 +54,7 @@ def write_dump(folder: Path, network: Options) -> None:
         file.write_text(json.dumps(response) if response else "", encoding="utf-8")
 
 
-def _listed(file: files.DumpFile, rows: Sequence[Row]) -> Responses:
+def _listed(file: dump.DumpFile, rows: Sequence[Row]) -> Responses:
     return {file.name: {file.field: rows}}
 
 
@@ -64,14 +64,14 @@ def _options(resources: Resources | None) -> Iterator[tuple[str, Options]]:
 
 
 def _vpc_files(place: AccountRegion, vpcs: Resources) -> Responses:
-    rows: dict[files.DumpFile, list[Row]] = {file: [] for file in files.REQUIRED if file is not files.PREFIX_LISTS}
+    rows: dict[dump.DumpFile, list[Row]] = {file: [] for file in dump.REQUIRED if file is not dump.PREFIX_LISTS}
     for vpc_id, options in _options(vpcs):
         _add_vpc(rows, place, vpc_id, **options)
     return {path: response for file, listed in rows.items() for path, response in _listed(file, listed).items()}
 
 
 def _add_vpc(  # one parameter for each option of a network file
-    rows: dict[files.DumpFile, list[Row]],
+    rows: dict[dump.DumpFile, list[Row]],
     place: AccountRegion,
     vpc_id: str,
     *,
@@ -88,11 +88,11 @@ def _add_vpc(  # one parameter for each option of a network file
 ) -> None:
     """Add the rows of a VPC and of its resources."""
     vpc = Vpc(vpc_id, owner or place.account, (cidr, *secondary_cidrs), ipv6, place)
-    rows[files.VPCS] += [vpc_row(vpc, **options)]
-    rows[files.SUBNETS] += [subnet_row(vpc, key, **value) for key, value in _options(subnets)]
-    rows[files.ROUTE_TABLES] += [route_table_row(vpc, key, **value) for key, value in _options(route_tables)]
-    rows[files.NAT_GATEWAYS] += [nat_gateway_row(vpc, key, **value) for key, value in _options(nat_gateways)]
-    rows[files.VPC_ENDPOINTS] += [
+    rows[dump.VPCS] += [vpc_row(vpc, **options)]
+    rows[dump.SUBNETS] += [subnet_row(vpc, key, **value) for key, value in _options(subnets)]
+    rows[dump.ROUTE_TABLES] += [route_table_row(vpc, key, **value) for key, value in _options(route_tables)]
+    rows[dump.NAT_GATEWAYS] += [nat_gateway_row(vpc, key, **value) for key, value in _options(nat_gateways)]
+    rows[dump.VPC_ENDPOINTS] += [
         *(gateway_endpoint_row(vpc, key, **value) for key, value in _options(gateway_endpoints)),
         *(load_balancer_endpoint_row(vpc, key, **value) for key, value in _options(gateway_load_balancer_endpoints)),
     ]
@@ -111,39 +111,39 @@ def _prefix_lists(
 ) -> Responses:
     """Return the files of prefix lists; a customer-managed list without entries is one that could not be read."""
     lists = lists_of_aws(place, s3express, s3express_ipv6=s3express_ipv6)
-    responses = _listed(files.PREFIX_LISTS, [prefix_list_row(row) for row in lists])
+    responses = _listed(dump.PREFIX_LISTS, [prefix_list_row(row) for row in lists])
     if customers is None:
         return responses
     managed = [
         *(managed_row(place, row) for row in lists),
         *(customer_row(place, key, **value) for key, value in _options(customers)),
     ]
-    responses |= _listed(files.MANAGED_PREFIX_LISTS, managed)
+    responses |= _listed(dump.MANAGED_PREFIX_LISTS, managed)
     for list_id, options in _options(customers):
         if "entries" in options:
-            path = f"{files.ENTRIES_FOLDER}/{list_id}.json"
+            path = f"{dump.ENTRIES_FOLDER}/{list_id}.json"
             responses[path] = entries_response(list_id, options["entries"])
     return responses
 
 
 def _firewall_files(place: AccountRegion, firewalls: Resources) -> Responses:
-    """Return the files of firewalls; null stands for a folder without files, as without permission."""
+    """Return the files of firewalls; null stands for a folder without dump, as without permission."""
     return {
-        f"{files.FIREWALLS_FOLDER}/{name}.json": firewall_response(place, name, **options)
+        f"{dump.FIREWALLS_FOLDER}/{name}.json": firewall_response(place, name, **options)
         for name, options in _options(firewalls)
     }
 
 
 def _association_files(place: AccountRegion, associations: Mapping[str, Options]) -> Responses:
     return {
-        f"{files.ASSOCIATIONS_FOLDER}/{name}.json": association_response(place, name, **options)
+        f"{dump.ASSOCIATIONS_FOLDER}/{name}.json": association_response(place, name, **options)
         for name, options in associations.items()
     }
 
 
 def _interface_files(place: AccountRegion, interfaces: Resources) -> Responses:
     rows = [network_interface_row(place, key, **options) for key, options in _options(interfaces)]
-    return _listed(files.NETWORK_INTERFACES, rows)
+    return _listed(dump.NETWORK_INTERFACES, rows)
 
 
 def _transit_gateway_files(place: AccountRegion, section: Options) -> Responses:
@@ -160,23 +160,23 @@ def _transit_gateway(
     """Return the files of a transit gateway; if a table is null, its routes could not be read."""
     every = [attachment_row(id, key, owner=owner, **options) for key, options in attachments.items()]
     of_vpcs = [vpc_attachment_row(id, key, owner, options) for key, options in attachments.items() if "vpc" in options]
-    responses = _listed(files.ATTACHMENTS, every) | _listed(files.VPC_ATTACHMENTS, of_vpcs)
+    responses = _listed(dump.ATTACHMENTS, every) | _listed(dump.VPC_ATTACHMENTS, of_vpcs)
     if route_tables is None:
         return responses
     rows = [transit_gateway_table_row(id, table_id) for table_id in route_tables]
-    responses |= _listed(files.TRANSIT_GATEWAY_ROUTE_TABLES, rows)
+    responses |= _listed(dump.TRANSIT_GATEWAY_ROUTE_TABLES, rows)
     for table_id, routes in route_tables.items():
         if routes is not None:
-            responses[f"{files.ROUTES_FOLDER}/{table_id}.json"] = routes_response(routes, attachments)
+            responses[f"{dump.ROUTES_FOLDER}/{table_id}.json"] = routes_response(routes, attachments)
     return responses
 
 
 def _bucket_files(place: AccountRegion, names: Sequence[str]) -> Responses:
-    return _listed(files.DIRECTORY_BUCKETS, [directory_bucket_row(place, name) for name in names])
+    return _listed(dump.DIRECTORY_BUCKETS, [directory_bucket_row(place, name) for name in names])
 
 
 def _shared_subnet_files(place: AccountRegion, subnet_ids: Sequence[str]) -> Responses:
-    return _listed(files.SHARED_SUBNETS, [shared_subnet_row(place, subnet_id) for subnet_id in subnet_ids])
+    return _listed(dump.SHARED_SUBNETS, [shared_subnet_row(place, subnet_id) for subnet_id in subnet_ids])
 
 
 def _empty_files(_: AccountRegion, paths: Sequence[str]) -> Responses:

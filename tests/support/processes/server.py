@@ -16,7 +16,7 @@ import rich.table  # noqa: F401  # as above
 import typer._adapters  # noqa: F401  # as above
 
 from express_path_cli.main import SUBCOMMANDS, app
-from express_path_cli.sources import aggregated, live  # noqa: F401  # as above
+from express_path_cli.sources import aggregator, live  # noqa: F401  # as above
 
 for name in SUBCOMMANDS.all():
     SUBCOMMANDS.load(name)

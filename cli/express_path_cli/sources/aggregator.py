@@ -1,11 +1,8 @@
-"""Read an organization's network from an AWS Config aggregator by advanced queries, without a role in any account.
-
-https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.html
-"""
+"""Read the network of every account from an AWS Config aggregator."""
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,8 +15,42 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.network.targets import TargetKind
-from express_path.errors import ApiError
-from express_path_cli.sources.aggregator.items import description
+from express_path.errors import ApiError, RecordError
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.sessions import connect
+from express_path_cli.sources.live import ReadResult
+from express_path_cli.sources.network import AccountAccess
+from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
+from express_path_cli.terminal.progress import Watch
+
+
+def description(item: Mapping[str, Any]) -> Description:
+    """Return the configuration of an item as EC2 describes the resource, with the item's tags.
+
+    Raise RecordError if the item has no configuration.
+    """
+    found = item.get("configuration")
+    configuration = json.loads(found) if isinstance(found, str) else found
+    if not isinstance(configuration, Mapping):
+        raise RecordError(str(item.get("resourceId")), "configuration", found, "an object")
+    return {**_pascal(configuration), "Tags": _tags(item.get("tags"))}
+
+
+def _pascal(value: Any) -> Any:  # noqa: ANN401  # any JSON
+    """Capitalize keys; a state is a string in EC2, and {"value": ...} in the schema of the queries."""
+    if isinstance(value, Mapping):
+        if set(value) == {"value"}:
+            return value["value"]
+        return {key[:1].upper() + key[1:]: _pascal(below) for key, below in value.items()}
+    return [_pascal(element) for element in value] if isinstance(value, list) else value
+
+
+def _tags(found: Any) -> list[Description]:  # noqa: ANN401  # any JSON
+    """Return tags as EC2 has them: queries return a list of {"key", "value", "tag"}, rule events a mapping."""
+    if isinstance(found, Mapping):
+        return [{"Key": key, "Value": value} for key, value in found.items()]
+    return [{"Key": tag["key"], "Value": tag.get("value") or ""} for tag in found or ()]
+
 
 LIMITS = (
     "routes to Cloud WAN and to database networks have no target, and transit gateways no routes: UNRESOLVED_EGRESS",
@@ -214,3 +245,51 @@ def _subnet(described: Description) -> Subnet:
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:
     """Return managed prefix lists, and the entries of those whose items have them."""
     return lists, {str(row["PrefixListId"]): row["Entries"] for row in lists if row.get("Entries") is not None}
+
+
+def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:
+    """Read the aggregator's items of the selected Regions, or of all Regions if none is selected.
+
+    Accounts that it could not copy are failures; those whose copy is outdated are notes. Raise ApiError.
+    """
+    watch.expect(1)
+    with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its items are read"):
+        aws = connect(None, options.profile)
+    aggregator = Aggregator(aws, name)
+    with locating_errors(f"aggregator {name} in {aws.region}"):
+        sources = aggregator.bad_sources()
+        snapshots = aggregator.snapshots(options.regions)
+    watch.done(name)
+    bad = [source for source in sources if not options.regions or source.region in options.regions]
+    failures = [*failed_sources(bad), *_empty(name, options.regions, {snapshot.region for snapshot in snapshots})]
+    limits = [f"aggregator {name}: {limit}" for limit in LIMITS]
+    return ReadResult(snapshots, failures, [*limits, *outdated_sources(bad)], AccountAccess())
+
+
+def failed_sources(sources: Iterable[BadSource]) -> list[Failure]:
+    """Return the accounts and Regions that an aggregator could not copy, as failures."""
+    return [
+        Failure(_account_region(source), ApiError("the aggregator's copy", "FAILED", source.why))
+        for source in sources
+        if not source.outdated
+    ]
+
+
+def outdated_sources(sources: Iterable[BadSource]) -> list[str]:
+    """Return a note on each account and Region whose copy in an aggregator is outdated."""
+    return [
+        f"{_account_region(source)}: its items are outdated ({source.why})" for source in sources if source.outdated
+    ]
+
+
+def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[Failure]:
+    """Return a failure for each selected Region without a recorded subnet, or one if no Region has any."""
+    error = OptionError(
+        "it contains no subnet", "check that it aggregates the Region and that its accounts record AWS::EC2::Subnet"
+    )
+    empty = [f"aggregator {name} {region}" for region in selected if region not in found]
+    return [Failure(where, error) for where in empty or ([] if found else [f"aggregator {name}"])]
+
+
+def _account_region(source: BadSource) -> str:
+    return f"account {source.account_id} {source.region}"

@@ -1,1 +1,0 @@
-"""Read a network from an AWS Config aggregator."""

@@ -1,1 +1,0 @@
-"""Read a network from the folder of a dump."""
