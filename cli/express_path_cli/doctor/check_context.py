@@ -8,11 +8,20 @@ from typing import Generic, TypeVar
 from express_path.adapters.aws import Aws
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.stack_record import StackRecord, read_stack
+from express_path_cli.automation.stack import StackRecord, read_stack
 from express_path_cli.aws.sessions import read_caller
-from express_path_cli.installation.function_reader import Activity, FunctionState, read_activity, read_function
-from express_path_cli.installation.recorder_reader import read_recorder, read_recorder_status
-from express_path_cli.installation.rule_reader import Remediation, Rule, find_rules, read_remediation, read_times
+from express_path_cli.installation.recorder import read_recorder, read_recorder_status
+from express_path_cli.installation.rule import (
+    Activity,
+    FunctionState,
+    Remediation,
+    Rule,
+    find_rules,
+    read_activity,
+    read_function,
+    read_remediation,
+    read_times,
+)
 
 _Value = TypeVar("_Value")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.stack_record import DEFAULT_STACK
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext

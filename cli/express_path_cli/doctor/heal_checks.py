@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from express_path.domain.heal.preflight import Quota
 from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
-from express_path_cli.installation.rule_reader import Remediation
+from express_path_cli.installation.rule import Remediation
 
 DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100

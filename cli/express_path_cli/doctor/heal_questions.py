@@ -28,8 +28,7 @@ from express_path_cli.doctor.ledger_checks import check_ledger
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
 from express_path_cli.doctor.rule_checks import check_function
 from express_path_cli.installation.answers import Answer, fail, ok
-from express_path_cli.installation.function_reader import read_function
-from express_path_cli.installation.rule_reader import list_exceptions
+from express_path_cli.installation.rule import list_exceptions, read_function
 
 
 def mode(context: CheckContext) -> Answer:

@@ -2,14 +2,15 @@
 
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.answers import Answer, fail
-from express_path_cli.installation.recorder_checks import (
+from express_path_cli.installation.recorder import (
     check_deliveries,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
+    read_bucket,
+    read_deliveries,
 )
-from express_path_cli.installation.recorder_reader import read_bucket, read_deliveries
 
 
 def recorder(context: CheckContext) -> Answer:

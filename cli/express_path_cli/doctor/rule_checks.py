@@ -4,8 +4,7 @@ import shlex
 from datetime import datetime, timedelta
 
 from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
-from express_path_cli.installation.function_reader import Activity, FunctionState
-from express_path_cli.installation.rule_reader import RuleTimes
+from express_path_cli.installation.rule import Activity, FunctionState, RuleTimes
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""

@@ -11,8 +11,7 @@ from express_path_cli.doctor.rule_checks import (
     check_state,
 )
 from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
-from express_path_cli.installation.function_reader import count_messages
-from express_path_cli.installation.rule_reader import MAX_COUNTED, RuleTimes, count_flagged
+from express_path_cli.installation.rule import MAX_COUNTED, RuleTimes, count_flagged, count_messages
 
 
 def stack(context: CheckContext) -> Answer:

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.automation.automation_runs import Run
-from express_path_cli.automation.stack_record import DEFAULT_STACK
+from express_path_cli.automation.runs import Run
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.heal.heal_tables import BLOCKED, HealOptions, done_lines, heal_tables
 from express_path_cli.heal.runbook_commands import (

@@ -6,9 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from express_path_cli.automation import run_queue
-from express_path_cli.automation.automation_runs import Run
-from express_path_cli.automation.run_queue import Job
+from express_path_cli.automation import runs
+from express_path_cli.automation.runs import Job, Run
 from express_path_cli.heal.run_batch import Batch, BatchResult
 from express_path_cli.heal.runbook_commands import Deployment, confirm, request_approval
 from express_path_cli.heal.table_plans import TablePlan, plan_lines, subnet_plan
@@ -127,7 +126,7 @@ def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
     for job in jobs:
         echo(f"{job.name}:")
         request_approval(deployment, dict(job.parameters))
-        time.sleep(run_queue.START_SECONDS)
+        time.sleep(runs.START_SECONDS)
 
 
 def _outcome(result: BatchResult, options: str) -> Iterator[str]:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.heal_history import PastHeal, past_heals
-from express_path_cli.automation.ledger_history import read_history
-from express_path_cli.automation.stack_record import DEFAULT_STACK
+from express_path_cli.automation.ledger import PastHeal, past_heals, read_history
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.heal.heals_json import as_heals_json
 from express_path_cli.heal.heals_table import as_heals_table

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from express_path_cli.automation.heal_history import PastHeal
+from express_path_cli.automation.ledger import PastHeal
 
 SCHEMA_VERSION = 1
 

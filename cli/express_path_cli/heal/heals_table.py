@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from express_path.domain.heal.ledger import StartedBy
-from express_path_cli.automation.heal_history import HealState, PastHeal
+from express_path_cli.automation.ledger import HealState, PastHeal
 
 _COLUMNS = (36, 22, 16)
 """The widths of a run id, an endpoint id, and a time to the minute."""

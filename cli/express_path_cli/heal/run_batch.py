@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.errors import ApiError
-from express_path_cli.automation.automation_runs import Run
-from express_path_cli.automation.run_queue import Job, RunQueue
+from express_path_cli.automation.runs import Job, Run, RunQueue
 from express_path_cli.heal.runbook_commands import (
     Deployment,
     changes_by_heal,

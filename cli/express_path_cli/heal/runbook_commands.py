@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from express_path.errors import ApiError
-from express_path_cli.automation.automation_runs import Run, Stack, find_stack, start_run
-from express_path_cli.automation.run_watcher import watch_run
-from express_path_cli.automation.stack_record import DEFAULT_STACK
+from express_path_cli.automation.runs import Run, Stack, find_stack, start_run, watch_run
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from express_path.domain.heal.records import Action
-from express_path_cli.automation.automation_runs import Run
+from express_path_cli.automation.runs import Run
 from express_path_cli.heal.table_targets import TableTarget
 from express_path_cli.terminal.errors import OptionError
 

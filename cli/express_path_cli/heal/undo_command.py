@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.automation_runs import Run
-from express_path_cli.automation.run_queue import Job
-from express_path_cli.automation.stack_record import DEFAULT_STACK
+from express_path_cli.automation.runs import Job, Run
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
 from express_path_cli.heal.run_batch import Batch, BatchResult
 from express_path_cli.heal.runbook_commands import (

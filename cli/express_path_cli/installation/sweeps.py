@@ -13,8 +13,7 @@ from typing import Any
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
-from express_path_cli.installation.function_reader import read_function
-from express_path_cli.installation.rule_reader import find_rules
+from express_path_cli.installation.rule import find_rules, read_function
 
 OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""

@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import pages
 from express_path_cli.installation.answers import Answer, State
-from express_path_cli.installation.recorder_checks import (
+from express_path_cli.installation.recorder import (
     RecorderStatus,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
+    read_bucket,
+    read_recorder,
+    read_recorder_status,
 )
-from express_path_cli.installation.recorder_reader import read_bucket, read_recorder, read_recorder_status
 from express_path_cli.org.place import Place
 from express_path_cli.org.reasons import CheckReason, Problem
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from express_path_cli.nat.nat_prices import Price
-from express_path_cli.nat.series import Series
+from express_path_cli.nat.metrics import Series
+from express_path_cli.nat.prices import Price
 
 TRAFFIC = {
     "BytesInFromSource": "Sum",

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
-from express_path_cli.nat.nats_by_owner import OwnedNats, nats_by_owner
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, OwnedNats, nats_by_owner
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import Failure
 from express_path_cli.traffic.charges import TimeWindow

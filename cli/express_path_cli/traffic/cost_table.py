@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
-from express_path_cli.nat.nat_prices import Basis
+from express_path_cli.nat.prices import Basis
 from express_path_cli.terminal.tables import FILE_WIDTH
 from express_path_cli.traffic.charges import Amount, total_of
 from express_path_cli.traffic.cost_report import CostReport

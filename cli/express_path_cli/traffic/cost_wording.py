@@ -1,6 +1,6 @@
 """The sentences that every format of cost uses."""
 
-from express_path_cli.nat.nat_prices import Basis
+from express_path_cli.nat.prices import Basis
 
 UPPER_BOUND = (
     "Upper bound: NAT gateway metrics do not record destinations, so all processed bytes are counted. "

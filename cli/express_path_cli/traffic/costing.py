@@ -7,11 +7,9 @@ from functools import partial
 from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
-from express_path_cli.nat.nat_metrics import meters_of, read_metrics
-from express_path_cli.nat.nat_prices import ASSUMED_PRICE, Basis, Price, listed_prices
-from express_path_cli.nat.nats_by_owner import OwnedNats
-from express_path_cli.nat.series import Series
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, OwnedNats
+from express_path_cli.nat.metrics import Series, meters_of, read_metrics
+from express_path_cli.nat.prices import ASSUMED_PRICE, Basis, Price, listed_prices
 from express_path_cli.terminal.errors import Failure, OptionError, one_line
 from express_path_cli.traffic.charges import TRAFFIC, Amount, Measured, TimeWindow, amount, charged_bytes
 

@@ -7,9 +7,8 @@ from functools import partial
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.result import is_flagged
-from express_path_cli.nat.crossed_nats import CrossedNat, crossed_nats
-from express_path_cli.nat.nat_metrics import meters_of, read_metrics
-from express_path_cli.nat.nats_by_owner import OwnedNats, nats_by_owner
+from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nats, nats_by_owner
+from express_path_cli.nat.metrics import meters_of, read_metrics
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.traffic.symptoms import Diagnosis, State, diagnose

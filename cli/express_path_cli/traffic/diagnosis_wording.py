@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 
 from express_path_cli.nat.crossed_nats import NatKind
-from express_path_cli.nat.series import Meter
+from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import count, duration, rate, share
 from express_path_cli.traffic.diagnosing import NatDiagnosis
 from express_path_cli.traffic.symptoms import Diagnosis, State

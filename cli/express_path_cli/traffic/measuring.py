@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.nat.nat_prices import Price
-from express_path_cli.nat.nats_by_owner import OwnedNats
-from express_path_cli.nat.series import Series
+from express_path_cli.nat.crossed_nats import OwnedNats
+from express_path_cli.nat.metrics import Series
+from express_path_cli.nat.prices import Price
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure, OptionError
 from express_path_cli.traffic.charges import Measured, TimeWindow, charged_bytes, measured

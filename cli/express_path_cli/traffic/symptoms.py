@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from express_path_cli.nat.series import Meter, Series
+from express_path_cli.nat.metrics import Meter, Series
 from express_path_cli.traffic.symptoms_findings import Finding, Severity, findings_of
 from express_path_cli.traffic.symptoms_load import Load, highest, load_of
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from express_path_cli.nat.series import Series
+from express_path_cli.nat.metrics import Series
 from express_path_cli.traffic.symptoms_plateau import Points
 
 METRICS: Mapping[str, str] = {

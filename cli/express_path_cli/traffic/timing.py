@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from express_path_cli.nat.series import LONGEST_RETENTION, finest_period
+from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.traffic.symptoms_plateau import MIN_DURATION, MIN_PERIODS
 

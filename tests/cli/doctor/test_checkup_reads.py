@@ -10,7 +10,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
-from express_path_cli.automation.stack_record import read_stack
+from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.heal_prerequisites import (
     count_running_automations,
@@ -20,8 +20,7 @@ from express_path_cli.doctor.heal_prerequisites import (
 )
 from express_path_cli.doctor.ledger_reader import read_ledger, read_topic
 from express_path_cli.doctor.permission_probes import OPTIONAL
-from express_path_cli.installation.function_reader import read_activity
-from express_path_cli.installation.rule_reader import find_rules, list_exceptions, read_remediation
+from express_path_cli.installation.rule import find_rules, list_exceptions, read_activity, read_remediation
 from sandbox.cloudwatch.metric_data import Trouble
 from sandbox.remediation import Remediation, remediations_of
 from sandbox.remediation.exceptions import add

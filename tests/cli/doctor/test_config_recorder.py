@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 
 from express_path.errors import RecordError
-from express_path_cli.installation.recorder_checks import Delivery, Frequency, Recorder, Strategy
-from express_path_cli.installation.recorder_reader import read_deliveries, read_recorder, read_recorder_status
+from express_path_cli.installation.recorder import (
+    Delivery,
+    Frequency,
+    Recorder,
+    Strategy,
+    read_deliveries,
+    read_recorder,
+    read_recorder_status,
+)
 
 SUBNET, TABLE = "AWS::EC2::Subnet", "AWS::EC2::RouteTable"
 

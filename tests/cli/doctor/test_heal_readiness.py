@@ -18,7 +18,7 @@ from express_path_cli.doctor.heal_checks import (
     mode_of,
 )
 from express_path_cli.installation.answers import State
-from express_path_cli.installation.rule_reader import Remediation
+from express_path_cli.installation.rule import Remediation
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")

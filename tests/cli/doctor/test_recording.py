@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path_cli.installation.answers import State
-from express_path_cli.installation.recorder_checks import (
+from express_path_cli.installation.recorder import (
     WATCHED,
     Delivery,
     Frequency,

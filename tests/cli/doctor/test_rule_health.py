@@ -17,8 +17,7 @@ from express_path_cli.doctor.rule_checks import (
     check_state,
 )
 from express_path_cli.installation.answers import State, count_text, duration_text, time_text
-from express_path_cli.installation.function_reader import Activity, FunctionState
-from express_path_cli.installation.rule_reader import RuleTimes
+from express_path_cli.installation.rule import Activity, FunctionState, RuleTimes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)

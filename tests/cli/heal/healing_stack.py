@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from express_path import healing
-from express_path_cli.automation import run_queue, run_watcher
+from express_path_cli.automation import runs
 from express_path_cli.main import app
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -28,9 +28,9 @@ LOOK = ("ssm", "GetAutomationExecution")
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Deploy the heal and undo runbooks and a stack whose outputs name them."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    monkeypatch.setattr(run_queue, "START_SECONDS", 0)
+    monkeypatch.setattr(runs, "START_SECONDS", 0)
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
-    monkeypatch.setattr(run_watcher, "POLL_SECONDS", 0.3)
+    monkeypatch.setattr(runs, "POLL_SECONDS", 0.3)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

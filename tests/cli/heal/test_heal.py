@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from express_path_cli.automation import run_watcher
-from express_path_cli.automation.automation_runs import start_run
+from express_path_cli.automation import runs
+from express_path_cli.automation.runs import start_run
 from express_path_cli.aws.sessions import connect
 from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import (
@@ -219,7 +219,7 @@ def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypa
         raise KeyboardInterrupt
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(run_watcher.time, "sleep", interrupt)
+    monkeypatch.setattr(runs.time, "sleep", interrupt)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 130
     assert "the run continues: aws ssm get-automation-execution" in result.stdout
@@ -293,7 +293,7 @@ def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monke
             ssm.stop_automation_execution(AutomationExecutionId=runs[0]["AutomationExecutionId"], Type="Cancel")
 
     deployment.automation.knobs.time_scale = 1
-    monkeypatch.setattr(run_watcher.time, "sleep", cancel)
+    monkeypatch.setattr(runs.time, "sleep", cancel)
     result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr

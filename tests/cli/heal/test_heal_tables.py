@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.automation import run_queue
-from express_path_cli.automation.automation_runs import Run
+from express_path_cli.automation import runs
+from express_path_cli.automation.runs import Run
 from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
 from express_path_cli.heal.table_plans import TablePlan, plan_lines, subnet_plan
 from express_path_cli.heal.table_targets import TableTarget
@@ -139,7 +139,7 @@ def test_the_first_failure_stops_the_others(
     deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Route tables after the failed one are not started, and the output has the command that heals them."""
-    monkeypatch.setattr(run_queue, "PARALLEL_RUNS", 1)
+    monkeypatch.setattr(runs, "PARALLEL_RUNS", 1)
     vpc = Vpc(builder, tables=3)
     deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
     result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
@@ -176,14 +176,14 @@ def test_ctrl_c_names_the_runs_that_continue(
     deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After Ctrl-C, each run that continues has its undo command, and tables without a run are named."""
-    monkeypatch.setattr(run_queue, "PARALLEL_RUNS", 1)
+    monkeypatch.setattr(runs, "PARALLEL_RUNS", 1)
     vpc = Vpc(builder, tables=2)
 
     def interrupt(_seconds: float) -> None:
         if len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_queue.time, "sleep", interrupt)
+    monkeypatch.setattr(runs.time, "sleep", interrupt)
     result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
     assert result.exit_code == 130
     started, waiting = sorted(vpc.tables)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from express_path_cli.nat.series import Meter, Series, finest_period
+from express_path_cli.nat.metrics import Meter, Series, finest_period
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -8,9 +8,8 @@ from express_path.adapters.aws import Aws
 from express_path.domain.network.resources import NatGateway
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
-from express_path_cli.nat import nat_metrics
-from express_path_cli.nat.nat_metrics import meters_of, read_metrics
-from express_path_cli.nat.series import Meter, Series
+from express_path_cli.nat import metrics
+from express_path_cli.nat.metrics import Meter, Series, meters_of, read_metrics
 from express_path_cli.traffic.flow_logs import read_nat_placements
 from sandbox.cloudwatch.metric_data import Trouble
 from sandbox.server import Sandbox
@@ -79,7 +78,7 @@ def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) ->
 
 def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """A series that is PartialData continues on the next page."""
-    monkeypatch.setattr(nat_metrics, "_DATAPOINTS", 5)
+    monkeypatch.setattr(metrics, "_DATAPOINTS", 5)
     for name in ("nat-1", "nat-2"):
         sandbox.metrics.record(name, "BytesInFromSource", [(START + hour * HOUR, hour) for hour in range(8)])
     found = read(aws, ONE, Meter("nat-2"))

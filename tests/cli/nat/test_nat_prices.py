@@ -5,7 +5,7 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
-from express_path_cli.nat.nat_prices import Basis, Price, listed_prices
+from express_path_cli.nat.prices import Basis, Price, listed_prices
 from sandbox.server import Sandbox
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from express_path_cli.nat.series import Meter
+from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import averaged, axis, count, duration, rate, share, span, ticks
 from express_path_cli.traffic.chart_marks import lanes
 from express_path_cli.traffic.chart_svg import Panel, as_svg

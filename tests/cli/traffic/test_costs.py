@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from express_path_cli.nat.nat_prices import Basis, Price
-from express_path_cli.nat.series import Meter, Series
+from express_path_cli.nat.metrics import Meter, Series
+from express_path_cli.nat.prices import Basis, Price
 from express_path_cli.traffic.charges import (
     TRAFFIC,
     TimeWindow,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from express_path_cli.nat.series import Meter, Series
+from express_path_cli.nat.metrics import Meter, Series
 from express_path_cli.traffic.symptoms import Diagnosis, State, diagnose
 from express_path_cli.traffic.symptoms_findings import Finding, Severity, Symptom
 from express_path_cli.traffic.symptoms_load import METRICS

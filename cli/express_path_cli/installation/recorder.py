@@ -1,13 +1,21 @@
-"""Check whether AWS Config's recorder records and delivers the changes that the rule needs."""
+"""AWS Config's recorder: its settings and status, and whether it records and delivers the changes that the rule needs."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
+from express_path.adapters.aws import calling
+from express_path.adapters.fields import Description, identifier, ids, nested, rows
 from express_path.domain.verdict.fanout import ResourceType
+from express_path.errors import RecordError
 from express_path_cli.installation.answers import Answer, fail, ok, time_text, warn
+
+if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
+
 
 WATCHED = tuple(sorted(str(kind) for kind in ResourceType if kind is not ResourceType.DIRECTORY_BUCKET))
 """The resource types whose changes can change paths. Directory buckets matter only with scope=DIRECTORY_BUCKETS."""
@@ -139,3 +147,96 @@ def check_deliveries(bucket: str, deliveries: Sequence[Delivery]) -> Answer:
         f"the last delivery to the bucket {bucket} or its topic failed: {reasons}",
         "allow AWS Config to write in the policies of the bucket, its key and the topic",
     )
+
+
+_KINDS = {
+    "configHistoryDeliveryInfo": "history",
+    "configSnapshotDeliveryInfo": "snapshot",
+    "configStreamDeliveryInfo": "stream",
+}
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def read_recorder(config: "ConfigServiceClient") -> Recorder | None:
+    """Read the settings of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
+    with calling("config:DescribeConfigurationRecorders"):
+        found = config.describe_configuration_recorders()
+    return next(map(_recorder, rows(found, "ConfigurationRecorders", "config")), None)
+
+
+def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
+    """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
+    with calling("config:DescribeConfigurationRecorderStatus"):
+        found = config.describe_configuration_recorder_status()
+    return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
+
+
+def read_bucket(config: "ConfigServiceClient") -> str | None:
+    """Read the bucket of the delivery channel, or return None without a channel. Raise ApiError, RecordError."""
+    with calling("config:DescribeDeliveryChannels"):
+        found = config.describe_delivery_channels()
+    return next(
+        (identifier(channel, "s3BucketName", "delivery channel") for channel in found["DeliveryChannels"]), None
+    )
+
+
+def read_deliveries(config: "ConfigServiceClient") -> list[Delivery]:
+    """Read the last deliveries of the channel, by kind. Raise ApiError."""
+    with calling("config:DescribeDeliveryChannelStatus"):
+        found = config.describe_delivery_channel_status()
+    return [delivery for row in rows(found, "DeliveryChannelsStatus", "config") for delivery in _deliveries(row)]
+
+
+def _recorder(row: Description) -> Recorder:
+    name = identifier(row, "name", "recorder")
+    group, mode = nested(row, "recordingGroup", name), nested(row, "recordingMode", name)
+    strategy = _strategy(group, name)
+    excluded = nested(group, "exclusionByResourceTypes", name)
+    listed = {Strategy.INCLUSION: group, Strategy.EXCLUSION: excluded}.get(strategy, {})
+    return Recorder(
+        name,
+        strategy,
+        frozenset(ids(listed, "resourceTypes", name)),
+        _word(Frequency, mode.get("recordingFrequency") or Frequency.CONTINUOUS, "recordingFrequency", name),
+        {
+            resource_type: _word(Frequency, override.get("recordingFrequency"), "recordingFrequency", name)
+            for override in rows(mode, "recordingModeOverrides", name)
+            for resource_type in ids(override, "resourceTypes", name)
+        },
+    )
+
+
+def _strategy(group: Description, name: str) -> Strategy:
+    """Return the recording strategy. Settings older than strategies are converted to the equivalent one."""
+    named = nested(group, "recordingStrategy", name).get("useOnly")
+    if named:
+        return _word(Strategy, named, "recordingStrategy", name)
+    return Strategy.INCLUSION if group and not group.get("allSupported") else Strategy.ALL
+
+
+def _word(words: type[_Word], found: object, field: str, name: str) -> _Word:
+    for word in words:
+        if word == found:
+            return word
+    raise RecordError(f"recorder {name}", field, found, ", ".join(words))
+
+
+def _status(row: Description) -> RecorderStatus:
+    return RecorderStatus(
+        identifier(row, "name", "recorder"),
+        row.get("recording") is True,
+        str(row.get("lastStatus") or ""),
+        _error(row),
+        row.get("lastStopTime"),
+    )
+
+
+def _deliveries(row: Description) -> Iterator[Delivery]:
+    for name, kind in _KINDS.items():
+        info = nested(row, name, "delivery channel")
+        if info:
+            yield Delivery(kind, str(info.get("lastStatus") or ""), _error(info))
+
+
+def _error(row: Description) -> str:
+    return ": ".join(str(row[field]) for field in ("lastErrorCode", "lastErrorMessage") if row.get(field))

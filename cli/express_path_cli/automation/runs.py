@@ -1,0 +1,197 @@
+"""Runs of the runbooks: start them, watch one until it ends, and run several one after the other or at the same time."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from express_path.adapters.aws import Aws, calling
+from express_path.adapters.heal_reader import ENDED
+from express_path.errors import ApiError
+from express_path_cli.automation.stack import read_stack
+from express_path_cli.terminal.console import echo
+
+_NO_OUTPUT = "No output available yet because the step is not successfully executed"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The runbooks and the ledger of a deployed stack.
+
+    `common` are the parameters that every run gets. `approval_document` is the runbook that asks the approvers; it is
+    empty unless the stack's heals need an approval.
+    """
+
+    heal_document: str
+    undo_document: str
+    ledger_table: str
+    common: Mapping[str, str]
+    approval_document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """One step of a run: its name, its status, and why it failed, if it did."""
+
+    name: str
+    status: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The current state of a run. `outputs` are the texts known so far, by step and name, such as plan.Summary."""
+
+    id: str
+    status: str
+    steps: tuple[StepRun, ...]
+    outputs: Mapping[str, str]
+    failure: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the run has ended."""
+        return self.status in ENDED
+
+
+def find_stack(aws: Aws, name: str) -> Stack:
+    """Read a stack's outputs. Raise ApiError, also if there is no such stack or it has no runbooks."""
+    stack = read_stack(aws.client("cloudformation"), name)
+    if stack is None:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
+    outputs = stack.outputs
+    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
+    missing = [output for output in needed if output not in outputs]
+    if missing:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
+    common = {
+        "AutomationAssumeRole": outputs["AutomationRoleArn"],
+        "PlanFunctionName": outputs["PlanFunctionArn"],
+    }
+    approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
+    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
+
+
+def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
+    """Start a runbook and return the run's ID. Raise ApiError."""
+    with calling("ssm:StartAutomationExecution"):
+        answer = aws.ssm.start_automation_execution(
+            DocumentName=document,
+            Parameters={name: [value] for name, value in parameters.items()},
+            ClientToken=str(uuid4()),  # a retry after a lost answer must not start a second run
+        )
+    return answer["AutomationExecutionId"]
+
+
+def read_run(aws: Aws, run_id: str) -> Run:
+    """Read the current state of a run. Raise ApiError, also if there is no such run."""
+    with calling("ssm:GetAutomationExecution"):
+        found: Mapping[str, Any] = aws.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    outputs = {name: ", ".join(values) for name, values in found.get("Outputs", {}).items()}
+    return Run(
+        run_id,
+        found["AutomationExecutionStatus"],
+        tuple(
+            StepRun(step["StepName"], step["StepStatus"], step.get("FailureMessage", ""))
+            for step in found.get("StepExecutions", [])
+        ),
+        {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
+        str(found.get("FailureMessage") or ""),
+    )
+
+
+POLL_SECONDS = 2.0
+"""The time between two reads of a run; AWS throttles GetAutomationExecution per account."""
+
+_LABELS = {
+    "Success": "done",
+    "Failed": "FAILED",
+    "TimedOut": "TIMED OUT",
+    "Cancelled": "cancelled",
+    "Rejected": "REJECTED",
+}
+_SILENT = frozenset({"Pending", "InProgress"})
+
+
+def watch_run(aws: Aws, run_id: str, show_command: str, echo: Callable[[str], None] = echo) -> Run:
+    """Print each step once, when it ends or starts to wait, and return the run when it has ended.
+
+    Ctrl-C and a failed read stop only the watching: the run continues. Then its last known status and `show_command`,
+    which shows the run, are printed. Raise ApiError.
+    """
+    printed: set[tuple[str, str]] = set()
+    status = "started"
+    try:
+        while True:
+            run = read_run(aws, run_id)
+            status = run.status
+            for step in run.steps:
+                if step.status not in _SILENT and (step.name, step.status) not in printed:
+                    printed.add((step.name, step.status))
+                    echo(f"  {_LABELS.get(step.status, step.status):<10} {step.name}")
+            if run.has_ended:
+                return run
+            time.sleep(POLL_SECONDS)
+    except (KeyboardInterrupt, ApiError):
+        echo(f"stopped watching run {run_id}, last status {status}; the run continues: {show_command}")
+        raise
+
+
+PARALLEL_RUNS = 5
+"""How many runs are in progress at once.
+
+Automation runs 100 at once in an account and Region, and AWS Config's remediations and other teams need them too
+(https://docs.aws.amazon.com/general/latest/gr/ssm.html). If a run fails, only four others have started a change. Runs
+for the same VPC wait for one of them to create the endpoint, so more of them would not finish sooner.
+"""
+START_SECONDS = 1.0
+"""The time between two starts: StartAutomationExecution is limited to one call per second
+(https://docs.aws.amazon.com/general/latest/gr/ssm.html)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run to start. `name` is what it is about, such as a route table."""
+
+    name: str
+    document: str
+    parameters: Mapping[str, str]
+
+
+class RunQueue:
+    """Runs that wait and runs in progress. `waiting` and `running` are correct after any exception, also Ctrl-C."""
+
+    def __init__(self, aws: Aws, jobs: Iterable[Job], parallel: int | None = None) -> None:
+        """Start nothing yet. parallel: how many runs are in progress at once, PARALLEL_RUNS if None."""
+        self._aws = aws
+        self._parallel = parallel or PARALLEL_RUNS
+        self.waiting = deque(jobs)
+        self.running: dict[str, Job] = {}
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        """Start no more runs. Runs in progress continue."""
+        self.is_stopped = True
+
+    def run(self, started: Callable[[Job, str], None]) -> Iterator[tuple[Job, Run]]:
+        """Start the runs and yield each one when it has ended. `started` gets each new run's ID. Raise ApiError."""
+        while self._can_start() or self.running:
+            while self._can_start() and len(self.running) < self._parallel:
+                self._start(started)
+            ended = [run for run in [read_run(self._aws, run_id) for run_id in self.running] if run.has_ended]
+            for run in ended:
+                yield self.running.pop(run.id), run
+            if self.running and not ended:
+                time.sleep(POLL_SECONDS)
+
+    def _can_start(self) -> bool:
+        return bool(self.waiting) and not self.is_stopped
+
+    def _start(self, started: Callable[[Job, str], None]) -> None:
+        job = self.waiting[0]
+        run_id = start_run(self._aws, job.document, job.parameters)
+        self.running[run_id] = self.waiting.popleft()
+        started(job, run_id)
+        time.sleep(START_SECONDS)
