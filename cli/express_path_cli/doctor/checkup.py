@@ -1,17 +1,65 @@
-"""Answer all questions of a check-up in parallel. One that cannot be answered does not hide the others."""
+"""A check-up: every question in the order in which it is shown, and the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor.access_questions import remedy
+from express_path_cli.doctor import healing, permissions, recorder, rule
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.questions import QUESTIONS, Question
+from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
 from express_path_cli.installation.answers import Answer, State, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
 from express_path_cli.terminal.progress import Watch
+
+WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A named check. `ask` returns None if the question does not apply. The rule works without an optional one."""
+
+    group: str
+    name: str
+    ask: Callable[[CheckContext], Answer | None]
+    required: bool = True
+
+
+QUESTIONS = (
+    Question(WHO, "identity", permissions.identity),
+    Question(WHO, "service", permissions.service),
+    *(Question(READS, probe.action, partial(permissions.permission, probe)) for probe in REQUIRED),
+    *(Question(READS, probe.action, partial(permissions.permission, probe), required=False) for probe in OPTIONAL),
+    Question(READS, "network-role", permissions.network_role, required=False),
+    Question(CONFIG, "recorder", recorder.recorder),
+    Question(CONFIG, "last-recording", recorder.last_recording),
+    Question(CONFIG, "recorded-types", recorder.recorded_types),
+    Question(CONFIG, "frequency", recorder.frequency),
+    Question(CONFIG, "delivery", recorder.delivery),
+    Question(RULE, "stack", rule.stack),
+    Question(RULE, "rule", rule.rule),
+    Question(RULE, "last-run", rule.last_run),
+    Question(RULE, "last-error", rule.last_error),
+    Question(RULE, "function", rule.function),
+    Question(RULE, "errors", rule.errors, required=False),
+    Question(RULE, "failed-events", rule.failed_events, required=False),
+    Question(RULE, "verdicts", rule.verdicts, required=False),
+    Question(HEALING, "mode", healing.mode),
+    Question(HEALING, "remediation", healing.remediation),
+    Question(HEALING, "heal-runbook", partial(healing.runbook, "HealDocumentName")),
+    Question(HEALING, "approval-runbook", partial(healing.runbook, "ApprovalDocumentName")),
+    Question(HEALING, "undo-runbook", partial(healing.runbook, "UndoDocumentName")),
+    Question(HEALING, "role", healing.role),
+    Question(HEALING, "plan-function", healing.plan_function),
+    Question(HEALING, "ledger", healing.ledger),
+    Question(HEALING, "approval", healing.approval),
+    Question(HEALING, "exceptions", healing.exceptions, required=False),
+    Question(HEALING, "endpoint-service", healing.endpoint_service),
+    Question(HEALING, "endpoint-quota", healing.endpoint_quota, required=False),
+    Question(HEALING, "automations", healing.automations, required=False),
+    Question(HEALING, "calendar", healing.calendar, required=False),
+)
 
 WORKERS = 8
 """How many questions are answered at the same time."""

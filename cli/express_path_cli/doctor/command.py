@@ -10,8 +10,7 @@ from express_path_cli.aws import options
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import examine
-from express_path_cli.doctor.checkup_json import as_checkup_json
-from express_path_cli.doctor.checkup_text import print_checkup
+from express_path_cli.doctor.rendering import as_checkup_json, print_checkup
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.progress import watching
 

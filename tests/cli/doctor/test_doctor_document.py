@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.doctor.permission_probes import OPTIONAL, REQUIRED
-from express_path_cli.doctor.questions import QUESTIONS
+from express_path_cli.doctor.checkup import QUESTIONS
+from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
 from sandbox.dynamic import Client
 from sandbox.iam_conditions import enforced
 from sandbox.networks.account import Account

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from express_path_cli.doctor.questions import QUESTIONS
+from express_path_cli.doctor.checkup import QUESTIONS
 from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.doctor.questions import QUESTIONS
+from express_path_cli.doctor.checkup import QUESTIONS
 from sandbox.server import Sandbox
 from tests.cli.doctor.checks import examine, text
 from tests.cli.doctor.whole_stack import WholeStack, healthy_stack

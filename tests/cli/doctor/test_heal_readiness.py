@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
-from express_path_cli.doctor.heal_checks import (
+from express_path_cli.doctor.healing import (
     Calendar,
     check_automations,
     check_calendar,

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.doctor.approval_checks import Topic, check_approval
-from express_path_cli.doctor.ledger_checks import POLICY_CHANGES, WRITES, LedgerRecord, check_ledger
+from express_path_cli.doctor.ledger import POLICY_CHANGES, WRITES, LedgerRecord, Topic, check_approval, check_ledger
 from express_path_cli.installation.answers import State
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.doctor.rule_checks import (
+from express_path_cli.doctor.rule import (
     GRACE,
     check_activity,
     check_errors,

@@ -1,13 +1,21 @@
-"""Check whether the ledger of heals exists, can be restored, and only the runbooks can write to it."""
+"""Whether the ledger keeps what a heal changed, and approvers are asked."""
 
+import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from express_path_cli.installation.answers import Answer, fail, ok, warn
+from express_path.adapters.aws import calling
+from express_path.errors import ApiError
+from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_sns import SNSClient
+
 
 WRITES = frozenset(
     f"dynamodb:{operation}"
@@ -122,3 +130,83 @@ def _is_named(action: str, patterns: list[Any]) -> bool:
 def _listed(value: object) -> list[Any]:
     """Return a policy's element, which may be one value or a list, as a list."""
     return value if isinstance(value, list) else [value]
+
+
+_SNS_KEY = "alias/aws/sns"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The topic that notifies the approvers: its confirmed subscriptions, and its KMS key or an empty text."""
+
+    subscriptions: int
+    key: str = ""
+
+
+def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> Answer:
+    """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
+
+    `approvers` and `key` are the stack's parameters Approvers and ApprovalTopicKeyArn.
+    """
+    names = [name for name in approvers.split(",") if name]
+    if not names:
+        return fail("nobody may approve a heal", "deploy the stack with Approvers")
+    if topic is None:
+        return fail(
+            f"topic {arn or '(none)'} does not exist: nobody is notified", "deploy the stack with ApprovalTopicArn"
+        )
+    if topic.key and not topic.key.endswith(_SNS_KEY) and not key:
+        return fail(
+            f"topic {arn} is encrypted with {topic.key}, which the runbooks may not use: no request is sent",
+            "deploy the stack with the ARN of that key as ApprovalTopicKeyArn",
+        )
+    if not topic.subscriptions:
+        return warn(
+            f"topic {arn} has no confirmed subscription: approvers must find requests in Systems Manager",
+            "subscribe the approvers",
+            f"aws sns subscribe --topic-arn {shlex.quote(arn)} --protocol email --notification-endpoint ADDRESS",
+        )
+    return ok(f"{count_text(len(names), 'approver')}, notified through {arn}")
+
+
+def read_ledger(dynamodb: "DynamoDBClient", name: str) -> LedgerRecord | None:
+    """Read the ledger's table, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("dynamodb:DescribeTable"):
+            table = dynamodb.describe_table(TableName=name)["Table"]
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+    with calling("dynamodb:DescribeContinuousBackups"):
+        backups = dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+    recovery = backups.get("PointInTimeRecoveryDescription", {})
+    return LedgerRecord(
+        table.get("TableStatus", ""),
+        is_protected=table.get("DeletionProtectionEnabled", False),
+        is_restorable=recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
+        policy=_policy(dynamodb, table["TableArn"]),
+    )
+
+
+def _policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
+    try:
+        with calling("dynamodb:GetResourcePolicy"):
+            found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
+    except ApiError as error:
+        if error.code != "PolicyNotFoundException":
+            raise
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
+    """Read an SNS topic, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("sns:GetTopicAttributes"):
+            found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
+    except ApiError as error:
+        if error.code not in ("NotFound", "NotFoundException"):
+            raise
+        return None
+    return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""))

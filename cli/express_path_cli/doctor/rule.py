@@ -1,10 +1,18 @@
-"""Check whether the rule runs: its state, its last run, its errors, and its failed events."""
+"""Whether the rule runs: its stack, its function, its state, its last run, its errors, and its failed events."""
 
 import shlex
 from datetime import datetime, timedelta
 
+from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
-from express_path_cli.installation.rule import Activity, FunctionState, RuleTimes
+from express_path_cli.installation.rule import (
+    MAX_COUNTED,
+    Activity,
+    FunctionState,
+    RuleTimes,
+    count_flagged,
+    count_messages,
+)
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""
@@ -131,3 +139,72 @@ def check_queue(messages: int, url: str) -> Answer:
         "find the cause, fix it, and then purge the queue",
         f"aws sqs receive-message --queue-url {url}",
     )
+
+
+def stack(context: CheckContext) -> Answer:
+    """Return whether the stack is deployed completely."""
+    found = context.stack()
+    if found:
+        return check_stack(found.name, found.status, found.reason)
+    return warn(
+        f"there is no stack {context.stack_name} here: the rule is found by name, and healing by its remediation",
+        "if the stack has another name, use --stack",
+    )
+
+
+def rule(context: CheckContext) -> Answer:
+    """Return whether the rule is deployed and active."""
+    found = context.rules()
+    if not found:
+        return fail(f"rule {context.rule_name} is not deployed here", "deploy the stack", "sam deploy --guided")
+    return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
+
+
+def last_run(context: CheckContext) -> Answer | None:
+    """Return when the rule last ran."""
+    found = context.rule
+    if found is None:
+        return None
+    times = context.times()
+    activity = None if times.invoked or context.function_account else context.activity()
+    return check_run(found.name, times, activity, found.period, context.now)
+
+
+def last_error(context: CheckContext) -> Answer | None:
+    """Return whether AWS Config can invoke the function and gets its results."""
+    if context.rule is None:
+        return None
+    times = context.times()
+    return None if times == RuleTimes() else check_errors(times)
+
+
+def function(context: CheckContext) -> Answer | None:
+    """Return whether the rule's function can run."""
+    if context.rule is None:
+        return None
+    if context.function_account:
+        return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
+    return check_function(context.function_name, context.function())
+
+
+def errors(context: CheckContext) -> Answer | None:
+    """Return whether the function's invocations fail."""
+    if context.rule is None or context.function_account:
+        return None
+    found = context.function()
+    return check_activity(context.activity(), found.log_group) if found else None
+
+
+def failed_events(context: CheckContext) -> Answer | None:
+    """Return whether events failed all retries."""
+    url = context.output("FailedEventsQueueUrl")
+    return check_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
+
+
+def verdicts(context: CheckContext) -> Answer | None:
+    """Return how many subnets are flagged."""
+    if context.rule is None:
+        return None
+    flagged = count_flagged(context.aws.config, context.rule.name)
+    more = " or more" if flagged >= MAX_COUNTED else ""
+    return ok(f"{count_text(flagged, 'subnet')}{more} NON_COMPLIANT")

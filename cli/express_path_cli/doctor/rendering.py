@@ -1,5 +1,6 @@
-"""A check-up as text for the terminal: the checks by group, each problem with its fix."""
+"""A check-up as text and as JSON."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import groupby
@@ -9,6 +10,33 @@ from rich.text import Text
 
 from express_path_cli.doctor.checkup import Check, Checkup
 from express_path_cli.installation.answers import State
+
+SCHEMA_VERSION = 1
+
+
+def as_checkup_json(found: Checkup) -> str:
+    """Return every check with its state, finding and fix; accountId is null if it could not be determined."""
+    checks = [
+        {
+            "group": check.question.group,
+            "name": check.question.name,
+            "required": check.question.required,
+            "state": check.answer.state,
+            "finding": check.answer.finding,
+            "fix": check.answer.fix,
+            "command": check.answer.command,
+        }
+        for check in found.checks
+    ]
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "accountId": found.account,
+        "region": found.region,
+        "exitStatus": found.exit_status,
+        "checks": checks,
+    }
+    return json.dumps(document, indent=2) + "\n"
+
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red", State.UNKNOWN: "magenta"}
 _INDENT = 11

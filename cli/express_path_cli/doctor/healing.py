@@ -1,0 +1,281 @@
+"""Whether healing can work: settings, runbooks, quotas, the change calendar, the ledger, and approvers."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import calling, pages
+from express_path.adapters.heal_reader import read_quota
+from express_path.domain.heal.endpoints import counts_against_quota
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
+from express_path.domain.network.snapshot import is_express_service
+from express_path.errors import ApiError
+from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.ledger import check_approval, check_ledger, read_ledger, read_topic
+from express_path_cli.doctor.rule import check_function
+from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.rule import Remediation, list_exceptions, read_function
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_ssm import SSMClient
+
+
+DEPLOY = "deploy the stack again"
+MAX_CONCURRENT_RUNS = 100
+"""How many automations run at the same time in an account and Region without adaptive concurrency; others wait
+(https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
+MAX_CLEARED = 100
+"""The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
+_MODES = {
+    "OFF": "healing is off: AWS Config does not start heals, but people can",
+    "ON": "healing is on: AWS Config starts the runbook for each flagged subnet",
+    "APPROVAL": "healing asks first: AWS Config starts the runbook that asks the approvers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The current state of a change calendar. `next_change` is AWS's text of when it changes, or empty."""
+
+    state: str
+    next_change: str = ""
+
+
+def mode_of(remediation: Remediation | None, approval_document: str) -> str:
+    """Return the mode that AWS Config is set to. `approval_document` is the runbook that asks the approvers."""
+    if remediation is None or not remediation.automatic:
+        return "OFF"
+    return "APPROVAL" if remediation.document == approval_document else "ON"
+
+
+def check_mode(expected: str | None, actual: str) -> Answer:
+    """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
+    if expected in (None, actual):
+        return ok(_MODES[actual])
+    return fail(f"the stack says RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
+
+
+def check_remediation(remediation: Remediation | None, document: str) -> Answer:
+    """Return whether the rule's remediation is the stack's runbook."""
+    if remediation is None:
+        return warn("the rule has no remediation: only express-path heal can heal, AWS Config cannot", DEPLOY)
+    if document and remediation.document != document:
+        return fail(f"the rule's remediation is {remediation.document}, not the stack's {document}", DEPLOY)
+    return ok(f"the rule's remediation is {remediation.document}")
+
+
+def check_document(name: str, status: str | None) -> Answer:
+    """Return whether a runbook can be started. The status is None if it does not exist."""
+    if status == "Active":
+        return ok(f"runbook {name} is active")
+    return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
+
+
+def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
+    """Return whether AWS Config no longer heals some subnets, usually because their heals failed too often."""
+    if not subnet_ids:
+        return ok("no subnet has a remediation exception")
+    cleared = sorted(subnet_ids)[:MAX_CLEARED]
+    rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
+    keys = shlex.join(f"ResourceType=AWS::EC2::Subnet,ResourceId={subnet_id}" for subnet_id in cleared)
+    return warn(
+        f"{count_text(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too "
+        f"often: {', '.join(cleared)}{rest}",
+        "find the cause with express-path explain, fix it, then delete the exceptions so that AWS Config tries again",
+        f"aws configservice delete-remediation-exceptions --config-rule-name {shlex.quote(rule)} --resource-keys {keys}",
+    )
+
+
+def check_quota(used: int, quota: Quota) -> Answer:
+    """Return whether an endpoint can be created: how many count against the quota, and the quota."""
+    usage = f"{used} of {count_text(quota.value, 'gateway endpoint')} allowed in the Region"
+    if used >= quota.value:
+        return fail(
+            f"{usage}: heals cannot create one",
+            f"increase the quota {quota.code}",
+            f"aws service-quotas request-service-quota-increase --service-code vpc --quota-code {quota.code} "
+            f"--desired-value {2 * quota.value}",
+        )
+    return ok(usage)
+
+
+def check_automations(running: int) -> Answer:
+    """Return whether further runs would wait."""
+    count = f"{count_text(running, 'automation')} running; at most {MAX_CONCURRENT_RUNS} run at the same time"
+    if running < MAX_CONCURRENT_RUNS:
+        return ok(count)
+    return warn(f"{count}: further heals are queued", "wait, or turn on adaptive concurrency in Systems Manager")
+
+
+def check_calendar(name: str, calendar: Calendar | None) -> Answer:
+    """Return whether the change calendar allows heals now. It is None if it does not exist."""
+    if calendar is None:
+        return fail(
+            f"change calendar {name} does not exist: heals are blocked",
+            "create it, or deploy the stack with another ChangeCalendarName",
+        )
+    until = f" until {calendar.next_change}" if calendar.next_change else ""
+    if calendar.state == "OPEN":
+        return ok(f"change calendar {name} is open{until}")
+    return warn(f"change calendar {name} is closed{until}: heals are blocked", "wait, or open it")
+
+
+def check_service(name: str | None) -> Answer:
+    """Return whether gateway endpoints can be created. `name` is the service of EC2 for them, None if there is none."""
+    if name:
+        return ok(f"{name} is offered for gateway endpoints")
+    return fail("EC2 offers no gateway endpoint for S3 Express here", "use a Region that offers S3 Express")
+
+
+def read_document_status(ssm: "SSMClient", name: str) -> str | None:
+    """Read the status of a runbook's default version, such as Active, or None if it does not exist. Raise ApiError."""
+    try:
+        with calling("ssm:DescribeDocument"):
+            return ssm.describe_document(Name=name)["Document"].get("Status", "")
+    except ApiError as error:
+        if error.code != "InvalidDocument":
+            raise
+        return None
+
+
+def role_exists(iam: "IAMClient", arn: str) -> bool:
+    """Read whether a role exists. Raise ApiError."""
+    try:
+        with calling("iam:GetRole"):
+            iam.get_role(RoleName=arn.rpartition("/")[2])
+    except ApiError as error:
+        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
+            raise
+        return False
+    return True
+
+
+def count_gateway_endpoints(ec2: "EC2Client") -> int:
+    """Read how many gateway endpoints count against the Region's quota. Raise ApiError."""
+    gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
+    found = pages(ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
+    return sum(counts_against_quota(str(row.get("State"))) for row in found)
+
+
+def count_running_automations(ssm: "SSMClient") -> int:
+    """Read how many automations run in this account and Region, up to MAX_CONCURRENT_RUNS. Raise ApiError."""
+    running: dict[str, Any] = {"Filters": [{"Key": "ExecutionStatus", "Values": ["InProgress"]}]}
+    limits = {"MaxItems": MAX_CONCURRENT_RUNS}
+    operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
+    return len(pages(ssm, "ssm", operation, field, PaginationConfig=limits, **running))
+
+
+def read_calendar(ssm: "SSMClient", name: str) -> Calendar | None:
+    """Read the state of a change calendar, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("ssm:GetCalendarState"):
+            found = ssm.get_calendar_state(CalendarNames=[name])
+    except ApiError as error:
+        if error.code != "InvalidDocument":
+            raise
+        return None
+    return Calendar(found["State"], found.get("NextTransitionTime", ""))
+
+
+def find_express_service(ec2: "EC2Client", region: str) -> str | None:
+    """Read the service name of gateway endpoints for S3 Express, or return None if the Region does not offer them.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html. Raise ApiError.
+    """
+    gateways = [{"Name": "service-type", "Values": ["Gateway"]}]
+    found = pages(ec2, "ec2", "describe_vpc_endpoint_services", "ServiceDetails", Filters=gateways)
+    names = (row["ServiceName"] for row in found)
+    return next((name for name in names if is_express_service(name, region)), None)
+
+
+def mode(context: CheckContext) -> Answer:
+    """Return what AWS Config does about flagged subnets."""
+    expected = context.parameter("RemediationMode") or None
+    return check_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
+
+
+def remediation(context: CheckContext) -> Answer | None:
+    """Return whether the rule's remediation is the stack's runbook."""
+    if context.rule is None or not (context.stack() or context.remediation()):
+        return None
+    needs_approval = context.parameter("RemediationMode") == "APPROVAL"
+    document = context.output("ApprovalDocumentName" if needs_approval else "HealDocumentName")
+    return check_remediation(context.remediation(), document)
+
+
+def runbook(output: str, context: CheckContext) -> Answer | None:
+    """Return whether the runbook in an output of the stack can be started."""
+    name = context.output(output)
+    return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
+
+
+def role(context: CheckContext) -> Answer | None:
+    """Return whether the role that changes routing exists."""
+    configured = context.remediation()
+    arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
+    if not arn:
+        return None
+    if role_exists(context.aws.client("iam"), arn):
+        return ok(f"{arn} exists")
+    return fail(f"{arn} does not exist: every heal fails", DEPLOY)
+
+
+def plan_function(context: CheckContext) -> Answer | None:
+    """Return whether the function that plans and verifies can run."""
+    name = context.output("PlanFunctionArn").rpartition(":")[2]
+    return check_function(name, read_function(context.aws.client("lambda"), name)) if name else None
+
+
+def ledger(context: CheckContext) -> Answer | None:
+    """Return whether the table that records heals exists and is protected."""
+    name = context.output("LedgerTableName")
+    return check_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
+
+
+def approval(context: CheckContext) -> Answer | None:
+    """Return whether requests reach the approvers."""
+    arn, approvers = _approval_topic(context), context.parameter("Approvers")
+    if not arn and context.parameter("RemediationMode") != "APPROVAL":
+        return None
+    topic = read_topic(context.aws.client("sns"), arn) if arn else None
+    return check_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
+
+
+def _approval_topic(context: CheckContext) -> str:
+    """Return the ARN of the approval topic in this Region and account; an empty text if there is none."""
+    account_id = context.output("AutomationRoleArn").partition("::")[2].partition(":")[0]
+    arn = context.parameter("ApprovalTopicArn")
+    return arn.replace("{region}", context.aws.region).replace("{account}", account_id)
+
+
+def exceptions(context: CheckContext) -> Answer | None:
+    """Return whether AWS Config no longer heals some subnets."""
+    if context.rule is None or context.remediation() is None:
+        return None
+    return check_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
+
+
+def endpoint_service(context: CheckContext) -> Answer:
+    """Return whether EC2 offers gateway endpoints for S3 Express."""
+    return check_service(find_express_service(context.aws.ec2, context.aws.region))
+
+
+def endpoint_quota(context: CheckContext) -> Answer:
+    """Return whether another endpoint can be created."""
+    return check_quota(count_gateway_endpoints(context.aws.ec2), read_quota(context.aws, ENDPOINT_QUOTA))
+
+
+def automations(context: CheckContext) -> Answer | None:
+    """Return whether further runs would wait."""
+    if not (context.stack() or context.remediation()):
+        return None
+    return check_automations(count_running_automations(context.aws.ssm))
+
+
+def calendar(context: CheckContext) -> Answer | None:
+    """Return whether the change calendar is open."""
+    name = context.parameter("ChangeCalendarName")
+    return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None
