@@ -1,15 +1,164 @@
-"""express-path collect: write a dump of the network, to scan it elsewhere or to send it with a bug report."""
+"""Write a dump from the live APIs: the output of the AWS CLI, one file per command."""
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from express_path.adapters.aws import Aws, OptionalReads, calling, pages, unless_denied
+from express_path.adapters.hop_reader import (
+    describe_endpoint_associations,
+    describe_firewalls,
+    read_transit_gateway_routes,
+)
+from express_path.adapters.sharing_records import OWN_SUBNETS
+from express_path.domain.network.snapshot import is_express_service
+from express_path.errors import DumpError
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import connect
-from express_path_cli.collect.writer import write_dump
+from express_path_cli.sources import dump
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import locating_errors
+from express_path_cli.terminal.files import write_new_file
+
+Rows = Sequence[Mapping[str, Any]]
+
+_OPTIONAL = (
+    dump.NETWORK_INTERFACES,
+    dump.ATTACHMENTS,
+    dump.VPC_ATTACHMENTS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One file of a dump and its number of rows, or None if the read was denied and no file was written."""
+
+    path: Path
+    rows: int | None
+
+
+def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
+    """Write the dump of one account and Region, and yield each file when it is written.
+
+    identity.json is written last, so that an unfinished dump lacks it and is rejected. Raise ApiError if a required
+    read fails, and DumpError if the folder is not empty or cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DumpError(str(folder), "is not empty", "use a new or empty folder")
+    _make(folder)
+    is_offered, endpoints = False, list[Mapping[str, Any]]()
+    for file in dump.REQUIRED:
+        rows = _rows(aws, file)
+        is_offered |= any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in rows)
+        endpoints += rows if file is dump.VPC_ENDPOINTS else []
+        yield _write(folder / file.name, file.field, rows)
+    # The host that lists directory buckets exists only in Regions that offer the service.
+    for file in (*_OPTIONAL, dump.DIRECTORY_BUCKETS, dump.SHARED_SUBNETS) if is_offered else _OPTIONAL:
+        yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
+    yield from _write_prefix_lists(aws, folder)
+    yield from _write_transit_gateway_routes(aws, folder)
+    yield from _write_firewalls(aws, folder, endpoints)
+    yield _write_identity(aws, folder)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DumpError(str(folder), str(error.strerror), "use a folder that can be created") from error
+
+
+def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
+    """Write the entries that DescribePrefixLists leaves out: of customer lists, and of the IPv6 list of S3 Express."""
+    file = dump.MANAGED_PREFIX_LISTS
+    lists = unless_denied(partial(_rows, aws, file))
+    yield _write(folder / file.name, file.field, lists)
+    for row in lists or []:
+        if row.get("OwnerId") != "AWS" or is_express_service(row["PrefixListName"], aws.region):
+            list_id = row["PrefixListId"]
+            read = partial(pages, aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+            yield _write(folder / dump.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
+
+
+def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
+    file = dump.TRANSIT_GATEWAY_ROUTE_TABLES
+    tables = unless_denied(partial(_rows, aws, file))
+    yield _write(folder / file.name, file.field, tables)
+    for row in tables or []:
+        table_id = row["TransitGatewayRouteTableId"]
+        path = folder / dump.ROUTES_FOLDER / f"{table_id}.json"
+        response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
+        yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
+
+
+def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Written]:
+    """Write the firewalls and their endpoint associations, if there are Gateway Load Balancer endpoints."""
+    if not any(row.get("VpcEndpointType") == "GatewayLoadBalancer" for row in endpoints):
+        return
+    for name, describe, object_field, arn_field in (
+        (dump.FIREWALLS_FOLDER, describe_firewalls, "Firewall", "FirewallArn"),
+        (
+            dump.ASSOCIATIONS_FOLDER,
+            describe_endpoint_associations,
+            "VpcEndpointAssociation",
+            "VpcEndpointAssociationArn",
+        ),
+    ):
+        optional = OptionalReads()
+        answers = describe(aws, optional)
+        if optional.denied:
+            yield Written(folder / name, None)
+        for answer in answers or ():
+            path = folder / name / f"{answer[object_field][arn_field].rpartition('/')[2]}.json"
+            response = {key: value for key, value in answer.items() if key != "ResponseMetadata"}
+            yield _write_response(path, response, 1)
+
+
+def _write_identity(aws: Aws, folder: Path) -> Written:
+    with calling("sts:GetCallerIdentity"):
+        caller = aws.sts.get_caller_identity()
+    identity = {field: caller[field] for field in ("UserId", "Account", "Arn")} | {"Region": aws.region}
+    return _write_response(folder / dump.IDENTITY, identity, 1)
+
+
+def _rows(aws: Aws, file: dump.DumpFile) -> Rows:
+    if file is dump.SHARED_SUBNETS:
+        return pages(aws.ram, "ram", "list_resources", file.field, **OWN_SUBNETS)
+    _, service, operation = file.command.split()
+    client = aws.s3 if service == "s3api" else aws.ec2
+    return pages(client, service, operation.replace("-", "_"), file.field)
+
+
+def _write(path: Path, field: str, rows: Rows | None) -> Written:
+    return Written(path, None) if rows is None else _write_response(path, {field: rows}, len(rows))
+
+
+def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Written:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_new_file(path, [_json(response).encode()])
+    except OSError as error:
+        raise DumpError(str(path), str(error.strerror), "free some space, and collect into a new folder") from error
+    return Written(path, rows)
+
+
+def _json(response: Mapping[str, object]) -> str:
+    """Return JSON as the AWS CLI prints it: indented by four spaces, times in ISO 8601."""
+
+    def time(value: object) -> str:
+        """Return a time as the AWS CLI prints it. Raise TypeError for anything else."""
+        if isinstance(value, datetime):
+            return value.isoformat()
+        raise TypeError(f"{value!r} has no JSON form")
+
+    return json.dumps(response, indent=4, default=time) + "\n"
+
 
 EXAMPLES = """
 express-path collect dump --region eu-west-1  # a folder of JSON files

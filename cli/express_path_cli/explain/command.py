@@ -7,8 +7,7 @@ import typer
 
 from express_path_cli.aws import options
 from express_path_cli.explain.explanation import Subject
-from express_path_cli.explain.explanation_json import as_explanation_json
-from express_path_cli.explain.explanation_text import as_explanation, as_patches
+from express_path_cli.explain.rendering import as_explanation, as_explanation_json, as_patches
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
 

@@ -13,8 +13,7 @@ from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.heal.heal_tables import BLOCKED, HealOptions, done_lines, heal_tables
-from express_path_cli.heal.runbook_commands import (
+from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
     StackName,
@@ -25,7 +24,7 @@ from express_path_cli.heal.runbook_commands import (
     run_document,
 )
 from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
-from express_path_cli.heal.table_targets import Network
+from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say
 

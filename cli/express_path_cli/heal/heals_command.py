@@ -1,21 +1,113 @@
-"""express-path heals: what past heals changed, from the ledger of a deployed stack."""
+"""Past heals as JSON, for other tools."""
 
-from collections.abc import Iterable
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from express_path_cli.automation.ledger import PastHeal, past_heals, read_history
+from express_path.domain.heal.ledger import StartedBy
+from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.heal.heals_json import as_heals_json
-from express_path_cli.heal.heals_table import as_heals_table
-from express_path_cli.heal.runbook_commands import StackName, deployment_of
+from express_path_cli.heal.running import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
 from express_path_cli.terminal.files import STDOUT, write_file
+
+SCHEMA_VERSION = 1
+
+
+def as_heals_json(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
+    """Yield the document; a time or id is null if it did not happen. undo_options: those of the undo command."""
+    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, undo_options) for heal in heals]}
+    yield json.dumps(document, indent=2) + "\n"
+
+
+def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:
+    run = heal.run
+    return {
+        "runId": run.run_id,
+        "state": heal.state,
+        "accountId": run.account_id,
+        "region": region,
+        "vpcId": run.vpc_id,
+        "subnetId": run.subnet_id,
+        "routeTableId": run.route_table_id,
+        "endpointId": run.endpoint_id,
+        "createdEndpoint": run.created_endpoint,
+        "startedBy": run.started_by,
+        "startedAt": run.started_at or None,
+        "intendedAt": run.intended_at or run.associated_at or None,
+        "associatedAt": run.associated_at if run.is_associated else None,
+        "finishedAt": run.finished_at or None,
+        "undoneByRunId": run.undo_run_id or None,
+        "undoneAt": (heal.undo.finished_at or None) if heal.undo else None,
+        "deletedEndpoint": bool(heal.undo and heal.undo.deleted_at),
+        "replacedByRunId": heal.later_run_id or None,
+        "undo": f"express-path undo {shlex.quote(run.run_id)}{undo_options}" if heal.can_be_undone else None,
+    }
+
+
+_COLUMNS = (36, 22, 16)
+"""The widths of a run id, an endpoint id, and a time to the minute."""
+_GAP = "   "
+_STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
+
+
+def as_heals_table(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
+    """Yield a table for each VPC, and the number of heals in each state. undo_options: those of the undo command."""
+    for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
+        yield f"{vpc_id}  {region}  account {account_id}"
+        yield _row("Run", "Route table, endpoint", "State, time")
+        yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
+        for heal in group:
+            yield from _lines(heal, undo_options)
+        yield ""
+    yield _summary(heals)
+
+
+def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
+    run = heal.run
+    yield _row(run.run_id, run.route_table_id, heal.state)
+    yield _row(run.subnet_id, run.endpoint_id, _minute(heal.changed_at))
+    yield _row(f"started by {_STARTED[run.started_by]}", "created by this run" if run.created_endpoint else "")
+    if heal.state is HealState.UNDONE:
+        yield f"  undone by run {run.undo_run_id}"
+    elif heal.later_run_id:
+        yield f"  replaced by run {heal.later_run_id}"
+    if heal.can_be_undone:
+        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
+    if heal.state is HealState.UNCONFIRMED:
+        yield "  not confirmed; what to look for in CloudTrail:"
+        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
+
+
+def _row(*cells: str) -> str:
+    return _GAP.join(f"{cell:{width}}" for cell, width in zip(cells, _COLUMNS, strict=False)).rstrip()
+
+
+def _minute(time: str) -> str:
+    """Return a time of the ledger in UTC, to the minute; anything else unchanged."""
+    try:
+        return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return time
+
+
+def _summary(heals: Sequence[PastHeal]) -> str:
+    if not heals:
+        return "no heals: no run in the ledger changed anything here"
+    counts = Counter(heal.state for heal in heals)
+    listed = ", ".join(f"{counts[state]} {state}" for state in HealState if counts[state])
+    return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (UTC)"
+
 
 _WHAT = "What to list"
 EXAMPLES = """

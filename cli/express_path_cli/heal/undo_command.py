@@ -9,8 +9,9 @@ import typer
 from express_path_cli.automation.runs import Job, Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.heal.run_batch import Batch, BatchResult
-from express_path_cli.heal.runbook_commands import (
+from express_path_cli.heal.running import (
+    Batch,
+    BatchResult,
     Deployment,
     KeepGoing,
     StackName,

@@ -18,8 +18,7 @@ from express_path.domain.remedy.remedies import Remedies, remedy
 from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.worklist import worklist
-from express_path_cli.findings.worklist_tasks import Task, Tasks
+from express_path_cli.findings.worklist import Task, Tasks, worklist
 from express_path_cli.sources.network import View
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke

@@ -17,8 +17,7 @@ from express_path_cli.findings.formats.html.additions import Additions
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.worklist import CROSSES_NAT, WorklistRow, worklist
-from express_path_cli.findings.worklist_tasks import Tasks
+from express_path_cli.findings.worklist import CROSSES_NAT, Tasks, WorklistRow, worklist
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from tests.cli.report.browser import Visit

@@ -16,8 +16,7 @@ from express_path_cli.findings.formats.worklist_records import row_record, subne
 from express_path_cli.findings.resource_labels import Names, ResourceLabels
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import advice, closing, summary
-from express_path_cli.findings.worklist import WorklistRow, worklist
-from express_path_cli.findings.worklist_tasks import Tasks
+from express_path_cli.findings.worklist import Tasks, WorklistRow, worklist
 from express_path_cli.terminal.tables import limited
 
 MAX_COMMENT = 65_536

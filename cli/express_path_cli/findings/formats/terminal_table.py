@@ -24,8 +24,7 @@ from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
-from express_path_cli.findings.worklist import WorklistRow, other_rows, worklist
-from express_path_cli.findings.worklist_tasks import Tasks
+from express_path_cli.findings.worklist import Tasks, WorklistRow, other_rows, worklist
 from express_path_cli.terminal.tables import Screen, printable, record_lines
 
 STYLES = {

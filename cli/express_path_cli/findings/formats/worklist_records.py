@@ -10,8 +10,7 @@ from express_path_cli.findings.baseline import Mark
 from express_path_cli.findings.grouping import Group, Grouping
 from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
-from express_path_cli.findings.worklist import WorklistRow
-from express_path_cli.findings.worklist_tasks import Task
+from express_path_cli.findings.worklist import Task, WorklistRow
 from express_path_cli.terminal.tables import Layout, Record
 
 PLACE = ("Account", "Region")

@@ -13,8 +13,7 @@ from express_path_cli.findings.formats.html.paths import TrafficPath, deciding_p
 from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
 from express_path_cli.findings.summary import COMPLIANCES
-from express_path_cli.findings.worklist import Worklist, WorklistRow, worklist
-from express_path_cli.findings.worklist_tasks import Tasks
+from express_path_cli.findings.worklist import Tasks, Worklist, WorklistRow, worklist
 
 TABLE_ID, TABLE_NAME = "\ue000", "\ue001"
 """What stands for the id of a subnet's route table in patches: characters that no text contains."""

@@ -1,21 +1,70 @@
-"""An explanation as text for the terminal: verdict, path, competing routes, and what a heal would do."""
+"""An explanation as text and as JSON."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from express_path.adapters.heal_steps import plan_fields
+from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.heal.records import Action, Finding
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.explain.explanation import Explanation
-from express_path_cli.explain.route_selection import CandidateRoute, RouteSelection, route_text
+from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, route_text
 from express_path_cli.findings.formats.target_labels import target_label
 from express_path_cli.findings.formats.terminal_table import STYLES
 from express_path_cli.terminal.tables import printable
+
+SCHEMA_VERSION = 1
+
+
+def as_explanation_json(explanation: Explanation) -> str:
+    """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
+    verdict, plan = explanation.verdict, explanation.proposal.plan
+    remedy = explanation.remedy
+    location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        **location,
+        **verdict_answer(verdict),
+        "names": explanation.names.fields(),
+        "isMainRouteTable": explanation.is_main,
+        "advice": remedy.advice if remedy else "",
+        "remedy": asdict(remedy) if remedy else None,
+        "contests": [_route_selection(selection) for selection in explanation.route_selections],
+        "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
+        "plan": plan_fields(plan),
+        "unchecked": list(explanation.proposal.unchecked),
+        "notes": list(explanation.notes),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _route_selection(selection: RouteSelection) -> dict[str, Any]:
+    return {
+        "routeTableId": selection.table.id,
+        "blocks": [str(block) for block in selection.blocks],
+        "routes": [_candidate_fields(candidate) for candidate in selection.candidates],
+        "otherRoutes": selection.other_routes,
+    }
+
+
+def _candidate_fields(candidate: CandidateRoute) -> dict[str, Any]:
+    return {
+        "destination": str(candidate.route.destination),
+        "target": candidate.route.target_id,
+        "state": candidate.route.state,
+        "wins": candidate.wins,
+        "mayWin": candidate.may_win,
+        "why": candidate.why,
+    }
+
 
 _TOOL_NAMES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
 _SKIPS_ENDPOINTS = "without gateway endpoints: the traffic has already crossed a possible NAT instance"
@@ -115,7 +164,7 @@ def _routes(explanation: Explanation) -> Iterator[RenderableType]:
         if selection.skips_gateway_endpoints:
             yield _line(f"[dim]{_SKIPS_ENDPOINTS}[/dim]", 4)
         for candidate in selection.candidates:
-            yield _line(_candidate(candidate), 4)
+            yield _line(_candidate_line(candidate), 4)
         if not selection.candidates:
             yield _line("none", 4)
         if selection.other_routes:
@@ -130,7 +179,7 @@ def _blocks(selection: RouteSelection) -> str:
     return ", ".join(map(str, selection.blocks))
 
 
-def _candidate(candidate: CandidateRoute) -> str:
+def _candidate_line(candidate: CandidateRoute) -> str:
     route = escape(route_text(candidate.route))
     if candidate.wins:
         return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"

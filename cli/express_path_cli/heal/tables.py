@@ -1,0 +1,324 @@
+"""Heal route tables: those of a scan, or those that are given, one run of the runbook for each."""
+
+import re
+import shlex
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.domain.heal.plan import is_healable
+from express_path.domain.heal.records import Action
+from express_path.domain.path.families import families_of
+from express_path.domain.path.reasons import SEVERITY_ORDER
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.automation import runs
+from express_path_cli.automation.runs import Job, Run
+from express_path_cli.aws.sessions import AccountRegion
+from express_path_cli.heal.running import Batch, BatchResult, Deployment, confirm, request_approval
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
+
+
+@dataclass(frozen=True, slots=True)
+class TableTarget:
+    """A route table to heal.
+
+    id: the route table, or the subnet if another account owns its route table.
+    planned_subnet_ids: the subnets to plan the heal with, which may have different plans; empty if the table governs no
+    subnet.
+    moved_subnet_ids: every subnet whose traffic moves with the route table.
+    """
+
+    id: str
+    vpc_id: str
+    planned_subnet_ids: tuple[str, ...]
+    moved_subnet_ids: tuple[str, ...]
+
+
+class Network:
+    """The subnets and route tables of one account and Region, as they are now."""
+
+    def __init__(self, account_region: AccountRegion) -> None:
+        """Read the network. Raise LocatedError."""
+        self._where = str(account_region)
+        with locating_errors(account_region):
+            snapshot = SnapshotReader(account_region.aws).read(account_region.account_id, None, RuleParameters())
+        self._snapshot = snapshot
+        evaluator = Evaluator(Tracer(snapshot), RuleParameters())
+        self._verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
+        self._by_table: defaultdict[str, list[Verdict]] = defaultdict(list)
+        for verdict in self._verdicts.values():
+            self._by_table[_target_id(verdict)].append(verdict)
+
+    def has_subnet(self, subnet_id: str) -> bool:
+        """Return whether the subnet exists."""
+        return subnet_id in self._verdicts
+
+    def targets(self, ids: Iterable[str]) -> list[TableTarget]:
+        """Return the route tables that subnets and route tables name, sorted by VPC. Raise OptionError."""
+        named: defaultdict[str, list[Verdict]] = defaultdict(list)
+        for target in dict.fromkeys(ids):
+            if target in self._snapshot.route_tables:
+                named[target] += self._by_table[target]
+            elif verdict := self._verdicts.get(target):
+                named[_target_id(verdict)].append(verdict)
+            else:
+                raise OptionError(f"{self._where}: {target} does not exist", "name its --region and --profile")
+        found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
+        return sorted(found, key=lambda target: (target.vpc_id, target.id))
+
+    def _target(self, target_id: str, verdicts: Sequence[Verdict]) -> TableTarget:
+        table = self._snapshot.route_tables.get(target_id)
+        vpc_id = table.vpc_id if table else verdicts[0].vpc_id
+        moved = tuple(verdict.subnet_id for verdict in self._by_table[target_id])
+        return TableTarget(target_id, vpc_id, self._planned(verdicts), moved)
+
+    def _planned(self, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+        """Return one subnet for each reason and set of address families, because an endpoint may not cure them all.
+
+        If no path crosses a NAT, return only the subnet with the worst reason: its plan says why nothing is healed.
+        """
+        healable = [verdict for verdict in verdicts if is_healable(verdict)]
+        if not healable:
+            worst = sorted(verdicts, key=lambda verdict: (SEVERITY_ORDER[verdict.reason], verdict.subnet_id))
+            return tuple(verdict.subnet_id for verdict in worst[:1])
+        kinds: dict[object, str] = {}
+        for verdict in healable:
+            subnet = self._snapshot.subnets[verdict.subnet_id]
+            kinds.setdefault((verdict.reason, families_of(subnet)), verdict.subnet_id)
+        return tuple(kinds.values())
+
+
+def _target_id(verdict: Verdict) -> str:
+    return verdict.route_table_id or verdict.subnet_id
+
+
+NAMED_SUBNETS = 20
+"""How many moved subnets a line names; the others are counted."""
+_CHANGES = (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE)
+
+
+@dataclass(frozen=True, slots=True)
+class SubnetPlan:
+    """The plan of one dry run.
+
+    findings: the blockers and the warnings, each with its evidence and its fix. endpoint: the endpoint to associate, or
+    the kind of endpoint to create.
+    """
+
+    subnet_id: str
+    action: Action
+    verdict: str
+    findings: tuple[str, ...]
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """The plans of a route table's subnets. One run heals the table, but it may not heal every subnet."""
+
+    table: TableTarget
+    plans: tuple[SubnetPlan, ...]
+
+    @property
+    def change(self) -> SubnetPlan | None:
+        """The plan that changes the route table, None if nothing can be done."""
+        return next((plan for plan in self.plans if plan.action in _CHANGES), None)
+
+    @property
+    def blocked(self) -> tuple[SubnetPlan, ...]:
+        """The plans that are blocked, without those that say the same of another subnet."""
+        blocked = [plan for plan in self.plans if plan.action is Action.BLOCKED]
+        return tuple({plan.findings: plan for plan in reversed(blocked)}.values())[::-1]
+
+
+def subnet_plan(table: TableTarget, subnet_id: str, run: Run) -> SubnetPlan:
+    """Return the plan of a dry run. Raise OptionError if another route table governs the subnet by now."""
+    table_id = run.outputs.get("plan.RouteTableId", "")
+    if table_id and table_id != table.id:
+        raise OptionError(f"{subnet_id} moved from {table.id} to {table_id} during the planning", "run heal again")
+    verdict, *findings = run.outputs.get("plan.Summary", "").split(" | ")
+    action = Action(run.outputs.get("plan.Action", Action.BLOCKED))
+    service, family = (run.outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
+    new = f"gateway endpoint {service} ({family})"
+    endpoint = new if action is Action.CREATE_AND_ASSOCIATE else run.outputs.get("plan.EndpointId", "")
+    return SubnetPlan(subnet_id, action, verdict.partition(": ")[2], tuple(findings), endpoint)
+
+
+def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
+    """Yield the combined plan, by VPC: an endpoint that several route tables share is created once."""
+    for vpc_id, in_vpc in groupby(plans, key=lambda plan: plan.table.vpc_id):
+        of_vpc = list(in_vpc)
+        yield f"{vpc_id}:"
+        changes = [plan.change for plan in of_vpc if plan.change]
+        created = (change.endpoint for change in changes if change.action is Action.CREATE_AND_ASSOCIATE)
+        yield from (f"  create {endpoint}" for endpoint in dict.fromkeys(created))
+        for plan in of_vpc:
+            yield from (f"  {plan.table.id}: {line}" for line in _table_lines(plan))
+
+
+def _table_lines(plan: TablePlan) -> Iterator[str]:
+    change = plan.change
+    if change:
+        endpoint = "the new endpoint" if change.action is Action.CREATE_AND_ASSOCIATE else change.endpoint
+        yield f"associate with {endpoint}; {_moved(plan.table.moved_subnet_ids)}"
+        yield from change.findings
+    for blocked in plan.blocked:
+        yield f"BLOCKED for {blocked.subnet_id}: {blocked.verdict}"
+        yield from blocked.findings
+    if not change and not plan.blocked:
+        yield f"nothing to do: {plan.plans[0].verdict}" if plan.plans else "nothing to do: no subnet uses it"
+
+
+def _moved(subnet_ids: Sequence[str]) -> str:
+    named = ", ".join(subnet_ids[:NAMED_SUBNETS])
+    rest = f", and {len(subnet_ids) - NAMED_SUBNETS} more" if len(subnet_ids) > NAMED_SUBNETS else ""
+    return f"{'1 subnet moves' if len(subnet_ids) == 1 else f'{len(subnet_ids)} subnets move'}: {named}{rest}"
+
+
+BLOCKED = DECLINED
+"""The exit status of a heal that is blocked."""
+_RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class HealOptions:
+    """The options of a heal. again: the command line that selects the same route tables."""
+
+    again: str
+    apply: bool = False
+    yes: bool = False
+    keep_going: bool = False
+
+
+def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
+    """Plan the heal of every route table, ask once, heal, and return the exit status."""
+    if not targets:
+        echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
+        return 0
+    planned, unknown = _plan(deployment, targets, given)
+    echo(f"plan for {_count(targets)} in {deployment.account_region}:")
+    for line in plan_lines(planned):
+        echo(line)
+    blocked = any(plan.blocked for plan in planned)
+    status = UNDETERMINED if unknown else BLOCKED if blocked else 0
+    changes = [plan for plan in planned if plan.change]
+    echo(_sums(planned, unknown))
+    if unknown and not given.keep_going:
+        echo("nothing was changed: a plan is missing; --keep-going heals the others")
+    elif not changes:
+        echo("nothing was changed")
+    elif not given.apply:
+        echo(f"nothing was changed; to heal: express-path heal {given.again} --apply{deployment.options}")
+    else:
+        return max(status, _apply(deployment, changes, given))
+    return status
+
+
+def done_lines(run: Run, options: str) -> Iterator[str]:
+    """Yield the verdict after a heal, and the command that undoes it.
+
+    If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
+    """
+    yield run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", "")
+    run_id = undone_by(run)
+    if run_id:
+        yield f"to undo: express-path undo {shlex.quote(run_id)}{options}"
+
+
+def undone_by(run: Run) -> str:
+    """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
+    found = _RUN_ID.search(run.outputs.get("verify.Undo", ""))
+    return found[0] if found else ""
+
+
+def _plan(
+    deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
+) -> tuple[list[TablePlan], list[str]]:
+    """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
+    stack = deployment.stack
+    by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
+    jobs = [
+        Job(name, stack.heal_document, {"SubnetId": subnet, **stack.common, "DryRun": "true"})
+        for name, (_, subnet) in by_name.items()
+    ]
+    result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
+    missing = {by_name[name][0].id for name in (*result.failed, *result.not_started)}
+    plans = {name: subnet_plan(*by_name[name], run) for name, run in result.succeeded.items()}
+    planned = [
+        TablePlan(table, tuple(plans[_name(table, subnet)] for subnet in table.planned_subnet_ids))
+        for table in targets
+        if table.id not in missing
+    ]
+    return planned, sorted(missing)
+
+
+def _name(table: TableTarget, subnet_id: str) -> str:
+    """Return the name of a dry run: the route table, and the subnet if the table has several plans."""
+    return table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})"
+
+
+def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOptions) -> int:
+    """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
+    names = _count(changes)
+    jobs = list(_jobs(deployment, changes))
+    if deployment.stack.approval_document:
+        confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
+        _request_approvals(deployment, jobs)
+        return 0
+    echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
+    confirm(yes=given.yes, question=f"Heal {names} now?")
+    result = Batch(deployment, "heal", jobs).run(
+        lambda run: done_lines(run, deployment.options), keep_going=given.keep_going
+    )
+    for line in _outcome(result, deployment.options):
+        echo(line)
+    return UNDETERMINED if result.failed else 0
+
+
+def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
+    stack = deployment.stack
+    for plan in changes:
+        if plan.change:
+            yield Job(plan.table.id, stack.heal_document, {"SubnetId": plan.change.subnet_id, **stack.common})
+
+
+def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
+    for job in jobs:
+        echo(f"{job.name}:")
+        request_approval(deployment, dict(job.parameters))
+        time.sleep(runs.START_SECONDS)
+
+
+def _outcome(result: BatchResult, options: str) -> Iterator[str]:
+    """Yield how many route tables were healed, and the commands that undo those and heal the others."""
+    sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
+    yield ", ".join(sums[: 3 if result.not_started else 2])
+    if result.not_started:
+        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{options}"
+    run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
+    if len(run_ids) > 1:
+        yield f"to undo all of these heals: express-path undo {shlex.join(run_ids)}{options}"
+
+
+def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
+    changes = sum(plan.change is not None for plan in planned)
+    blocked = sum(plan.change is None and bool(plan.blocked) for plan in planned)
+    partly = sum(plan.change is not None and bool(plan.blocked) for plan in planned)
+    sums = {
+        "to heal": changes,
+        "of these only in part": partly,
+        "blocked": blocked,
+        "with nothing to do": len(planned) - changes - blocked,
+        f"without a plan ({', '.join(unknown)})": len(unknown),
+    }
+    return ", ".join(f"{number} {what}" for what, number in sums.items() if number)
+
+
+def _count(tables: Sequence[object]) -> str:
+    return "1 route table" if len(tables) == 1 else f"{len(tables)} route tables"
