@@ -20,9 +20,8 @@ from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_an
 from express_path_cli.terminal.files import STDOUT, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.traffic.charges import window
-from express_path_cli.traffic.cost_json import as_cost_json
-from express_path_cli.traffic.cost_report import CostOptions, CostReport, report_on
-from express_path_cli.traffic.cost_table import as_cost_table, as_text_table
+from express_path_cli.traffic.cost_rendering import as_cost_json, as_cost_table, as_text_table
+from express_path_cli.traffic.costs import CostOptions, CostReport, report_on
 
 _WHAT = "What to count"
 _MAX_DAYS = 454

@@ -18,11 +18,9 @@ from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import write_file
 from express_path_cli.terminal.progress import watching
-from express_path_cli.traffic.chart_svg import as_svg
-from express_path_cli.traffic.diagnosing import NatDiagnosis, diagnose_all, nats_to_diagnose
-from express_path_cli.traffic.diagnosis_json import as_diagnosis_json
-from express_path_cli.traffic.diagnosis_text import panels, print_diagnoses
-from express_path_cli.traffic.timing import HOURS, Timing, timing
+from express_path_cli.traffic.charts import as_svg
+from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
+from express_path_cli.traffic.diagnosis_rendering import as_diagnosis_json, panels, print_diagnoses
 
 _WHEN = "When to look at"
 EXAMPLES = """

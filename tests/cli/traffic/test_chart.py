@@ -10,12 +10,8 @@ import pytest
 
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import averaged, axis, count, duration, rate, share, span, ticks
-from express_path_cli.traffic.chart_marks import lanes
-from express_path_cli.traffic.chart_svg import Panel, as_svg
-from express_path_cli.traffic.chart_text import as_text_chart
-from express_path_cli.traffic.symptoms import Diagnosis
-from express_path_cli.traffic.symptoms_findings import Finding, Severity, Symptom
-from express_path_cli.traffic.symptoms_load import Load
+from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart, lanes
+from express_path_cli.traffic.symptoms import Diagnosis, Finding, Load, Severity, Symptom
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)

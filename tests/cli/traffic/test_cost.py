@@ -16,7 +16,7 @@ from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.progress import Silent
 from express_path_cli.traffic.charges import window
-from express_path_cli.traffic.cost_report import CostOptions, report_on
+from express_path_cli.traffic.costs import CostOptions, report_on
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance

@@ -16,10 +16,8 @@ from typer.testing import Result
 
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.traffic.diagnosing import NatDiagnosis
-from express_path_cli.traffic.diagnosis_wording import undiagnosed
-from express_path_cli.traffic.symptoms import State
-from express_path_cli.traffic.symptoms_findings import Severity, Symptom
-from express_path_cli.traffic.symptoms_load import METRICS
+from express_path_cli.traffic.diagnosis_rendering import undiagnosed
+from express_path_cli.traffic.symptoms import METRICS, Severity, State, Symptom
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance

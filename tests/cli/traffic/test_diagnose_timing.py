@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.traffic.timing import Timing, timing
+from express_path_cli.traffic.diagnosing import Timing, timing
 
 NOW = datetime(2026, 3, 20, 12, 34, 56, tzinfo=UTC)
 

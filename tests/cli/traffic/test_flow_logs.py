@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from express_path_cli.traffic.flow_records import NEEDED, FlowLog, NatPlacement, NotRecordedError, recording
+from express_path_cli.traffic.flow_logs import NEEDED, FlowLog, NatPlacement, NotRecordedError, recording
 
 PLACEMENT = NatPlacement("nat-1", ("eni-1",), "subnet-1", "vpc-1")
 

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.traffic.symptoms import Diagnosis, State, diagnose
-from express_path_cli.traffic.symptoms_findings import Finding, Severity, Symptom
-from express_path_cli.traffic.symptoms_load import METRICS
+from express_path_cli.traffic.symptoms import METRICS, Diagnosis, Finding, Severity, State, Symptom, diagnose
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 END = START + timedelta(hours=8)

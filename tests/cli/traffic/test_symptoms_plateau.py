@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from express_path_cli.traffic.symptoms_plateau import MAX_JITTER, MAX_JITTER_RATIO, MIN_PERIODS, Plateau, plateaus
+from express_path_cli.traffic.symptoms import MAX_JITTER, MAX_JITTER_RATIO, MIN_PERIODS, Plateau, plateaus
 
 DAY = 288
 START = datetime(2026, 3, 1, tzinfo=UTC)
