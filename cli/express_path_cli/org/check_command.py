@@ -1,5 +1,6 @@
-"""express-path org check: what would make a roll-out to an organization fail."""
+"""The output formats of the commands for an organization."""
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -7,17 +8,21 @@ import typer
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.artifact import Artifact
-from express_path_cli.org.checking import CheckRequest, check_organization
-from express_path_cli.org.form import Form
-from express_path_cli.org.names import Names
+from express_path_cli.org.check_rendering import as_org_check_json, as_org_check_table
+from express_path_cli.org.checking import Artifact, CheckRequest, Names, check_organization
 from express_path_cli.org.network_role import NetworkRole
-from express_path_cli.org.org_check_json import as_org_check_json
-from express_path_cli.org.org_check_table import as_org_check_table
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Screen
+
+
+class Form(StrEnum):
+    """The output formats."""
+
+    TABLE = "table"
+    JSON = "json"
+
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """

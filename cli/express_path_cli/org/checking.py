@@ -1,26 +1,233 @@
-"""What `express-path org check` does: read every account and Region, and collect what would make a roll-out fail."""
+"""Check each account and Region before a roll-out: the artifact, the names, the recorder, and the network role."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from express_path.adapters.aws import Aws
-from express_path.errors import ExpressPathError
+from botocore.exceptions import ClientError
+
+from express_path.adapters.aws import Aws, calling, pages
+from express_path.domain.findings.texts import RULE_NAME
+from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.org.artifact import Artifact
-from express_path_cli.org.check_results import OrgCheck, PlaceCheck
-from express_path_cli.org.members import Organization, members_of, read_organization
-from express_path_cli.org.names import Names
+from express_path_cli.installation.answers import Answer, State
+from express_path_cli.installation.recorder import (
+    RecorderStatus,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
+    read_bucket,
+    read_recorder,
+    read_recorder_status,
+)
+from express_path_cli.org.check_results import CheckReason, OrgCheck, PlaceCheck, Problem
+from express_path_cli.org.members import Organization, Place, members_of, read_organization
 from express_path_cli.org.network_role import NetworkRole, Trust, read_trust
-from express_path_cli.org.place import Place
-from express_path_cli.org.reasons import CheckReason, Problem
-from express_path_cli.org.recorder import recorder_problems
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
 from express_path_cli.terminal.progress import Watch
+
+if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
+
+
+_ABSENT = frozenset({"404", "NoSuchBucket", "NoSuchKey"})
+_DENIED = frozenset({"403", "AccessDenied"})
+_ELSEWHERE = frozenset({"301", "PermanentRedirect"})
+"""Error codes of S3. The answers of HEAD requests have no body, so botocore uses the HTTP status as the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The code of the functions: the prefix of the buckets' names, and its key, empty if only buckets are checked."""
+
+    bucket_prefix: str
+    key: str = ""
+
+    def bucket(self, region: str) -> str:
+        """Return the bucket of a Region: Lambda reads code only from a bucket of the function's own Region.
+
+        https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html
+        """
+        return f"{self.bucket_prefix}-{region}"
+
+    def problems(self, place: Place) -> Iterator[Problem]:
+        """Yield why the account cannot read the code. Raise ApiError if that cannot be determined."""
+        bucket = self.bucket(place.region)
+        found_in = _region_of(place, bucket)
+        if found_in is None:
+            yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} does not exist")
+        elif found_in != place.region:
+            yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} is in {found_in}")
+        elif self.key:
+            yield from self._unreadable(place, bucket)
+
+    def _unreadable(self, place: Place, bucket: str) -> Iterator[Problem]:
+        """Yield why the object cannot be read.
+
+        Who may not list the bucket cannot tell a missing object from one that is denied
+        (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html).
+        """
+        try:
+            with calling("s3:HeadObject"):
+                place.aws.s3.head_object(Bucket=bucket, Key=self.key)
+        except ApiError as error:
+            if error.code in _ABSENT:
+                yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} has no object {self.key}")
+            elif error.code in _DENIED:
+                yield Problem(
+                    CheckReason.BUCKET_UNREADABLE,
+                    f"the account cannot read {self.key} in the artifact bucket {bucket}, or it is not there",
+                )
+            else:
+                raise
+
+
+def _region_of(place: Place, bucket: str) -> str | None:
+    """Read the Region of a bucket; None if it does not exist. Raise ApiError.
+
+    The answer names the Region also if the bucket may not be listed, which is usual: the artifact buckets' policy only
+    allows the organization to read objects (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadBucket.html).
+    """
+    with calling("s3:HeadBucket"):
+        try:
+            headers = place.aws.s3.head_bucket(Bucket=bucket)["ResponseMetadata"]["HTTPHeaders"]
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code in _ABSENT:
+                return None
+            if code not in _DENIED | _ELSEWHERE:
+                raise
+            headers = error.response["ResponseMetadata"]["HTTPHeaders"]
+    return str(headers.get("x-amz-bucket-region", place.region))
+
+
+DOCUMENTS = (
+    "AddS3ExpressGatewayEndpoint",
+    "AddS3ExpressGatewayEndpointWithApproval",
+    "RemoveS3ExpressGatewayEndpoint",
+)
+"""The names of the runbooks in template.yaml."""
+MAX_RULES = 1000
+"""The rules of one account and Region (https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of the rule and of the StackSets that deploy it: the StackSets' names start with the prefix."""
+
+    stack_set_prefix: str
+    rule: str = RULE_NAME
+
+    def problems(self, place: Place) -> Iterator[Problem]:
+        """Yield each name that something else than these StackSets uses, and the quota of rules. Raise ApiError.
+
+        A conformance pack or an organization rule has another name, so it is not in the way.
+        """
+        rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
+        if self.rule in rules:
+            yield from self._taken(place, "rule", self.rule)
+        elif len(rules) >= MAX_RULES:
+            yield Problem(
+                CheckReason.RULE_QUOTA,
+                f"the account has {len(rules)} rules in this Region, and AWS Config allows {MAX_RULES}",
+            )
+        for document in _documents(place):
+            yield from self._taken(place, "SSM document", document)
+
+    def _taken(self, place: Place, kind: str, name: str) -> Iterator[Problem]:
+        owner = _stack_of(place, name)
+        if not owner.startswith(f"StackSet-{self.stack_set_prefix}"):
+            by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
+            yield Problem(CheckReason.NAME_TAKEN, f"the name of the {kind} {name} is used by {by}")
+
+
+_RULES = ("describe_config_rules", "ConfigRules")
+
+
+def _documents(place: Place) -> Sequence[str]:
+    """Read which of the runbooks' names the account uses, sorted."""
+    # Names are compared by their beginnings:
+    # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
+    wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(DOCUMENTS)}]
+    rows = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
+    return sorted({str(row["Name"]) for row in rows} & set(DOCUMENTS))
+
+
+def _stack_of(place: Place, physical_id: str) -> str:
+    """Read the name of the stack that created a resource; empty if no stack did. Raise ApiError.
+
+    The stacks of StackSets are named StackSet-<name of the StackSet>-<UUID>.
+    """
+    try:
+        with calling("cloudformation:DescribeStackResources"):
+            found = place.aws.client("cloudformation").describe_stack_resources(PhysicalResourceId=physical_id)
+    except ApiError as error:
+        if error.code == "ValidationError":  # Stack for ... does not exist
+            return ""
+        raise
+    return next((str(row["StackName"]) for row in found["StackResources"]), "")
+
+
+_INTERNAL = "INTERNAL"
+"""The scope of recorders whose items rules do not get, unlike PAID.
+
+https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigurationRecorder.html
+"""
+
+
+def recorder_problems(place: Place) -> Iterator[Problem]:
+    """Yield what is wrong with the recorder. Raise ApiError, RecordError."""
+    config = place.aws.config
+    recorder, status = read_recorder(config), read_recorder_status(config)
+    if recorder is None or status is None:
+        yield _no_recorder(config)
+        return
+    yield from _stopped(config, status)
+    for reason, answer in (
+        (CheckReason.RECORDER_FAILING, check_last_recording(status) if status.recording else None),
+        (CheckReason.RECORDER_TYPES, check_types(recorder)),
+        (CheckReason.RECORDER_DAILY, check_frequency(recorder)),
+    ):
+        yield from _problem(reason, answer)
+
+
+def _no_recorder(config: "ConfigServiceClient") -> Problem:
+    """Return the problem of a Region without a customer managed recorder, which may have one of another AWS service.
+
+    Without a customer managed one, PutConfigRule fails with NoAvailableConfigurationRecorderException (botocore model).
+    """
+    internal = [str(row["name"]) for row in _recorders(config) if row.get("recordingScope") == _INTERNAL]
+    if internal:
+        return Problem(
+            CheckReason.RECORDER_INTERNAL,
+            f"the only recorder is {', '.join(internal)}, which another AWS service owns: AWS Config has no recorder "
+            "for rules",
+        )
+    return Problem(CheckReason.RECORDER_MISSING, "AWS Config has no recorder: rules cannot be deployed or invoked")
+
+
+def _recorders(config: "ConfigServiceClient") -> list[dict[str, object]]:
+    """Read all recorders, also those of other AWS services, which DescribeConfigurationRecorders does not return."""
+    rows = pages(config, "config", "list_configuration_recorders", "ConfigurationRecorderSummaries")
+    return [dict(row) for row in rows]
+
+
+def _stopped(config: "ConfigServiceClient", status: RecorderStatus) -> Iterator[Problem]:
+    """Yield a problem if the recorder is off. It cannot be started without a delivery channel."""
+    for problem in _problem(CheckReason.RECORDER_STOPPED, check_recording(status)):
+        channel = "" if read_bucket(config) else "; there is no delivery channel, without which it cannot start"
+        yield Problem(problem.reason, problem.finding + channel)
+
+
+def _problem(reason: CheckReason, answer: Answer | None) -> Iterator[Problem]:
+    if answer and answer.state is not State.OK:
+        yield Problem(reason, answer.finding)
 
 
 @dataclass(frozen=True, slots=True)

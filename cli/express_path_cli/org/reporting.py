@@ -14,7 +14,7 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.result import is_flagged
 from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
-from express_path_cli.org.deployments import Deployed, read_deployed
+from express_path_cli.org.stack_sets import Deployed, read_deployed
 from express_path_cli.org.status_results import OrgStatus, PlaceStatus
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of

@@ -7,11 +7,9 @@ import typer
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_command import OutputFormat, RuleName, StackSetPrefix
-from express_path_cli.org.form import Form
-from express_path_cli.org.org_status_json import as_org_status_json
-from express_path_cli.org.org_status_table import as_org_status_table
+from express_path_cli.org.check_command import Form, OutputFormat, RuleName, StackSetPrefix
 from express_path_cli.org.reporting import StatusRequest, read_status
+from express_path_cli.org.status_rendering import as_org_status_json, as_org_status_table
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching

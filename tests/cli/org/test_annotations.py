@@ -10,7 +10,7 @@ from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.annotation import MAX_LENGTH, annotate
 from express_path.errors import RecordError
-from express_path_cli.org.annotations import parse_annotation
+from express_path_cli.org.aggregate import parse_annotation
 from tests.support.command import scan
 from tests.support.scenarios import dump_of, names
 

@@ -4,7 +4,7 @@ import json
 import re
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.org.reasons import EFFECTS
+from express_path_cli.org.check_results import EFFECTS
 from express_path_cli.org.status_results import Attention
 from sandbox.server import Sandbox
 from tests.cli.org.deployed import DeployedOrganization

@@ -1,11 +1,58 @@
-"""A check of an organization as text: the totals, and for each reason what it means, where it is, and how to fix it."""
+"""The result of `org check` as a table and as JSON."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from express_path_cli.org.check_results import Finding, OrgCheck, PlaceState
-from express_path_cli.org.reasons import EFFECTS, FIXES, CheckReason, Effect
+from express_path_cli.org.check_results import (
+    EFFECTS,
+    FIXES,
+    CheckReason,
+    Effect,
+    Finding,
+    OrgCheck,
+    PlaceCheck,
+    PlaceState,
+)
+from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.tables import Record, Screen, record_lines
+
+SCHEMA_VERSION = 1
+
+
+def as_org_check_json(found: OrgCheck) -> str:
+    """Return every account and Region with its problems, and what could not be read."""
+    management = found.management_account
+    document = {
+        "schemaVersion": SCHEMA_VERSION,
+        "exitStatus": found.exit_status,
+        "places": [_place(check) for check in found.checks],
+        "managementAccountId": management.id if management else None,
+        "failures": [{"where": failure.where, "error": one_line(failure.error)} for failure in found.failures],
+        "notes": list(found.notes),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _place(check: PlaceCheck) -> dict[str, Any]:
+    return {
+        "accountId": check.member.id,
+        "accountName": check.member.name,
+        "region": check.region,
+        "state": check.state,
+        "problems": [
+            {
+                "reason": problem.reason,
+                "effect": problem.effect,
+                "finding": problem.finding,
+                "fix": problem.fix,
+            }
+            for problem in check.problems
+        ],
+        "failures": [one_line(failure.error) for failure in check.failures],
+    }
+
 
 _STYLES = {Effect.FAILS: "bold red", Effect.BREAKS: "bold red", Effect.LIMITS: "bold yellow"}
 _CONCLUSIONS = {
