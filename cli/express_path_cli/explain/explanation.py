@@ -1,4 +1,8 @@
-"""Explain one subnet: its path hop by hop, why each route won or lost, and what a heal would change."""
+"""Explain one subnet: its path hop by hop, why each route won or lost, and what a heal would change.
+
+The winners come from the engine; only the reasons why routes lose are worked out here. AWS's order of priority:
+https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

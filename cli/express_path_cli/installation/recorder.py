@@ -1,4 +1,8 @@
-"""AWS Config's recorder: its settings and status, and whether it records and delivers the changes that the rule needs."""
+"""AWS Config's recorder: its settings and status, and whether it records and delivers the changes that the rule needs.
+
+Service-linked recorders are left out: these calls return them only on request, and rules do not get what they record
+(https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationRecorders.html).
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""The rule's results in an aggregator, with what their annotations say."""
+"""The rule's results in an aggregator, with what their annotations say.
+
+An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
+(https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateComplianceDetailsByConfigRule.html).
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,9 @@
-"""Read the network of every account from an AWS Config aggregator."""
+"""Read the network of every account from an AWS Config aggregator.
+
+Advanced queries (https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.html) need no role in any
+account. Items of classic EC2 types are EC2's descriptions in camel case, with fewer keys
+(https://github.com/awslabs/aws-config-resource-schema); those of newer types are CloudFormation's, in Pascal case.
+"""
 
 import json
 from collections import defaultdict

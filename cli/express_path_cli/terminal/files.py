@@ -1,4 +1,8 @@
-"""Write a file completely or not at all, and read the JSON that an earlier command wrote."""
+"""Write a file completely or not at all, and read the JSON that an earlier command wrote.
+
+JSON with a repeated key in one object is refused, because JSON does not define which value counts
+(https://www.rfc-editor.org/rfc/rfc8259#section-4).
+"""
 
 import json
 import os

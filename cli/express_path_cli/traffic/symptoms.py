@@ -1,4 +1,10 @@
-"""The symptoms of a NAT gateway that throttles S3 Express traffic, in its metrics over time."""
+"""The symptoms of a NAT gateway that throttles S3 Express traffic, in its metrics over time.
+
+The ceilings are AWS's (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html): a NAT gateway
+scales automatically from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops packets above that, and
+supports 55,000 connections per address to one destination (address, port and protocol). AWS does not report the current
+ceiling, so a plateau counts at any level from the lowest ceiling up. Below it, steady traffic is not throttled.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
