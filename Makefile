@@ -20,6 +20,7 @@ VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
 CHECKOV_VENV := .venv-checkov/.ready
 AWSCLI_VENV := .venv-awscli/.ready
+RECORD_VENV := .venv-record/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
@@ -28,7 +29,7 @@ AXE := $(if $(shell command -v npm),build/axe/.ready)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/record
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -59,6 +60,18 @@ faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print
 .PHONY: mistakes
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each; about five minutes.
 	.venv/bin/python -m tests.mistakes
+
+.PHONY: compare
+compare: $(VENV) ## Compare what the command writes with that of another commit: BASE=..., and ONLY=... for some lines.
+	.venv/bin/python record/outputs.py compare '$(BASE)' '$(ONLY)'
+
+.PHONY: mutants
+mutants: $(VENV) ## Run the mutants of record/mutants.tsv that have no result yet on the base commit.
+	nice -n 19 .venv/bin/python record/mutants.py run
+
+.PHONY: mutants-again
+mutants-again: $(VENV) ## Run the mutants that were found on the committed tree, and print which are newly missed.
+	nice -n 19 .venv/bin/python record/mutants.py again
 
 .PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
@@ -138,7 +151,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+	rm -rf .venv .venv-record .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -176,6 +189,11 @@ $(SAM_VENV): .venv/bin/uv requirements/sam.txt
 $(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-checkov
 	$(UV_SYNC) --python=.venv-checkov requirements/checkov.txt
+	touch $@
+
+$(RECORD_VENV): .venv/bin/uv requirements/record.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-record
+	$(UV_SYNC) --python=.venv-record requirements/record.txt
 	touch $@
 
 $(AWSCLI_VENV): .venv/bin/uv requirements/awscli.txt
