@@ -53,9 +53,9 @@ OF_YAML = {
     "runbooks": (
         (
             "test_documents.py test_heal_document.py test_undo_document.py test_runbooks.py test_heal_config.py"
-            " test_heal_promises.py test_heal_undone.py test_automation_role.py"
+            " test_heal_promises.py test_automation_role.py"
         ),
-        "test_heal_runs.py test_undo_ledger.py test_heal_approved.py",
+        "test_heal_runs.py test_undo_ledger.py test_heal_approved.py test_heal_undone.py",
     ),
     "template.yaml": (
         (
@@ -69,10 +69,10 @@ OF_YAML = {
 
 
 def environment(tree: Path) -> dict[str, str]:
-    """Return an environment in which Python imports from a tree and leaves no compiled files of mutants."""
+    """Return an environment in which Python imports from a tree."""
     folders = [tree, *(tree / name for name in ("functions", "cli", "instrument", "sandbox", "integrations"))]
     paths = os.pathsep.join(str(folder) for folder in folders if folder.is_dir())
-    return os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    return os.environ | {"PYTHONPATH": paths}
 
 
 @contextmanager
@@ -143,27 +143,32 @@ def _rank(test: str) -> int:
     return next(rank for rank, start in enumerate(FAST_FIRST) if test.startswith(start))
 
 
-def measure(tree: Path, folder: Path) -> None:
-    """Run the tests of a tree once and note which test covers which line."""
+def measure(tree: Path, folder: Path, turns: int = 2) -> None:
+    """Run the tests of a tree once and note which test covers which line: the fast files, then the slow ones.
+
+    What is measured already stays.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    present = [
+    sources = [
         name for name in ("functions", "cli/express_path_cli", "integrations", "instrument") if (tree / name).is_dir()
     ]
-    settings = ["[run]", "branch = False", "parallel = True", "relative_files = True", "source ="]
-    settings += [f"    {name}" for name in present] + [f"data_file = {folder}/.coverage"]
-    (folder / "rc").write_text("\n".join(settings) + "\n", encoding="utf-8")
     tests = [f"tests/{name}" for name in MEASURED if (tree / "tests" / name).exists()]
     tests += [f"{name}/tests" for name in ("integrations", "instrument") if (tree / name / "tests").is_dir()]
-    for number, mark in enumerate(("not slow and not runtime", "slow and not runtime and not no_cover")):
-        (folder / "rc").write_text(
-            "\n".join([*settings[:-1], f"data_file = {folder}/.coverage{number}"]) + "\n", encoding="utf-8"
-        )
+    marks = ("not slow and not runtime", "slow and not runtime and not no_cover")
+    for number, mark in enumerate(marks[:turns]):
+        log, unfinished, settings = (folder / f"{name}{number}" for name in ("log", "unfinished", "settings"))
+        if log.exists():
+            continue
+        lines = ["[run]", "branch = False", "parallel = True", "relative_files = True"]
+        lines += [f"data_file = {folder}/.coverage{number}", "source =", *(f"    {name}" for name in sources)]
+        settings.write_text("\n".join(lines) + "\n", encoding="utf-8")
         command = [*("nice", "-n", "19", sys.executable, "-m", "pytest"), *PYTEST, "-n", "2", "--dist=loadfile"]
-        command += ["--no-loadscope-reorder", "--cov", f"--cov-config={folder}/rc", "--cov-context=test"]
+        command += ["--no-loadscope-reorder", "--cov", f"--cov-config={settings}", "--cov-context=test"]
         command += ["--cov-report=", "-m", mark, "--durations=0", "-vv", *tests]
-        with (folder / f"log{number}").open("w", encoding="utf-8") as log:
+        with unfinished.open("w", encoding="utf-8") as out:
             # Some tests fail in a scratch copy, or on a busy machine; they find nothing then.
-            subprocess.run(command, cwd=tree, env=environment(tree), stdout=log, stderr=log, check=False)
+            subprocess.run(command, cwd=tree, env=environment(tree), stdout=out, stderr=out, check=False)
+        unfinished.rename(log)
 
 
 def run_tests(tree: Path, tests: Iterable[str]) -> str | None:
@@ -172,7 +177,7 @@ def run_tests(tree: Path, tests: Iterable[str]) -> str | None:
     process = subprocess.Popen(
         command,
         cwd=tree,
-        env=environment(tree),
+        env=environment(tree) | {"PYTHONDONTWRITEBYTECODE": "1"},  # nothing compiled from a mutant stays
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -196,7 +201,10 @@ def yaml_tests(tree: Path, file: str) -> Iterator[list[str]]:
     """Return the tests of a runbook or template, in the turns in which they run."""
     for names in OF_YAML.get(file.partition("/")[0], OF_YAML["template.yaml"]):
         turn = [
-            str(found.relative_to(tree)) for name in names.split() for found in sorted(tree.glob(f"tests/**/{name}"))
+            str(found.relative_to(tree))
+            for name in names.split()
+            for found in sorted(tree.glob(f"tests/**/{name}"))
+            if "sandbox" not in found.parts
         ]
         if turn:
             yield turn
@@ -235,14 +243,13 @@ def _key(mutant: Mutant) -> tuple:
     return mutant.number, mutant.file, mutant.definition, mutant.original, mutant.replacement, mutant.operator
 
 
-def run(folder: Path, numbers: set[int]) -> int:
+def run(folder: Path, numbers: set[int], *, is_fast: bool) -> int:
     """Run the mutants of the base commit that have no result yet, and append each result to the list.
 
     Return 1 if a test that found one fails without it, too.
     """
     with worktree(BASE.read_text(encoding="utf-8").strip()) as tree:
-        if not list(folder.glob("log*")):
-            measure(tree, folder)
+        measure(tree, folder, 1 if is_fast else 2)
         coverage = Coverage(folder, tree)
         todo = [mutant for mutant in rows.read(LIST) if not mutant.result and (not numbers or mutant.number in numbers)]
         for mutant in todo:
@@ -270,6 +277,16 @@ def unsound(tree: Path) -> list[str]:
                 break
             turn.remove(failed)
     return found
+
+
+def retry() -> None:
+    """Forget that mutants in Python were not found, so that they run again, with slow tests too."""
+    found = [
+        rows.Mutant(*_key(mutant)) if mutant.result == "NOT FOUND" and mutant.file.endswith(".py") else mutant
+        for mutant in rows.read(LIST)
+    ]
+    with LIST.open("w", encoding="utf-8") as out:
+        rows.write(out, found)
 
 
 def tidy() -> None:
@@ -318,8 +335,7 @@ def again(folder: Path, numbers: set[int]) -> int:
                 result = f"found now: {failed}" if failed else ""
                 if not result:
                     if coverage is None:
-                        if not list(folder.glob("log*")):
-                            measure(tree, folder)
+                        measure(tree, folder)
                         coverage = Coverage(folder, tree)
                     found = judge(tree, mutant, place, coverage)
                     result = f"found now: {found.found_by}" if found.result == "FOUND" else "newly missed"
@@ -365,18 +381,25 @@ def apply(numbers: set[int]) -> int:
 def main() -> int:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("run", "again", "apply", "tidy"))
+    parser.add_argument("what", choices=("run", "again", "apply", "tidy", "retry"))
     parser.add_argument("numbers", nargs="*", type=int, help="only these mutants")
+    parser.add_argument("--fast", action="store_true", help="run only tests of files that are not slow")
     parser.add_argument("--coverage", type=Path, help="where the measurement is or will be")
     given = parser.parse_args()
     numbers = set(given.numbers)
-    if given.what == "tidy":
-        tidy()
-        return 0
-    if given.what == "apply":
-        return apply(numbers)
-    folder = given.coverage or ROOT / "build" / "record" / ("base" if given.what == "run" else "again")
-    return (run if given.what == "run" else again)(folder.resolve(), numbers)
+    folder = (given.coverage or ROOT / "build" / "record" / ("base" if given.what == "run" else "again")).resolve()
+    match given.what:
+        case "run":
+            return run(folder, numbers, is_fast=given.fast)
+        case "again":
+            return again(folder, numbers)
+        case "apply":
+            return apply(numbers)
+        case "retry":
+            retry()
+        case _:
+            tidy()
+    return 0
 
 
 if __name__ == "__main__":

@@ -109,6 +109,7 @@ class Recorder:
     def scene(self, name: str) -> Iterator[None]:
         """Record why a scene cannot be set up, so that this does not go unnoticed."""
         self.where = name
+        print(name, file=sys.stderr, flush=True)
         try:
             yield
         except Exception:  # noqa: BLE001  # recorded
@@ -253,9 +254,9 @@ def network(recorder: Recorder) -> None:
         ("--organization", "--role-name", "none"),
     ):
         recorder.run("scan", *options)
-    for row in document["subnets"]:
+    for row in document["subnets"][::5]:
         recorder.run("explain", row["subnetId"])
-        recorder.run("explain", row["subnetId"], "--format", "json")
+    recorder.run("explain", document["subnets"][0]["subnetId"], "--format", "json")
     recorder.run("explain", "subnet-0a1b2c3d4e5f60718")
     recorder.run("report", "--output", "live.html")
     recorder.run("collect", "collected")
@@ -276,7 +277,6 @@ def network(recorder: Recorder) -> None:
     ):
         recorder.where = f"network, {operation} denied"
         recorder.sandbox.faults.deny(service, operation)
-        recorder.run("scan")
         recorder.run("scan", "--format", "json")
         recorder.sandbox.faults.clear()
 
