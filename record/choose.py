@@ -254,7 +254,7 @@ def main() -> None:
                     + operators[one.operator] * weight.get(one.operator, 1.0) / 4
                 ),
             )
-            taken.add((mutant.file, mutant.definition, mutant.original))
+            taken.add((mutant.file, mutant.definition, mutant.original))  # no two in the same place
             files[mutant.file] += 1
             operators[mutant.operator] += 1
             found = places(tree, mutant.file, mutant.definition, mutant.original)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import yaml
@@ -55,6 +56,16 @@ def definitions(module: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
                 yield from ((f"{statement.name}.{name}", member) for name in _names(member))
 
 
+@lru_cache(maxsize=1000)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+@lru_cache(maxsize=100)
+def _blocks(source: str) -> list[tuple[str, int, int]]:
+    return list(blocks(source))
+
+
 def _names(statement: ast.stmt) -> list[str]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [statement.name]
@@ -70,7 +81,7 @@ def _python(file: str, source: str, definition: str | None, needle: str) -> Iter
     starts = _line_starts(source)
     wanted = _node(needle)
     seen = set()
-    for name, statement in definitions(ast.parse(source)):
+    for name, statement in definitions(_parsed(source)):
         if definition not in (None, name, name.rpartition(".")[2]):
             continue
         for node in ast.walk(statement):
@@ -117,13 +128,13 @@ def _offset(starts: list[tuple[int, str]], node: ast.expr | ast.stmt, *, at_end:
 def blocks(source: str) -> Iterator[tuple[str, int, int]]:
     """Return the named things of a YAML file, with their first line and the line after the last, counted from 0.
 
-    They are the entries below the top level and the steps: logical ids, parameters, names of steps.
+    They are the entries of the top level's members and the steps: logical ids, parameters, names of steps.
     """
 
     def walk(node: yaml.Node, depth: int) -> Iterator[tuple[str, int, int]]:
         if isinstance(node, yaml.MappingNode):
             for key, value in node.value:
-                if 1 <= depth <= 2:
+                if depth == 1:
                     yield str(key.value), key.start_mark.line, _last(value)
                 yield from walk(value, depth + 1)
         elif isinstance(node, yaml.SequenceNode):
@@ -144,7 +155,7 @@ def _last(node: yaml.Node) -> int:
 def _yaml(file: str, source: str, definition: str | None, needle: str) -> Iterator[Place]:
     lines = source.splitlines(keepends=True)
     wanted = [line.strip() for line in needle.splitlines()]
-    ranges = [(first, last) for name, first, last in blocks(source) if definition in (None, name)]
+    ranges = [(first, last) for name, first, last in _blocks(source) if definition in (None, name)]
     seen = set()
     for first, last in ranges:
         for start in range(first, last - len(wanted) + 1):
