@@ -16,10 +16,10 @@ pytestmark = [
 
 ACCOUNTS, VPCS = 10, 5
 SUBNETS = ACCOUNTS * VPCS * SUBNETS_OF_A_VPC
-READINGS = 15
+READINGS = 25
 """How long a scan may take: times as long as reading the same files as JSON, since machines differ in speed.
 
-On a quiet machine it takes about 6, and twice that if other programs use the same processors.
+On a quiet machine it takes 6 to 10, and twice that if other programs use the same processors.
 """
 MEBIBYTES = 76
 
