@@ -124,18 +124,6 @@ class FindingsError(ExpressPathError):
         super().__init__(f"Security Hub rejected {len(self.rejected)} findings, the first: {shown}")
 
 
-class PublishError(ExpressPathError):
-    """Events could not be put on the event bus. AWS Config has the results."""
-
-    def __init__(self, events: int, reason: str, queue_error: "ApiError | None" = None) -> None:
-        """Keep how many events failed, why the first one did, and why they are not in the queue, None if they are."""
-        self.events, self.reason, self.queue_error = events, reason, queue_error
-        queued = "the redrive function sends them later"
-        if queue_error:
-            queued = f"they are not in the queue, because {queue_error}; the next sweep publishes all verdicts"
-        super().__init__(f"EventBridge did not take {events} events, the first because of {reason}; {queued}")
-
-
 class BlockedError(ExpressPathError):
     """A heal is blocked. The message names every blocker, what to do, and the patch to apply by hand."""
 

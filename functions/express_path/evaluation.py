@@ -36,14 +36,13 @@ from express_path.errors import EventError, SightLostError
 class Services:
     """What evaluations need; snapshots remembers prefix lists between events.
 
-    bus_name is the event bus to publish on, events_queue_url the queue for events that EventBridge does not take.
+    bus_name is the event bus to publish on.
     heal_documents are the names of the runbooks whose failed runs are counted.
     """
 
     aws: Aws
     snapshots: SnapshotReader
     bus_name: str = "default"
-    events_queue_url: str = ""
     heal_documents: tuple[str, ...] = ()
 
 

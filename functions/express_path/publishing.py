@@ -1,64 +1,22 @@
-"""Publish verdicts on EventBridge: the events about an evaluation, and the queue for those that cannot be put."""
+"""The events about an evaluation, for the event bus of the rule."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
-from express_path.adapters.event_bus import RejectedEntry, put_entries
-from express_path.adapters.event_entries import Entry
-from express_path.adapters.unpublished_events import queue_entries
-from express_path.adapters.verdict_events import (
-    EarlierResult,
-    PublishedVerdict,
-    RuleRun,
-    SweepCompleted,
-    VerdictChanged,
-    changed_entry,
-    completed_entry,
-    snapshot_entries,
-    timestamp,
-)
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.annotation import reason_of
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
-from express_path.errors import ApiError, PublishError
 from express_path.evaluation import Answer
+from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries, timestamp
 
 StoredResults = Mapping[str, StoredResult] | None
 """The results that AWS Config had before, by subnet; None if they could not be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class EventBus:
-    """The bus that events are put on, and the queue for those that EventBridge does not take."""
-
-    aws: Aws
-    bus_name: str
-    queue_url: str
-
-    def publish(self, entries: Iterable[Entry]) -> None:
-        """Put entries on the bus. Raise PublishError if EventBridge did not take some; they are in the queue then.
-
-        Without entries, no client is created, because that takes time.
-        """
-        entries = iter(entries)
-        first = next(entries, None)
-        rejected = put_entries(self.aws.events, self.bus_name, chain([first], entries)) if first else []
-        if rejected:
-            raise PublishError(len(rejected), f"{rejected[0].code}: {rejected[0].message}", self._queue(rejected))
-
-    def _queue(self, rejected: Iterable[RejectedEntry]) -> ApiError | None:
-        try:
-            queue_entries(self.aws.sqs, self.queue_url, [failure.entry for failure in rejected])
-        except ApiError as error:
-            return error
-        return None
 
 
 def rule_run(event: ConfigEvent, region: str) -> RuleRun:

@@ -11,19 +11,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from express_path.adapters.event_entries import MAX_BYTES, Entry
-from express_path.adapters.verdict_event_parsing import parse_verdict_event
-from express_path.adapters.verdict_events import (
-    EarlierResult,
-    PublishedVerdict,
-    RuleRun,
-    SweepCompleted,
-    VerdictChanged,
-    VerdictSnapshot,
-    changed_entry,
-    completed_entry,
-    snapshot_entries,
-)
+from express_path.events.writer import MAX_BYTES, Entry
+from express_path.events.parser import parse_verdict_event
+from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged, VerdictSnapshot
+from express_path.events.writer import changed_entry, completed_entry, snapshot_entries
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.verdict_events import EarlierResult, RuleRun, VerdictChanged, changed_entry
+from express_path.events.schema import EarlierResult, RuleRun, VerdictChanged
+from express_path.events.writer import changed_entry
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import ApiError, EventError, SettingError
 from express_path.handlers.ocsf import DETAIL_TYPE, SOURCE, Services, compose_services, handler

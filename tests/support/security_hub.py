@@ -5,16 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from express_path.adapters.event_entries import Entry
-from express_path.adapters.verdict_events import (
-    PublishedVerdict,
-    RuleRun,
-    SweepCompleted,
-    VerdictChanged,
-    changed_entry,
-    completed_entry,
-    snapshot_entries,
-)
+from express_path.events.writer import Entry
+from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.writer import changed_entry, completed_entry, snapshot_entries
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ram import RAMClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_securityhub import SecurityHubClient
-    from mypy_boto3_sqs import SQSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
 
@@ -126,11 +125,6 @@ class Aws:
     def events(self) -> "EventBridgeClient":
         """EventBridge, for the events that the rule publishes."""
         return cast("EventBridgeClient", self.client("events"))
-
-    @property
-    def sqs(self) -> "SQSClient":
-        """SQS, for events that EventBridge did not take."""
-        return cast("SQSClient", self.client("sqs"))
 
     @property
     def s3(self) -> "S3Client":

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from express_path.adapters.aws import calling
-from express_path.adapters.event_entries import MAX_BYTES, Entry
+from express_path.adapters.aws import Aws, calling
 from express_path.errors import ApiError
+from express_path.events.writer import MAX_BYTES, Entry
 
 if TYPE_CHECKING:
-    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
 MAX_ENTRIES = 10
-"""The most entries of one request (botocore model: events PutEventsRequestEntryList), and messages of SQS."""
+"""The most entries of one request (botocore model: events PutEventsRequestEntryList)."""
 ATTEMPTS = 3
 """How often an entry is put that EventBridge rejects. The SDK retries requests that fail as a whole."""
 
@@ -41,17 +40,18 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def put_entries(events: "EventBridgeClient", bus_name: str, entries: Iterable[Entry]) -> list[RejectedEntry]:
+def put_entries(aws: Aws, bus_name: str, entries: Iterable[Entry]) -> list[RejectedEntry]:
     """Put entries on a bus; return those that EventBridge still rejects after all attempts.
 
     If a request fails as a whole, the SDK has already retried it, so the entries after it are rejected without a call.
+    Without entries, no client is created, because that takes time.
     """
     rejected: list[RejectedEntry] = []
     outage: ApiError | None = None
     for batch in batches(entries):
         if outage is None:
             try:
-                rejected += _put_batch(events, bus_name, batch)
+                rejected += _put_batch(aws, bus_name, batch)
                 continue
             except ApiError as error:
                 outage = error
@@ -59,7 +59,7 @@ def put_entries(events: "EventBridgeClient", bus_name: str, entries: Iterable[En
     return rejected
 
 
-def _put_batch(events: "EventBridgeClient", bus_name: str, batch: Sequence[Entry]) -> list[RejectedEntry]:
+def _put_batch(aws: Aws, bus_name: str, batch: Sequence[Entry]) -> list[RejectedEntry]:
     """Put one batch, and again what was rejected. A request may succeed although entries fail.
 
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html
@@ -67,7 +67,7 @@ def _put_batch(events: "EventBridgeClient", bus_name: str, batch: Sequence[Entry
     rejected = [RejectedEntry(entry, "", "") for entry in batch]
     for _ in range(ATTEMPTS):
         with calling("events:PutEvents"):
-            answer = events.put_events(Entries=[_request(bus_name, failure.entry) for failure in rejected])
+            answer = aws.events.put_events(Entries=[_request(bus_name, failure.entry) for failure in rejected])
         rejected = [
             RejectedEntry(failure.entry, row["ErrorCode"], row.get("ErrorMessage", ""))
             for failure, row in zip(rejected, answer["Entries"], strict=True)

@@ -13,14 +13,14 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.event_entries import Entry
+from express_path.adapters.event_bus import put_entries
 from express_path.adapters.serialization import verdict_with_capacity
-from express_path.adapters.verdict_events import summary_json
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Answer, Services, evaluate
-from express_path.handlers.gauges import emit_gauges
-from express_path.publishing import EventBus, Publication, StoredResults, results_before, rule_run
+from express_path.events.writer import Entry, summary_json
+from express_path.handlers.gauges import count_unpublished, emit_gauges
+from express_path.publishing import Publication, StoredResults, results_before, rule_run
 
 logger = Logger(service="express-path")
 
@@ -37,7 +37,6 @@ def compose_services(environment: Mapping[str, str]) -> Services:
         aws,
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
-        environment.get("EVENTS_QUEUE_URL", ""),
         tuple(filter(None, documents)),
     )
 
@@ -86,19 +85,30 @@ def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
     the next attempt finds them in AWS Config already.
     """
     publication = Publication(rule_run(event, services.aws.region), answer, _results_before(services, event, answer))
-    bus = EventBus(services.aws, services.bus_name, services.events_queue_url)
     accepted: list[str] = []
     try:
         accepted.extend(put_evaluations(services.aws.config, event, answer.evaluations(event)))
     except ExpressPathError:
-        bus.publish([] if event.is_test else publication.changes(accepted))
+        _publish(services, [] if event.is_test else publication.changes(accepted))
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if not event.is_test:
         # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved.
         sweep = _sweep(services, publication) if event.item is None and not answer.lost else ()
-        bus.publish(chain(publication.changes(accepted), sweep))
+        _publish(services, chain(publication.changes(accepted), sweep))
     return len(accepted)
+
+
+def _publish(services: Services, entries: Iterable[Entry]) -> None:
+    """Put events on the bus. If EventBridge does not take some, log and count them: the next sweep makes them good.
+
+    A snapshot of the next sweep has every verdict, and the integrations derive the changes that they missed from it.
+    """
+    rejected = put_entries(services.aws, services.bus_name, entries)
+    if rejected:
+        first = f"{rejected[0].code}: {rejected[0].message}"
+        logger.error("events not published", extra={"events": len(rejected), "error": first})
+        count_unpublished(len(rejected))
 
 
 def _results_before(services: Services, event: ConfigEvent, answer: Answer) -> StoredResults:

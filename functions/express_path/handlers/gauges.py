@@ -1,4 +1,4 @@
-"""The gauges of a sweep: six CloudWatch metrics of this account and Region, in the Embedded Metric Format."""
+"""The CloudWatch metrics of this account and Region, in the Embedded Metric Format: the gauges of a sweep, and a count."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -51,6 +51,12 @@ def emit_gauges(
     )
     if failed is not None:
         metrics.add_metric("HealsFailed", MetricUnit.Count, failed)
+    metrics.flush_metrics()
+
+
+def count_unpublished(events: int) -> None:
+    """Print how many events EventBridge did not take; at every log level, like the gauges."""
+    metrics.add_metric("UnpublishedEvents", MetricUnit.Count, events)
     metrics.flush_metrics()
 
 

@@ -12,12 +12,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.event_entries import Entry
-from express_path.adapters.verdict_event_parsing import parse_verdict_event, verdict_of
-from express_path.adapters.verdict_events import EarlierResult, VerdictChanged
 from express_path.domain.findings.ocsf import CLOSE, CREATE, UPDATE, Activity, ocsf_finding
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import ApiError, EventError, SettingError
+from express_path.events.parser import parse_verdict_event, verdict_of
+from express_path.events.schema import EarlierResult, VerdictChanged
+from express_path.events.writer import Entry
 
 logger = Logger(service="express-path")
 

@@ -10,7 +10,6 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_steps import (
     check_contract,
@@ -26,6 +25,7 @@ from express_path.adapters.ledger import Ledger
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
+from express_path.events.checks import checked
 from express_path.healing import Request, Services, answer_step
 
 logger = Logger(service="express-path")

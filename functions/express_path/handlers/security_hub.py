@@ -9,12 +9,12 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.event_checks import checked
 from express_path.adapters.security_hub.messages import News, parse_message
 from express_path.adapters.security_hub.native_findings import NativeFindings
 from express_path.adapters.security_hub.own_findings import OwnFindings
 from express_path.adapters.security_hub.rule_findings import Rejected, RuleFindings, RuleScope
 from express_path.errors import EventError, FindingsError, RecordError, SettingError
+from express_path.events.checks import checked
 from express_path.security_hub import Services, apply_news
 
 logger = Logger(service="express-path")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.config_rule.event_checks import MAX_DEPTH, checked, checked_json
+from express_path.events.checks import MAX_DEPTH, checked, checked_json
 from express_path.errors import EventError
 
 

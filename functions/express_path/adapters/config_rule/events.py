@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from express_path.adapters.config_rule.event_checks import checked, checked_json, time_of
 from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
+from express_path.events.checks import checked, checked_json, time_of
 
 TEST_TOKEN = "TESTMODE"  # noqa: S105  # the rule development kit's token for events that must not store results
 _CHANGE = "ConfigurationItemChangeNotification"

@@ -9,9 +9,9 @@ So values are found by the last part of their name, without case.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from express_path.adapters.config_rule.event_checks import checked, checked_json
 from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
+from express_path.events.checks import checked, checked_json
 
 Item = Mapping[str, Any]
 

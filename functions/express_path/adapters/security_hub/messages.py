@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from express_path.adapters.config_rule.event_checks import checked, checked_json, time_of
 from express_path.adapters.security_hub.records import native_finding
 from express_path.adapters.security_hub.rule_findings import RuleScope
-from express_path.adapters.verdict_event_parsing import parse_verdict_event, verdict_of
-from express_path.adapters.verdict_events import (
+from express_path.domain.findings.observations import Observation
+from express_path.domain.network.ids import wrong_form
+from express_path.errors import EventError
+from express_path.events.checks import checked, checked_json, time_of
+from express_path.events.parser import parse_verdict_event, verdict_of
+from express_path.events.schema import (
     SOURCE,
     PublishedVerdict,
     RuleRun,
@@ -21,9 +24,6 @@ from express_path.adapters.verdict_events import (
     VerdictChanged,
     VerdictSnapshot,
 )
-from express_path.domain.findings.observations import Observation
-from express_path.domain.network.ids import wrong_form
-from express_path.errors import EventError
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
 """https://docs.aws.amazon.com/config/latest/developerguide/monitor-config-with-cloudwatchevents.html"""

@@ -5,8 +5,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from express_path.adapters.config_rule.event_checks import checked, time_of
-from express_path.adapters.verdict_events import (
+from express_path.domain.network.ids import wrong_form
+from express_path.domain.network.targets import TargetKind
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.summary import ExcludedSubnets, Summary
+from express_path.errors import EventError
+from express_path.events.checks import checked, time_of
+from express_path.events.schema import (
     SCHEMA_VERSION,
     SOURCE,
     SWEEP_COMPLETED,
@@ -20,14 +28,6 @@ from express_path.adapters.verdict_events import (
     VerdictEvent,
     VerdictSnapshot,
 )
-from express_path.domain.network.ids import wrong_form
-from express_path.domain.network.targets import TargetKind
-from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import Verdict
-from express_path.domain.verdict.summary import ExcludedSubnets, Summary
-from express_path.errors import EventError
 
 _Member = TypeVar("_Member", bound=StrEnum)
 _Row = TypeVar("_Row")

@@ -1,0 +1,1 @@
+"""The public events of the rule: their schema, their writer, and their parser."""
