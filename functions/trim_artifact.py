@@ -1,6 +1,6 @@
 """Leave in an artifact only what the functions use of botocore's data: operations.json says what each of them calls.
 
-Run by functions/Makefile as `python3 trim_artifact.py ARTIFACTS_DIR`; standard library only. The reasons, and what
+Run by functions/Makefile as `python3 trim_artifact.py ARTIFACTS_DIR OPERATIONS`; standard library only. The reasons, and what
 each step saves, are in docs/decisions/0002-trimmed-service-models.md.
 """
 
@@ -166,11 +166,11 @@ def operations_of_all(functions: dict[str, dict[str, list[str]]]) -> dict[str, l
     return {service: sorted(called[service]) for service in sorted(called)}
 
 
-def main(artifact: Path) -> None:
-    """Trim the artifact folder in place."""
+def main(artifact: Path, operations: Path) -> None:
+    """Trim the artifact folder in place, to what a file lists by function."""
     remove_clutter(artifact)
-    trim_models(artifact, operations_of_all(json.loads(OPERATIONS.read_bytes())))
+    trim_models(artifact, operations_of_all(json.loads(operations.read_bytes())))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -115,13 +115,13 @@ class ReportError(ExpressPathError):
 
 
 class FindingsError(ExpressPathError):
-    """Security Hub rejected some findings."""
+    """Security Hub or EventBridge rejected some findings of an integration."""
 
     def __init__(self, rejected: Sequence[tuple[str, str, str]]) -> None:
         """Keep the subnet, the error code, and the message of each rejected finding."""
         self.rejected = tuple(rejected)
         shown = "; ".join(f"{subnet_id}: {code}, {message}" for subnet_id, code, message in self.rejected[:5])
-        super().__init__(f"Security Hub rejected {len(self.rejected)} findings, the first: {shown}")
+        super().__init__(f"{len(self.rejected)} findings were rejected, the first: {shown}")
 
 
 class BlockedError(ExpressPathError):

@@ -1,27 +1,28 @@
-"""Bring the findings in Security Hub up to date with what messages say. The handler reports the answer.
+"""Bring the findings of an integration up to date with what messages say. The handler reports the answer.
 
-The rule's events say what changed, and are the only source of paths and remedies. A finding is written only after
-AWS Config's stored result was read, so that late, repeated, and reordered messages cannot bring an old state back.
+The rule's events say what changed, and are the only source of paths and remedies. If an event is lost, the next sweep's
+snapshot says the same. A finding is written only after AWS Config's stored result was read, so that late, repeated, and
+reordered messages cannot bring an old state back.
 """
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
-from express_path.adapters.security_hub.messages import News
-from express_path.adapters.security_hub.rule_findings import Rejected, RuleFindings, RuleScope
-from express_path.domain.findings.observations import Observation, confirmed, newer
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.verdict.annotation import reason_of
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
+from express_path_integrations.adapters.messages import News
+from express_path_integrations.findings import Findings, Rejected, RuleScope
+from express_path_integrations.observations import Observation, confirmed, newer
 
 _NOT_ENABLED = "InvalidAccessException"
 _TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
@@ -29,16 +30,17 @@ _TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What is needed from AWS: AWS Config's results, and the findings of one rule."""
+    """What is needed: AWS Config's results, the findings of one rule, and the time."""
 
     aws: Aws
     scope: RuleScope
-    findings: RuleFindings
+    findings: Findings
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How many findings were written, and which ones Security Hub rejected; note is for the log."""
+    """How many findings were written, and which ones were rejected; note is for the log."""
 
     written: int = 0
     rejected: tuple[Rejected, ...] = ()
@@ -62,8 +64,10 @@ def apply_news(services: Services, news: Sequence[News]) -> Answer:
 def _changes(services: Services, news: Sequence[News]) -> list[Any]:
     """Return the changes that several messages lead to, at most those of one observation for each subnet."""
     changes = _Changes(services)
+    covers_passing = services.findings.covers_passing
+    swept_rows = (row for part in news for row in part.snapshot if covers_passing or row.fails)
     changes.after_events(
-        _newest(observation for part in news for observation in part.observations),
+        _newest([*(row for part in news for row in part.changed), *swept_rows]),
         _newest(observation for part in news for observation in part.triggers),
     )
     swept = [part.swept_at for part in news if part.swept_at]

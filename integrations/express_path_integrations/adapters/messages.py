@@ -1,4 +1,4 @@
-"""Read the messages of the queue: events of the rule, of AWS Config, and of Security Hub, as EventBridge sends them.
+"""Read the messages of a queue: events of the rule and of AWS Config, as EventBridge sends them.
 
 A queue invokes the function with a list of records
 (https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html). Each body is one event.
@@ -6,12 +6,9 @@ A queue invokes the function with a list of records
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from express_path.adapters.security_hub.records import native_finding
-from express_path.adapters.security_hub.rule_findings import RuleScope
-from express_path.domain.findings.observations import Observation
 from express_path.domain.network.ids import wrong_form
 from express_path.errors import EventError
 from express_path.events.checks import checked, checked_json, time_of
@@ -20,54 +17,55 @@ from express_path.events.schema import (
     SOURCE,
     PublishedVerdict,
     RuleRun,
-    SweepCompleted,
     VerdictChanged,
     VerdictSnapshot,
 )
+from express_path_integrations.findings import RuleScope
+from express_path_integrations.observations import Observation
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
 """https://docs.aws.amazon.com/config/latest/developerguide/monitor-config-with-cloudwatchevents.html"""
-FINDINGS_IMPORTED = "Security Hub Findings - Imported"
-"""https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-cwe-event-formats.html"""
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far ahead an event's time may be. An event from the future would hide every later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What one message says: verdicts, subnets to look up in AWS Config, and the time of a sweep that is complete."""
+    """What one message says: changed verdicts, verdicts of a sweep, subnets to look up in AWS Config, or a sweep's end.
 
-    observations: tuple[Observation, ...] = ()
+    swept_at is the time of a sweep that is complete.
+    """
+
+    changed: tuple[Observation, ...] = ()
+    snapshot: tuple[Observation, ...] = ()
     triggers: tuple[Observation, ...] = ()
     swept_at: datetime | None = None
 
 
-def parse_message(body: object, scope: RuleScope) -> News:
+def parse_message(body: object, scope: RuleScope, now: datetime) -> News:
     """Read one message. Events of other rules, accounts, and Regions are no news. Raise EventError."""
     event = checked_json(body, "Records.body")
     if event.get("source") == SOURCE:
-        return _of_rule(event, scope)
-    readers = {COMPLIANCE_CHANGE: _of_config, FINDINGS_IMPORTED: _of_security_hub}
-    detail_type = event.get("detail-type")
-    if not isinstance(detail_type, str) or detail_type not in readers:
-        raise EventError("detail-type", detail_type, "an event of express-path, or one of " + ", ".join(readers))
-    return readers[detail_type](event, scope)
+        return _of_rule(event, scope, now)
+    if event.get("detail-type") != COMPLIANCE_CHANGE:
+        raise EventError("detail-type", event.get("detail-type"), f"an event of express-path, or {COMPLIANCE_CHANGE}")
+    return _of_config(event, scope)
 
 
-def _of_rule(event: Mapping[str, Any], scope: RuleScope) -> News:
+def _of_rule(event: Mapping[str, Any], scope: RuleScope, now: datetime) -> News:
     parsed = parse_verdict_event(event)
     run = parsed.run
     if (run.account_id, run.region, run.rule_name) != (scope.account_id, scope.region, scope.rule_name):
         return News()
+    if run.ordering_timestamp > now + CLOCK_SKEW:
+        raise EventError(
+            "detail.orderingTimestamp", run.ordering_timestamp.isoformat(), "a time that is not in the future"
+        )
     if isinstance(parsed, VerdictChanged):
-        return News((_observation(run, parsed.new),))
+        return News(changed=(_observation(run, parsed.new),))
     if isinstance(parsed, VerdictSnapshot):
-        # The findings of other subnets are closed when the sweep is complete.
-        seen = (_observation(run, verdict) for verdict in parsed.verdicts)
-        return News(tuple(observation for observation in seen if observation.fails))
-    return _of_sweep(parsed)
-
-
-def _of_sweep(sweep: SweepCompleted) -> News:
-    return News(swept_at=sweep.run.ordering_timestamp)
+        return News(snapshot=tuple(_observation(run, verdict) for verdict in parsed.verdicts))
+    return News(swept_at=run.ordering_timestamp)
 
 
 def _observation(run: RuleRun, found: PublishedVerdict) -> Observation:
@@ -90,20 +88,3 @@ def _of_config(event: Mapping[str, Any], scope: RuleScope) -> News:
     return News(
         triggers=(Observation(subnet_id, time_of(identifier.get("orderingTimestamp"), "orderingTimestamp"), None),)
     )
-
-
-def _of_security_hub(event: Mapping[str, Any], scope: RuleScope) -> News:
-    """Return the subnets whose native finding does not agree with what we added; most events are our own updates."""
-    findings = checked(event.get("detail"), "detail").get("findings")
-    if not isinstance(findings, list):
-        raise EventError("detail.findings", findings, "a list of findings")
-    triggers = []
-    for row in findings:
-        found = checked(row, "detail.findings")
-        named = (found.get("AwsAccountId"), found.get("Region"), found.get("Title"))
-        if named != (scope.account_id, scope.region, scope.rule_name):
-            continue
-        finding = native_finding(found)
-        if not finding.is_settled:
-            triggers.append(Observation(finding.subnet_id, time_of(event.get("time"), "time"), None))
-    return News(triggers=tuple(triggers))

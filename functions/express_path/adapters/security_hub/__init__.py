@@ -1,1 +1,0 @@
-"""Security Hub: the messages that lead to changes of findings, and the findings themselves."""

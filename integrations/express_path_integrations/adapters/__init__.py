@@ -1,0 +1,1 @@
+"""Talk to AWS, and read and write the records of foreign formats."""

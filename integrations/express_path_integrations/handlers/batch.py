@@ -1,0 +1,76 @@
+"""Handle a batch of messages of a queue: parse them, bring the findings up to date, and report what failed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from express_path.adapters.aws import Aws
+from express_path.errors import EventError, FindingsError, RecordError, SettingError
+from express_path.events.checks import checked
+from express_path_integrations.adapters.messages import News, parse_message
+from express_path_integrations.findings import Rejected, RuleScope
+from express_path_integrations.updating import Services, apply_news
+
+logger = Logger(service="express-path")
+
+
+def handle(event: dict[str, Any], services: Services) -> dict[str, Any]:
+    """Apply a batch of messages. The answer names those that failed, so that the queue delivers only them again.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html#services-sqs-batchfailurereporting.
+    Raise ApiError, RecordError, or FindingsError if the whole batch failed.
+    """
+    news, failed = _parsed(event, services)
+    answer = apply_news(services, list(news.values()))
+    if answer.note:
+        logger.warning(answer.note)
+    failed += _touching(news, answer.rejected)
+    logger.info("findings written", extra={"messages": len(news), "written": answer.written, "failed": len(failed)})
+    if answer.rejected:
+        error = FindingsError([(row.subnet_id, row.code, row.message) for row in answer.rejected])
+        if len(failed) == len(event["Records"]):
+            raise error
+        logger.error(str(error))
+    return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
+
+
+def scope_of(environment: Mapping[str, str], account_id: str, aws: Aws) -> RuleScope:
+    """Return the rule that the function's environment names. Raise SettingError."""
+    return RuleScope(account_id, aws.region, setting(environment, "RULE_NAME", "the name of the rule in AWS Config"))
+
+
+def setting(environment: Mapping[str, str], name: str, allowed: str) -> str:
+    """Return a setting that must not be empty. Raise SettingError."""
+    value = environment.get(name, "")
+    if not value:
+        raise SettingError(name, value, allowed)
+    return value
+
+
+def _parsed(event: dict[str, Any], services: Services) -> tuple[dict[str, News], list[str]]:
+    """Return what the messages say by message ID, and the IDs of those that cannot be read. Raise EventError."""
+    records = checked(event, "event").get("Records")
+    if not isinstance(records, list):
+        raise EventError("Records", records, "a list of messages")
+    news: dict[str, News] = {}
+    failed: list[str] = []
+    for record in records:
+        message_id = str(record["messageId"])
+        try:
+            news[message_id] = parse_message(record.get("body"), services.scope, services.now())
+        except (EventError, RecordError):
+            logger.exception("message not read", extra={"messageId": message_id})
+            failed.append(message_id)
+    return news, failed
+
+
+def _touching(news: Mapping[str, News], rejected: tuple[Rejected, ...]) -> list[str]:
+    """Return the IDs of the messages that concern a rejected finding; a sweep concerns all findings."""
+    subnet_ids = {row.subnet_id for row in rejected}
+    return [
+        message_id
+        for message_id, part in news.items()
+        if subnet_ids & {seen.subnet_id for seen in (*part.changed, *part.snapshot, *part.triggers)}
+        or (rejected and part.swept_at)
+    ]

@@ -1,0 +1,35 @@
+"""Security Hub's Lambda function: bring the findings in Security Hub up to date with the verdicts of the rule."""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from express_path.adapters.aws import Aws
+from express_path_integrations.adapters.security_hub import OwnFindings
+from express_path_integrations.handlers.batch import handle, logger, scope_of
+from express_path_integrations.updating import Services
+
+
+def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
+    """Make the services of an account with the settings of the function's environment.
+
+    Raise SettingError, or ApiError if no Region is set.
+    """
+    aws = Aws.connect(environment.get("AWS_REGION"))
+    scope = scope_of(environment, account_id, aws)
+    return Services(aws, scope, OwnFindings(aws.security_hub, scope))
+
+
+@cache
+def _warm_services(account_id: str) -> Services:
+    """Return the services of this runtime, made at its first invocation."""
+    return compose_services(os.environ, account_id)
+
+
+@logger.inject_lambda_context(clear_state=True)
+def handler(event: dict[str, Any], context: LambdaContext, services: Services | None = None) -> dict[str, Any]:
+    """Apply a batch of messages (see `batch.handle`). Lambda passes no services, so the runtime's are used."""
+    return handle(event, services or _warm_services(context.invoked_function_arn.split(":")[4]))
