@@ -28,7 +28,7 @@ CDK := $(if $(shell command -v npm),build/cdk/.ready)
 AXE := $(if $(shell command -v npm),build/axe/.ready)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
-PYTHON_SOURCES := $(wildcard functions cli instrument sandbox demo benchmarks org tests)
+PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
 LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/record
 
 .DEFAULT_GOAL := help
@@ -109,12 +109,14 @@ types: $(VENV) ## Check types.
 .PHONY: template
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
 	.venv-sam/bin/sam validate --lint
-	.venv/bin/cfn-lint template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
-	.venv-checkov/bin/checkov --file template.yaml instrument/express_path_instrument/measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
+	.venv-sam/bin/sam validate --lint --template integrations/template.yaml
+	.venv/bin/cfn-lint template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
+	.venv-checkov/bin/checkov --file template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
 		--skip-download --quiet --compact
 	$(MAKE) --silent --no-print-directory org-package >/dev/null
 	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
 	.venv-sam/bin/sam build
+	cd integrations && ../.venv-sam/bin/sam build
 
 .PHONY: dist
 dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stack for `sam deploy`.

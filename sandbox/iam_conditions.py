@@ -17,6 +17,7 @@ from moto.iam.models import Policy
 
 from sandbox.dynamic import Moto
 from sandbox.dynamodb.authorization import resource_statements
+from sandbox.eventbridge.policies import bus_statements
 from sandbox.iam_policies import Statement, as_list, is_allowed
 from sandbox.iam_principals import principal_of
 from sandbox.iam_requests import authorizations
@@ -88,7 +89,8 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
     principal = principal_of(checked)
     identity = list(_statements(checked._access_key.collect_policies()))
     for wanted in authorizations(request, action, resource):
-        named = [statement for statement in resource_statements(wanted.resource) if principal.is_named_by(statement)]
+        policy = (*resource_statements(wanted.resource), *bus_statements(wanted.resource))
+        named = [statement for statement in policy if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
     assumes = checked._is_assuming_role_operation(resource)

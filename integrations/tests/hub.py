@@ -2,28 +2,29 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from express_path.events.writer import Entry
-from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
-from express_path.events.writer import changed_entry, completed_entry, snapshot_entries
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
-from express_path.handlers.security_hub import compose_services, handler
-from express_path.security_hub import Services
+from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
+from express_path_integrations.handlers.security_hub import compose_services, handler
+from express_path_integrations.updating import Services
 from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import deploy_rule
 from sandbox.security_hub import findings_of
-from sandbox.security_hub.config_integration import forward_results
 from sandbox.server import Sandbox
 from tests.support.rule import RULE, Context
 
 START = datetime(2026, 11, 22, tzinfo=UTC)
+FUTURE = datetime(2027, 11, 22, tzinfo=UTC)
+"""The time for the function, so that no event is from the future."""
 SUBNET = "AWS::EC2::Subnet"
 Finding = dict[str, Any]
 
@@ -45,17 +46,16 @@ def published(subnet_id: str, reason: Reason) -> PublishedVerdict:
 
 
 class Hub:
-    """Security Hub and AWS Config in the sandbox, with the function in one of its modes."""
+    """Security Hub and AWS Config in the sandbox, with the function."""
 
-    def __init__(self, sandbox: Sandbox, mode: str) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         """Enable Security Hub and deploy the rule."""
-        self.sandbox, self.mode = sandbox, mode
+        self.sandbox = sandbox
         sandbox.client("securityhub").enable_security_hub()
         deploy_rule(sandbox, RULE)
         self.results = results_of(sandbox.account_id, sandbox.region)
         self.store = findings_of(sandbox.account_id, sandbox.region)
         self._services: Services | None = None
-        self._read = 0
         sandbox.calls.clear()
 
     def run(self, time: datetime, **changes: str) -> RuleRun:
@@ -75,6 +75,10 @@ class Hub:
         """Report a verdict to AWS Config as the rule does, and return the rule's event."""
         verdict = self.store_result(subnet_id, reason, time)
         return self.event(changed_entry(VerdictChanged(self.run(time), None, verdict)))
+
+    def event_of_deletion(self, subnet_id: str, time: datetime) -> dict[str, Any]:
+        """Return the rule's event about a subnet that was deleted, without a report to AWS Config."""
+        return self.event(changed_entry(VerdictChanged(self.run(time), None, published(subnet_id, Reason.DELETED))))
 
     def snapshot(self, verdicts: Iterable[PublishedVerdict], time: datetime) -> list[dict[str, Any]]:
         """Return the events of a sweep's snapshot."""
@@ -112,35 +116,18 @@ class Hub:
         }
         return {"source": "aws.config", "detail-type": "Config Rules Compliance Change", "detail": detail}
 
-    def forward(self) -> int:
-        """Let Security Hub create its findings of AWS Config's results, and return how many changed."""
-        return forward_results(self.sandbox.account_id, self.sandbox.region)
-
-    def imported(self) -> list[dict[str, Any]]:
-        """Return Security Hub's events since the last call of this method."""
-        events = self.store.events[self._read :]
-        self._read = len(self.store.events)
-        return events
-
     def deliver(self, *events: dict[str, Any]) -> list[str]:
         """Invoke the function with messages, and return the IDs of those that failed; the first one has the ID 0."""
-        self._services = self._services or compose_services(self.environment, self.sandbox.account_id)
+        self._services = self._services or replace(
+            compose_services(self.environment, self.sandbox.account_id), now=lambda: FUTURE
+        )
         answer = handler(messages(events), Context(), self._services)
         return [row["itemIdentifier"] for row in answer["batchItemFailures"]]
 
     @property
     def environment(self) -> dict[str, str]:
         """The environment of the function."""
-        return {"SECURITY_HUB_MODE": self.mode, "RULE_NAME": RULE.name, "AWS_REGION": self.sandbox.region}
-
-    def settle(self) -> int:
-        """Deliver Security Hub's events until there are none, and return how many times findings were written."""
-        rounds = 0
-        while events := self.imported():
-            self.deliver(*events)
-            rounds += 1
-            assert rounds < 10, "each update leads to another one"
-        return rounds
+        return {"RULE_NAME": RULE.name, "AWS_REGION": self.sandbox.region}
 
     def finding(self, subnet_id: str) -> Finding:
         """Return the one finding of a subnet."""
@@ -148,9 +135,8 @@ class Hub:
         return found
 
     def ours(self) -> list[Finding]:
-        """Return the findings that the function manages in its mode."""
-        is_native = self.mode == "ENRICH"
-        return [row for row in self.store.all() if row["ProductArn"].endswith("product/aws/config") is is_native]
+        """Return the findings that the function imported."""
+        return [row for row in self.store.all() if not row["ProductArn"].endswith("product/aws/config")]
 
     def live(self) -> dict[str, str]:
         """Return the reason of every finding that asks for work, by subnet."""
@@ -163,8 +149,7 @@ class Hub:
 
     def reason(self, finding: Finding) -> str:
         """Return the reason that we wrote into a finding, empty if we did not."""
-        fields = finding.get("UserDefinedFields", {}) if self.mode == "ENRICH" else finding["ProductFields"]
-        return str(fields.get("express-path/reason", ""))
+        return str(finding["ProductFields"].get("express-path/reason", ""))
 
     def writes(self) -> list[str]:
         """Return the operations that wrote findings since the last call of this method, and forget all calls."""

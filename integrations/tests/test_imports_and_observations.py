@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path.domain.findings.asff import asff_finding, not_blank
-from express_path.domain.findings.imports import MAX_AGE, OwnFinding, finding_to_import
-from express_path.domain.findings.observations import Observation, confirmed, newer
 from express_path.domain.findings.texts import SEVERITIES, path_text, severity
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
@@ -18,6 +16,8 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path_integrations.adapters.security_hub import MAX_AGE, OwnFinding, finding_to_import
+from express_path_integrations.observations import Observation, confirmed, newer
 
 START = datetime(2026, 11, 22, tzinfo=UTC)
 RULE = "s3express-no-nat-path"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from express_path.events.checks import MAX_DEPTH, checked, checked_json
 from express_path.errors import EventError
+from express_path.events.checks import MAX_DEPTH, checked, checked_json
 
 
 def nested(depth: int, *, lists: bool = False) -> Any:

@@ -11,16 +11,22 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from express_path.events.writer import MAX_BYTES, Entry
-from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged, VerdictSnapshot
-from express_path.events.writer import changed_entry, completed_entry, snapshot_entries
 from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.errors import EventError
+from express_path.events.parser import parse_verdict_event
+from express_path.events.schema import (
+    EarlierResult,
+    PublishedVerdict,
+    RuleRun,
+    SweepCompleted,
+    VerdictChanged,
+    VerdictSnapshot,
+)
+from express_path.events.writer import MAX_BYTES, Entry, changed_entry, completed_entry, snapshot_entries
 from tests.support.make import ACCOUNT, REGION, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 ROOT = Path(__file__).parents[2]

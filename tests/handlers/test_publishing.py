@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import EarlierResult, SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
 from express_path.errors import ApiError, PublishError, ReportError
+from express_path.events.parser import parse_verdict_event
+from express_path.events.schema import EarlierResult, SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
 from express_path.handlers import redrive
 from sandbox.event_sources import poll
 from sandbox.server import Sandbox

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
 from sandbox.event_sources import poll
+from sandbox.iam_conditions import enforced
+from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 FUNCTION = "arn:aws:lambda:us-east-1:123456789012:function:consumer"
@@ -137,3 +140,32 @@ def test_a_queue_invokes_a_function_until_its_messages_are_processed(sandbox: Sa
     assert poll(sandbox, url, process).returned == ()
     [message] = sqs.receive_message(QueueUrl=dead)["Messages"]
     assert message["Body"] == "bad"
+
+
+def test_the_policy_of_a_bus_denies_what_an_identity_policy_allows(sandbox: Sandbox) -> None:
+    """A Deny for everyone but one role stops every other caller, on this bus only."""
+    iam: Client = direct_client(sandbox, "iam")
+    anything = json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}})
+    for name in ("publisher", "other"):
+        iam.create_role(RoleName=name, AssumeRolePolicyDocument="{}", Path="/rooms/")
+        iam.put_role_policy(RoleName=name, PolicyName="all", PolicyDocument=anything)
+    roles = {name: f"arn:aws:iam::123456789012:role/rooms/{name}" for name in ("publisher", "other")}
+    client: Client = sandbox.client("events")
+    arn = client.create_event_bus(Name="ours")["EventBusArn"]
+    statement = {
+        "Sid": "OnlyThePublisher",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "events:PutEvents",
+        "Resource": arn,
+        "Condition": {"ArnNotEquals": {"aws:PrincipalArn": roles["publisher"]}},
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    client.put_permission(EventBusName="ours", Policy=policy)
+    clients = {name: sandbox.client("events", credentials=sandbox.assume(role)) for name, role in roles.items()}
+    here = entry() | {"EventBusName": "ours"}
+    with enforced(sandbox):
+        assert clients["publisher"].put_events(Entries=[here])["FailedEntryCount"] == 0
+        assert refused(clients["other"].put_events, Entries=[here]) == "AccessDeniedException"
+        assert refused(clients["other"].put_events, Entries=[here | {"EventBusName": arn}]) == "AccessDeniedException"
+        assert clients["other"].put_events(Entries=[entry()])["FailedEntryCount"] == 0

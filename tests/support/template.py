@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation processes it, with transforms, parameters, and functions resolved.
+"""A SAM template (by default template.yaml) as CloudFormation processes it, with transforms, parameters, and functions resolved.
 
 The SAM transform is AWS's own (aws-sam-translator); AWS::Include reads the included file. Attributes that AWS makes up,
 such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refers to what.
@@ -29,11 +29,13 @@ PSEUDO_PARAMETERS = {
     "AWS::StackName": "express-path",
     "AWS::URLSuffix": "amazonaws.com",
 }
+MAIN, INTEGRATIONS = "template.yaml", "integrations/template.yaml"
 NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
 # https://docs.aws.amazon.com/service-authorization/latest/reference/
 ARNS = {
+    "AWS::Events::EventBus": "arn:{Partition}:events:{Region}:{AccountId}:event-bus/{name}",
     "AWS::DynamoDB::Table": "arn:{Partition}:dynamodb:{Region}:{AccountId}:table/{name}",
     "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role{path}{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
@@ -51,9 +53,9 @@ class NoManagedPolicies:
 
 
 @cache
-def source() -> dict[str, Any]:
-    """Return the parsed template.yaml with short forms such as !Ref expanded."""
-    parsed: dict[str, Any] = read((ROOT / "template.yaml").read_text(encoding="utf-8"))
+def source(template: str = MAIN) -> dict[str, Any]:
+    """Return the parsed template with short forms such as !Ref expanded."""
+    parsed: dict[str, Any] = read((ROOT / template).read_text(encoding="utf-8"))
     return parsed
 
 
@@ -81,26 +83,27 @@ def quick_transform(region: str) -> Iterator[None]:
 class Expanded:
     """The stack's resources for the given parameters and pseudo parameters; all others have their defaults."""
 
-    def __init__(self, **parameters: str) -> None:
+    def __init__(self, template: str = MAIN, **parameters: str) -> None:
         """Transform and resolve the template."""
-        defaults = {name: str(parameter["Default"]) for name, parameter in source()["Parameters"].items()}
+        self.source = source(template)
+        defaults = {name: str(parameter["Default"]) for name, parameter in self.source["Parameters"].items()}
         unknown = parameters.keys() - defaults.keys() - PSEUDO_PARAMETERS.keys()
         assert not unknown, f"the template has no parameter {unknown}"
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
-        fragment = json.loads(json.dumps(source()))
+        fragment = json.loads(json.dumps(self.source))
         fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
         with quick_transform(self.values["AWS::Region"]):
-            template = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
-        self.conditions = template.get("Conditions", {})
-        self.logical_ids = template["Resources"].keys()
+            transformed = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
+        self.conditions = transformed.get("Conditions", {})
+        self.logical_ids = transformed["Resources"].keys()
         self.resources: dict[str, Any] = {
             name: self.resolve(resource)
-            for name, resource in template["Resources"].items()
+            for name, resource in transformed["Resources"].items()
             if "Condition" not in resource or self.condition(resource["Condition"])
         }
         self.outputs: dict[str, Any] = {
             name: self.resolve(output)
-            for name, output in template["Outputs"].items()
+            for name, output in transformed["Outputs"].items()
             if "Condition" not in output or self.condition(output["Condition"])
         }
 
@@ -185,12 +188,12 @@ class Expanded:
 
     def broken_rules(self) -> list[str]:
         """Return the messages of the template's Rules that fail for these parameters."""
-        rules = [rule for rule in source()["Rules"].values() if self.resolve(rule["RuleCondition"])]
+        rules = [rule for rule in self.source["Rules"].values() if self.resolve(rule["RuleCondition"])]
         assertions = [assertion for rule in rules for assertion in rule["Assertions"]]
         return [assertion["AssertDescription"] for assertion in assertions if not self.resolve(assertion["Assert"])]
 
 
 @cache
-def expanded(**parameters: str) -> Expanded:
+def expanded(template: str = MAIN, **parameters: str) -> Expanded:
     """Return the stack for the given parameters, transformed only once. Do not change it."""
-    return Expanded(**parameters)
+    return Expanded(template, **parameters)

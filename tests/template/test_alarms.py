@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
+from express_path.domain.path.reasons import Compliance, Reason
 from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, VerdictChanged
 from express_path.events.writer import changed_entry
-from express_path.domain.path.reasons import Compliance, Reason
 from tests.support.iam import lint
 from tests.support.template import expanded, source
 from tests.template.models import bounds, enum

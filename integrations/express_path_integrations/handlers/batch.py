@@ -5,11 +5,10 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from express_path.adapters.aws import Aws
 from express_path.errors import EventError, FindingsError, RecordError, SettingError
 from express_path.events.checks import checked
 from express_path_integrations.adapters.messages import News, parse_message
-from express_path_integrations.findings import Rejected, RuleScope
+from express_path_integrations.findings import Rejected
 from express_path_integrations.updating import Services, apply_news
 
 logger = Logger(service="express-path")
@@ -33,11 +32,6 @@ def handle(event: dict[str, Any], services: Services) -> dict[str, Any]:
             raise error
         logger.error(str(error))
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in failed]}
-
-
-def scope_of(environment: Mapping[str, str], account_id: str, aws: Aws) -> RuleScope:
-    """Return the rule that the function's environment names. Raise SettingError."""
-    return RuleScope(account_id, aws.region, setting(environment, "RULE_NAME", "the name of the rule in AWS Config"))
 
 
 def setting(environment: Mapping[str, str], name: str, allowed: str) -> str:

@@ -9,7 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
 from express_path_integrations.adapters.ocsf import PublishedFindings
-from express_path_integrations.handlers.batch import handle, logger, scope_of, setting
+from express_path_integrations.findings import RuleScope
+from express_path_integrations.handlers.batch import handle, logger, setting
 from express_path_integrations.updating import Services
 
 
@@ -18,10 +19,11 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
 
     Raise SettingError, or ApiError if no Region is set.
     """
-    aws = Aws.connect(environment.get("AWS_REGION"))
-    scope = scope_of(environment, account_id, aws)
+    rule_name = setting(environment, "RULE_NAME", "the name of the rule in AWS Config")
     bus_name = setting(environment, "EVENT_BUS_NAME", "the name of an event bus")
     table_name = setting(environment, "TABLE_NAME", "the name of a DynamoDB table")
+    aws = Aws.connect(environment.get("AWS_REGION"))
+    scope = RuleScope(account_id, aws.region, rule_name)
     return Services(aws, scope, PublishedFindings(aws, scope, bus_name, table_name))
 
 

@@ -9,7 +9,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
 from express_path_integrations.adapters.security_hub import OwnFindings
-from express_path_integrations.handlers.batch import handle, logger, scope_of
+from express_path_integrations.findings import RuleScope
+from express_path_integrations.handlers.batch import handle, logger, setting
 from express_path_integrations.updating import Services
 
 
@@ -18,8 +19,9 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
 
     Raise SettingError, or ApiError if no Region is set.
     """
+    rule_name = setting(environment, "RULE_NAME", "the name of the rule in AWS Config")
     aws = Aws.connect(environment.get("AWS_REGION"))
-    scope = scope_of(environment, account_id, aws)
+    scope = RuleScope(account_id, aws.region, rule_name)
     return Services(aws, scope, OwnFindings(aws.security_hub, scope))
 
 

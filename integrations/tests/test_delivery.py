@@ -1,0 +1,178 @@
+"""From a change of the network to findings: the templates' EventBridge rules, queues, and functions, with lost events."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from express_path_integrations.handlers import ocsf, security_hub
+from integrations.tests.siem import deploy_ocsf, received
+from sandbox.dynamic import Client
+from sandbox.event_sources import poll
+from sandbox.security_hub import findings_of
+from sandbox.server import Sandbox
+from tests.support.network import Builder, Private
+from tests.support.rule import Context, Rule
+from tests.support.template import INTEGRATIONS, expanded
+
+pytestmark = pytest.mark.slow
+
+BUS = "express-path-s3express-no-nat-path"
+
+
+class Delivery:
+    """The integrations' queues and EventBridge rules, and the functions behind them."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Deploy them, and enable Security Hub."""
+        self.sandbox = sandbox
+        template = expanded(INTEGRATIONS, SecurityHubMode="RICH", OcsfEvents="ON")
+        sandbox.client("securityhub").enable_security_hub()
+        self.sqs: Client = sandbox.client("sqs")
+        events: Client = sandbox.client("events")
+        events.create_event_bus(Name=BUS)
+        deploy_ocsf(sandbox, template)
+        self.queues: dict[str, str] = {}
+        for name in ("SecurityHub", "Ocsf"):
+            queue = template.deployed(f"<{name}Queue>")
+            self.queues[name] = self.sqs.create_queue(QueueName=queue)["QueueUrl"]
+        for logical_id, resource in template.resources.items():
+            if resource["Type"] == "AWS::Events::Rule":
+                properties = template.deployed(resource["Properties"])
+                bus = properties.get("EventBusName", "default")
+                events.put_rule(Name=logical_id, EventBusName=bus, EventPattern=json.dumps(properties["EventPattern"]))
+                [target] = properties["Targets"]
+                targets = [{"Id": target["Id"], "Arn": target["Arn"]}]
+                events.put_targets(Rule=logical_id, EventBusName=bus, Targets=targets)
+        self.handlers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        for name, module in (("SecurityHub", security_hub), ("Ocsf", ocsf)):
+            variables = template.deployed(template.properties(f"{name}Function")["Environment"]["Variables"])
+            services = module.compose_services({**variables, "AWS_REGION": sandbox.region}, sandbox.account_id)
+            self.handlers[name] = lambda event, module=module, services=services: module.handler(
+                event, Context(), services
+            )
+
+    def settle(self) -> int:
+        """Deliver everything until the queues are empty, and return the number of messages."""
+        delivered = 0
+        for name, url in self.queues.items():
+            while True:
+                polled = poll(self.sandbox, url, self.handlers[name])
+                assert polled.error is None
+                assert polled.returned == ()
+                if not polled.deleted:
+                    break
+                delivered += len(polled.deleted)
+        return delivered
+
+    def findings(self) -> dict[str, tuple[str, str]]:
+        """Return the record state and the text of each finding in Security Hub, by subnet."""
+        rows = findings_of(self.sandbox.account_id, self.sandbox.region).all()
+        return {row["Resources"][0]["Id"].rpartition("/")[2]: (row["RecordState"], row["Description"]) for row in rows}
+
+    def published(self) -> list[tuple[str, str, str]]:
+        """Return subnet, activity, and status code of each OCSF finding since the last call of this method."""
+        found = [
+            (row["resources"][0]["name"], row["activity_name"], row["compliance"].get("status_code", ""))
+            for row in received(self.sandbox)
+        ]
+        return sorted(found)
+
+
+@pytest.fixture
+def delivery(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Delivery:
+    """Return the integrations; the rule publishes on the bus that its template creates."""
+    monkeypatch.setenv("EVENT_BUS_NAME", BUS)
+    return Delivery(sandbox)
+
+
+def test_change_of_the_network_reaches_the_findings(delivery: Delivery, sandbox: Sandbox, builder: Builder) -> None:
+    """The rule's own events match the template's patterns, and the findings follow the verdict of the subnet."""
+    rule, vpc = Rule(sandbox), Private(builder)
+    rule.changes()
+    assert delivery.settle() > 0
+    state, text = delivery.findings()[vpc.subnet]
+    assert state == "ACTIVE"
+    assert f"-> {vpc.nat} in {vpc.table}" in text
+    assert (vpc.subnet, "Create", "NAT_GATEWAY") in delivery.published()
+    builder.tag(vpc.subnet, "express-path:exclude", "yes")
+    rule.changes()
+    delivery.settle()
+    found = delivery.findings()[vpc.subnet]
+    assert found[0] == "ARCHIVED"
+    assert "EXCLUDED" in found[1]
+    assert (vpc.subnet, "Close", "EXCLUDED") in delivery.published()
+    rule.loop.results.clean_up()
+    rule.sweep()
+    assert delivery.settle() >= 2
+    assert delivery.findings()[vpc.subnet] == found
+    assert vpc.subnet not in {row[0] for row in delivery.published()}
+
+
+def test_the_next_sweep_makes_lost_events_good_exactly_once(
+    delivery: Delivery, sandbox: Sandbox, builder: Builder
+) -> None:
+    """While EventBridge takes nothing, subnets are added, fixed, and deleted; one sweep later, everybody knows."""
+    rule = Rule(sandbox)
+    added, fixed, gone, kept = (Private(builder) for _ in range(4))
+    builder.endpoint(added.vpc, added.table)
+    rule.sweep()
+    delivery.settle()
+    assert delivery.published()
+    before = delivery.findings()
+    assert {fixed.subnet, gone.subnet, kept.subnet} <= before.keys()
+    assert added.subnet not in before
+
+    sandbox.eventbridge.fail_entries("InternalFailure")
+    [endpoint] = sandbox.client("ec2").describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [added.vpc]}])[
+        "VpcEndpoints"
+    ]
+    sandbox.client("ec2").delete_vpc_endpoints(VpcEndpointIds=[endpoint["VpcEndpointId"]])
+    builder.endpoint(fixed.vpc, fixed.table)
+    sandbox.client("ec2").delete_subnet(SubnetId=gone.subnet)
+    rule.sweep()
+    rule.loop.results.clean_up()
+    assert delivery.published() == []
+    assert delivery.findings() == before
+
+    sandbox.eventbridge.succeed()
+    rule.sweep()
+    held = hold(delivery)
+    delivery.settle()
+    after = delivery.findings()
+    assert {name: after[name][0] for name in (added.subnet, fixed.subnet, gone.subnet, kept.subnet)} == {
+        added.subnet: "ACTIVE",
+        fixed.subnet: "ARCHIVED",
+        gone.subnet: "ARCHIVED",
+        kept.subnet: "ACTIVE",
+    }
+    assert delivery.published() == sorted(
+        [
+            (added.subnet, "Create", "NAT_GATEWAY"),
+            (fixed.subnet, "Close", "ENDPOINT"),
+            (gone.subnet, "Close", ""),
+        ]
+    )
+    for name, bodies in held.items():
+        for body in reversed(bodies):
+            delivery.sqs.send_message(QueueUrl=delivery.queues[name], MessageBody=body)
+    delivery.settle()
+    rule.sweep()
+    delivery.settle()
+    assert delivery.findings() == after
+    assert delivery.published() == []
+
+
+def hold(delivery: Delivery) -> dict[str, list[str]]:
+    """Return the messages that wait in each queue, and leave them there."""
+    found: dict[str, list[str]] = {}
+    for name, url in delivery.queues.items():
+        messages = delivery.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        found[name] = [message["Body"] for message in messages]
+        for message in messages:
+            delivery.sqs.change_message_visibility(
+                QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
+            )
+    assert all(found.values())
+    return found
