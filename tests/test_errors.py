@@ -17,10 +17,6 @@ EXAMPLES = {
         ([("subnet-1", "InvalidInput", "no title")],),
         ["1 findings", "subnet-1: InvalidInput, no title"],
     ),
-    errors.PublishError: (
-        (3, "ThrottlingException: wait", errors.ApiError("sqs:SendMessageBatch", "AccessDenied", "no")),
-        ["3 events", "ThrottlingException: wait", "sqs:SendMessageBatch failed with AccessDenied: no", "next sweep"],
-    ),
     errors.BlockedError: (
         ("BLOCKED: two routes", {"terraform": "resource"}),
         ["two routes", "--- terraform", "resource"],

@@ -1,4 +1,4 @@
-"""Imports go one way: handlers -> evaluation, healing -> adapters -> domain, and cli -> adapters -> domain."""
+"""Imports go one way: handlers -> evaluation, healing -> adapters -> events -> domain; command, integrations -> adapters."""
 
 import ast
 import subprocess
@@ -13,11 +13,21 @@ PACKAGES = {
     "functions": ROOT / "functions" / "express_path",
     "cli": ROOT / "cli" / "express_path_cli",
     "instrument": ROOT / "instrument" / "express_path_instrument",
+    "integrations": ROOT / "integrations" / "express_path_integrations",
 }
 CORE = ("express_path.domain", "express_path.errors")
 AWS = ("boto3", "botocore")
 # The packages of the domain; each may import itself and those before it.
 LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal", "remedy", "findings"))
+# What the integrations may import of the rule's code.
+SHARED = (
+    *CORE,
+    "express_path.events",
+    "express_path.adapters.aws",
+    "express_path.adapters.config_rule.stored_results",
+    "express_path.adapters.event_bus",
+    "express_path.adapters.fields",
+)
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
 # checkers read) are allowed where the clients are.
 ALLOWED = {
@@ -30,29 +40,33 @@ ALLOWED = {
     "express_path.domain.heal": ("express_path.errors", *LAYERS[:4]),
     "express_path.domain.remedy": ("express_path.errors", *LAYERS[:5]),
     "express_path.domain.findings": ("express_path.errors", *LAYERS),
-    "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters"),
+    "express_path.events": (*CORE, "express_path.events"),
+    "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters", "express_path.events"),
     "express_path.adapters.config_rule": (
         "express_path.errors",
         "express_path.adapters.aws",
         "express_path.adapters.memory",
         "express_path.adapters.config_rule",
         "express_path.domain.network.ids",
+        "express_path.events.checks",
         "mypy_boto3",
     ),
     "express_path.evaluation": (*CORE, "express_path.adapters"),
-    "express_path.publishing": (*CORE, "express_path.adapters", "express_path.evaluation"),
+    "express_path.publishing": (*CORE, "express_path.adapters", "express_path.evaluation", "express_path.events"),
     "express_path.healing": (*CORE, "express_path.adapters"),
-    "express_path.security_hub": (*CORE, "express_path.adapters"),
     "express_path.handlers": (
         *CORE,
         "aws_lambda_powertools",
         "express_path.adapters",
         "express_path.evaluation",
+        "express_path.events",
         "express_path.publishing",
         "express_path.healing",
-        "express_path.security_hub",
         "express_path.handlers.gauges",
     ),
+    "express_path_integrations": (*SHARED, "express_path_integrations"),
+    "express_path_integrations.adapters": (*SHARED, "mypy_boto3", "express_path_integrations"),
+    "express_path_integrations.handlers": (*SHARED, "aws_lambda_powertools", "express_path_integrations"),
     "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
     "express_path_instrument": (
         *(*CORE, *AWS, "awscrt", "hdrh", "mypy_boto3", "rich", "typer"),
@@ -238,11 +252,18 @@ def reached(names: set[str]) -> set[str]:
     return found
 
 
-def test_the_lambda_package_holds_exactly_what_the_handlers_reach() -> None:
-    """Code that only the command needs is not in the Lambda package."""
-    package = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
-    handlers = ("evaluate", "ocsf", "plan_heal", "redrive", "security_hub")
-    assert package == reached({f"express_path.handlers.{name}" for name in handlers})
+def test_the_lambda_packages_hold_exactly_what_the_handlers_reach() -> None:
+    """Code that only the command needs is in no package, and only the integrations read events and write findings."""
+    functions = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
+    integrations = {name for path in MODULES if lies_in(name := module_name(path), "express_path_integrations")}
+    by_rule = reached({f"express_path.handlers.{name}" for name in ("evaluate", "plan_heal")})
+    handlers = {f"express_path_integrations.handlers.{name}" for name in ("ocsf", "security_hub")}
+    by_integrations = reached(handlers)
+    assert integrations <= by_integrations
+    assert functions == by_rule | (by_integrations - integrations)
+    assert {name for name in functions - by_rule if not lies_in(name, "express_path.domain.findings")} == {
+        "express_path.events.parser"
+    }
 
 
 def environment_reads(source: str) -> list[str]:
@@ -256,13 +277,13 @@ def environment_reads(source: str) -> list[str]:
 
 
 def test_only_handlers_read_the_environment() -> None:
-    """The rest of the Lambda package gets its settings as arguments."""
+    """The rest of the Lambda packages gets its settings as arguments."""
     reading = {
         module_name(path)
         for path in MODULES
-        if lies_in(module_name(path), "express_path") and environment_reads(path.read_text(encoding="utf-8"))
+        if not lies_in(module_name(path), "express_path_cli") and environment_reads(path.read_text(encoding="utf-8"))
     }
-    assert {part(module) for module in reading} == {"express_path.handlers"}
+    assert {part(module) for module in reading} == {"express_path.handlers", "express_path_integrations.handlers"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""functions/operations.json lists exactly the operations that each function calls."""
+"""The lists operations.json have exactly the operations that each function calls."""
 
 import ast
 import json
@@ -10,9 +10,17 @@ import pytest
 from botocore import xform_name
 from botocore.session import get_session
 
-FUNCTIONS = Path(__file__).parents[1] / "functions"
-OPERATIONS: dict[str, dict[str, list[str]]] = json.loads((FUNCTIONS / "operations.json").read_bytes())
-HANDLERS = FUNCTIONS / "express_path" / "handlers"
+ROOT = Path(__file__).parents[1]
+PACKAGES = {ROOT / "functions": "express_path", ROOT / "integrations": "express_path_integrations"}
+LISTS: dict[Path, dict[str, dict[str, list[str]]]] = {
+    folder: json.loads((folder / "operations.json").read_bytes()) for folder in PACKAGES
+}
+HANDLERS = {
+    handler: folder / package / "handlers" / f"{handler}.py"
+    for folder, package in PACKAGES.items()
+    for handler in LISTS[folder]
+}
+OPERATIONS = {handler: services for listed in LISTS.values() for handler, services in listed.items()}
 
 
 @cache
@@ -56,7 +64,7 @@ def imported_modules(path: Path) -> set[Path]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        files = (FUNCTIONS.joinpath(*name.split(".")).with_suffix(".py") for name in names)
+        files = (folder.joinpath(*name.split(".")).with_suffix(".py") for name in names for folder in PACKAGES)
         found |= {file for file in files if file.is_file()}
     return found
 
@@ -64,7 +72,7 @@ def imported_modules(path: Path) -> set[Path]:
 def run_by(handler: str) -> set[Path]:
     """Return all modules that a handler reaches by imports: the adapters of the command alone are not among them."""
     reached: set[Path] = set()
-    waiting = {HANDLERS / f"{handler}.py"}
+    waiting = {HANDLERS[handler]}
     while waiting:
         reached |= waiting
         waiting = {found for path in waiting for found in imported_modules(path)} - reached
@@ -85,9 +93,11 @@ def test_modules_are_followed_from_a_handler() -> None:
 
 
 def test_every_handler_has_its_list() -> None:
-    """The file lists each handler module and nothing else."""
-    entries = {path.stem for path in HANDLERS.glob("*.py") if "\ndef handler(" in path.read_text(encoding="utf-8")}
-    assert entries == OPERATIONS.keys()
+    """Each file lists the handler modules of its folder and nothing else."""
+    for folder, package in PACKAGES.items():
+        paths = (folder / package / "handlers").glob("*.py")
+        entries = {path.stem for path in paths if "\ndef handler(" in path.read_text(encoding="utf-8")}
+        assert entries == LISTS[folder].keys()
 
 
 @pytest.mark.parametrize("handler", OPERATIONS)
@@ -99,8 +109,9 @@ def test_list_of_operations_is_what_the_function_calls(handler: str) -> None:
 
 
 def test_list_of_operations_is_sorted() -> None:
-    """The list is sorted, so that independent changes do not conflict."""
-    assert list(OPERATIONS) == sorted(OPERATIONS)
+    """The lists are sorted, so that independent changes do not conflict."""
+    for listed in LISTS.values():
+        assert list(listed) == sorted(listed)
     for services in OPERATIONS.values():
         assert list(services) == sorted(services)
         assert all(operations == sorted(set(operations)) for operations in services.values())

@@ -8,15 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from express_path.adapters.security_hub.native_findings import NativeFindings
+from express_path.adapters.security_hub.own_findings import OwnFindings
+from express_path.adapters.security_hub.rule_findings import RuleFindings, RuleScope
+
 from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
 from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
 from express_path import security_hub as hub
 from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.security_hub.native_findings import NativeFindings
-from express_path.adapters.security_hub.own_findings import OwnFindings
-from express_path.adapters.security_hub.rule_findings import RuleFindings, RuleScope
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate, redrive, security_hub
 from sandbox.cloudformation.account import Account

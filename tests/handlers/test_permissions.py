@@ -6,18 +6,16 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from express_path.adapters.aws import Aws
-from express_path.errors import ApiError, PublishError
-from express_path.handlers import redrive
-from sandbox.event_sources import poll
+from express_path.errors import ApiError
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindFirewall
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
-from tests.support.rule import Context, Rule
+from tests.support.rule import Rule
 from tests.support.stack import NETWORK_ROLE, Stack
 from tests.support.template import expanded
 
@@ -125,6 +123,7 @@ def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> It
     """Give the function its role's credentials, and require a permission for every request."""
     for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
+    monkeypatch.setenv("EVENT_BUS_NAME", stack.bus_name)
     rule.restart()
     with stack.enforced():
         yield
@@ -170,7 +169,7 @@ def test_statement_with_other_resources_is_not_enough(
             PolicyDocument=json.dumps(policy["PolicyDocument"]),
         )
     rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(rule, stack, monkeypatch), suppress(ApiError, PublishError):
+    with by_its_role(rule, stack, monkeypatch), suppress(ApiError):
         rule.sweep()
     assert refused(stack) == {operation}
 
@@ -187,33 +186,20 @@ def bucket(sandbox: Sandbox) -> None:
     sandbox.calls.clear()
 
 
-def test_roles_are_enough_for_events_that_eventbridge_does_not_take(
-    stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The function may send to the stack's queue only, and the redrive function may put what is there."""
+def test_only_the_rule_publishes_on_its_bus(stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bus takes the events of the function's role, and of no other role, whatever that role is allowed."""
     del builder  # its default network has subnets
     sandbox = stack.sandbox
-    urls = {
-        name: sandbox.client("sqs").create_queue(QueueName=name)["QueueUrl"]
-        for name in (stack.arn("EventsQueue").rpartition(":")[2], "another")
-    }
-    own, other = urls.values()
     rule = Rule(sandbox)
-    sandbox.eventbridge.fail_entries("InternalFailure")
-    for url, error in ((own, None), (other, "AccessDenied")):
-        monkeypatch.setenv("EVENTS_QUEUE_URL", url)
-        with by_its_role(rule, stack, monkeypatch), pytest.raises(PublishError) as raised:
-            rule.sweep()
-        assert (raised.value.queue_error is None) == (error is None)
-    sandbox.eventbridge.succeed()
     sandbox.calls.clear()
-    for name, value in stack.credentials("RedriveRole").items():
-        monkeypatch.setenv(name.upper(), value)
-    aws = Aws.connect()
-
-    def put_again(event: dict[str, Any]) -> dict[str, Any]:
-        with stack.enforced():
-            return redrive.handler(event, Context(), aws)
-
-    assert poll(sandbox, own, put_again).deleted
+    with by_its_role(rule, stack, monkeypatch):
+        rule.sweep()
+    assert sandbox.calls.of("events", "PutEvents")
     assert refused(stack) == set()
+    anything = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}
+    name = stack.role_name("PlanRole")
+    stack.iam.put_role_policy(RoleName=name, PolicyName="anything", PolicyDocument=json.dumps(anything))
+    other = stack.client("PlanRole", "events")
+    entry = {"Source": "express-path", "DetailType": "VerdictChanged", "Detail": "{}", "EventBusName": stack.bus_name}
+    with stack.enforced(), pytest.raises(ClientError, match="AccessDeniedException"):
+        other.put_events(Entries=[entry])

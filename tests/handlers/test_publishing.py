@@ -8,28 +8,24 @@ import pytest
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
-from express_path.errors import ApiError, PublishError, ReportError
+from express_path.errors import ReportError
 from express_path.events.parser import parse_verdict_event
 from express_path.events.schema import EarlierResult, SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
-from express_path.handlers import redrive
-from sandbox.event_sources import poll
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
-from tests.support.rule import Context, Item, Rule
+from tests.support.rule import Item, Rule
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
 LATER = "2026-02-13T05:48:52.000Z"
 
 
 class Bus:
-    """The default bus, with a rule that sends everything of ours to one function, and the redrive queue."""
+    """The default bus, with a rule that sends everything of ours to one function."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Create rule and queue."""
+        """Create the rule."""
         self.sandbox = sandbox
         self.raw: list[dict[str, Any]] = []
-        self.sqs = sandbox.client("sqs")
-        self.queue_url = self.sqs.create_queue(QueueName="events")["QueueUrl"]
         sandbox.eventbridge.register("consumer", self.raw.append)
         events = sandbox.client("events")
         events.put_rule(Name="ours", EventPattern=json.dumps({"source": ["express-path"]}))
@@ -41,19 +37,11 @@ class Bus:
         found, self.raw[:] = [parse_verdict_event(event) for event in self.raw], []
         return found
 
-    def redrive(self) -> tuple[int, int]:
-        """Invoke the redrive function once; return how many messages it deleted, and how many it left."""
-        polled = poll(self.sandbox, self.queue_url, lambda event: redrive.handler(event, Context()))
-        assert polled.error is None
-        return len(polled.deleted), len(polled.returned)
-
 
 @pytest.fixture
-def bus(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Bus:
-    """Return the bus, whose queue the function knows."""
-    found = Bus(sandbox)
-    monkeypatch.setenv("EVENTS_QUEUE_URL", found.queue_url)
-    return found
+def bus(sandbox: Sandbox) -> Bus:
+    """Return the bus."""
+    return Bus(sandbox)
 
 
 @pytest.fixture
@@ -267,12 +255,18 @@ def test_rejected_entries_are_put_again(bus: Bus, rule: Rule) -> None:
     ]
     assert kinds == [["VerdictChanged", "VerdictChanged", "VerdictSnapshot", "SweepCompleted"], ["SweepCompleted"]]
     assert len(bus.taken()) == 4
-    assert bus.redrive() == (0, 0)
 
 
 @pytest.mark.parametrize("how", ["entries", "request", "denied"])
-def test_events_that_cannot_be_put_wait_in_the_queue(bus: Bus, sandbox: Sandbox, vpc: Private, how: str) -> None:
-    """AWS Config has the results, each attempt fails, and the complete events are put when EventBridge works again."""
+def test_events_that_cannot_be_put_never_fail_a_report(
+    bus: Bus,
+    sandbox: Sandbox,
+    vpc: Private,
+    how: str,
+    logged: Callable[[], list[dict[str, Any]]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """AWS Config has the results, the failure is logged and counted, and the next snapshot has every verdict."""
     rule = Rule(sandbox)
     outage = {
         "entries": lambda: sandbox.eventbridge.fail_entries("InternalFailure"),
@@ -280,47 +274,18 @@ def test_events_that_cannot_be_put_wait_in_the_queue(bus: Bus, sandbox: Sandbox,
         "denied": lambda: sandbox.faults.deny("events", "PutEvents"),
     }
     outage[how]()
-    with pytest.raises(PublishError, match="EventBridge did not take 2 events"):
-        rule.sweep()
+    rule.sweep()
+    assert rule.loop.deliveries[-1].error is None
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
     assert bus.taken() == []
-    waiting = int(
-        bus.sqs.get_queue_attributes(QueueUrl=bus.queue_url, AttributeNames=["ApproximateNumberOfMessages"])[
-            "Attributes"
-        ]["ApproximateNumberOfMessages"]
-    )
-    assert bus.redrive() == (0, min(waiting, 10))
+    [line] = [line for line in logged() if line["message"] == "events not published"]
+    assert (line["level"], line["events"]) == ("ERROR", 4)
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"UnpublishedEvents"' in line]
+    assert [metric["UnpublishedEvents"] for metric in printed] == [[4.0]]
     sandbox.faults.clear()
     sandbox.eventbridge.succeed()
-    while waiting:
-        deleted, left = bus.redrive()
-        assert left == 0
-        waiting -= deleted
-    events = bus.taken()
-    assert changes(events) == {vpc.subnet: (None, "NAT_GATEWAY"), vpc.public_subnet: (None, "INTERNET_GATEWAY")}
-    assert {type(event) for event in events} == {VerdictChanged, VerdictSnapshot, SweepCompleted}
-
-
-def test_if_the_queue_fails_too_both_errors_are_raised(bus: Bus, rule: Rule, vpc: Private) -> None:
-    """The error names EventBridge's failure and SQS's, and the result is in AWS Config all the same."""
-    rule.sandbox.eventbridge.fail_entries("InternalFailure")
-    rule.sandbox.faults.deny("sqs", "SendMessageBatch")
-    with pytest.raises(PublishError) as raised:
-        rule.tell(item(vpc))
-    assert raised.value.events == 1
-    assert isinstance(raised.value.queue_error, ApiError)
-    assert "InternalFailure" in str(raised.value)
-    assert "sqs:SendMessageBatch failed with AccessDenied" in str(raised.value)
-    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
-    assert bus.taken() == []
-
-
-def test_messages_that_are_no_events_are_not_put(bus: Bus, sandbox: Sandbox) -> None:
-    """A foreign message stays in the queue until it is moved to the dead-letter queue."""
-    foreign = {"source": "aws.config", "detail-type": "VerdictChanged", "resources": [], "time": CAPTURED, "detail": {}}
-    own = foreign | {"source": "express-path"}
-    year_1 = own | {"time": "0001-01-01T00:00:00+01:00"}
-    for body in ("text", "{}", *map(json.dumps, (foreign, own, year_1))):
-        bus.sqs.send_message(QueueUrl=bus.queue_url, MessageBody=body)
-    assert bus.redrive() == (0, 5)
-    assert sandbox.calls.of("events", "PutEvents") == []
+    rule.sweep()
+    snapshot, completed = bus.taken()
+    assert isinstance(snapshot, VerdictSnapshot)
+    assert {verdict.subnet_id for verdict in snapshot.verdicts} >= {vpc.subnet, vpc.public_subnet}
+    assert isinstance(completed, SweepCompleted)

@@ -1,4 +1,4 @@
-"""The stack's roles, deployed in a sandbox that enforces their permissions."""
+"""The stack's roles and event bus, deployed in a sandbox that enforces their permissions."""
 
 import json
 from collections.abc import Iterator
@@ -38,6 +38,7 @@ class Stack:
         for logical_id in ("EvaluateRole", "PlanRole", "AutomationRole"):
             self._deploy(logical_id)
         deploy_tables(sandbox, self.template)
+        self._deploy_bus()
 
     def _deploy(self, logical_id: str) -> None:
         role = self.template.deployed(self.template.properties(logical_id))
@@ -57,6 +58,19 @@ class Stack:
                 PolicyName=policy["PolicyName"],
                 PolicyDocument=json.dumps(policy["PolicyDocument"]),
             )
+
+    def _deploy_bus(self) -> None:
+        events: Client = direct_client(self.sandbox, "events")
+        properties = self.template.deployed(self.template.properties("EventBusPolicy"))
+        statement = {"Sid": properties["StatementId"], **properties["Statement"]}
+        events.create_event_bus(Name=self.bus_name)
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        events.put_permission(EventBusName=self.bus_name, Policy=policy)
+
+    @property
+    def bus_name(self) -> str:
+        """Return the name of the event bus."""
+        return str(self.template.deployed("<EventBus>"))
 
     def role_name(self, logical_id: str) -> str:
         """Return the name of a role."""

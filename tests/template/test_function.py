@@ -105,27 +105,36 @@ def test_events_that_fail_are_kept(stack: Expanded) -> None:
     assert properties["FunctionName"] == "<EvaluateFunction>"
 
 
-@pytest.mark.parametrize("name", ["FailedEventsQueue", "EventsQueue"])
-def test_queues_are_encrypted_with_the_longest_retention(stack: Expanded, name: str) -> None:
-    """Each queue keeps messages for 14 days, the maximum of SQS, and is encrypted with SQS's own keys."""
-    properties = stack.properties(name)
+def test_queue_is_encrypted_with_the_longest_retention(stack: Expanded) -> None:
+    """The queue keeps messages for 14 days, the maximum of SQS, and is encrypted with SQS's own keys."""
+    properties = stack.properties("FailedEventsQueue")
     assert properties["MessageRetentionPeriod"] == 14 * 24 * 3600
     assert properties["SqsManagedSseEnabled"] is True
 
 
-def test_events_that_cannot_be_published_are_put_again_for_a_day(stack: Expanded) -> None:
-    """The redrive function gets the queue's messages, two batches at a time, and reports each failed message."""
-    queue, function = stack.properties("EventsQueue"), stack.properties("RedriveFunction")
-    source = stack.of_type("AWS::Lambda::EventSourceMapping")
-    assert (source["EventSourceArn"], source["FunctionName"]) == ("<EventsQueue.Arn>", "<RedriveFunction>")
-    assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
-    assert source["ScalingConfig"] == {"MaximumConcurrency": 2}
-    assert queue["RedrivePolicy"]["deadLetterTargetArn"] == "<FailedEventsQueue.Arn>"
-    assert queue["RedrivePolicy"]["maxReceiveCount"] * queue["VisibilityTimeout"] == 24 * 3600
-    assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
-    evaluate = stack.properties("EvaluateFunction")["Environment"]["Variables"]
-    assert evaluate["EVENTS_QUEUE_URL"] == "<EventsQueue>"
-    assert evaluate["EVENT_BUS_NAME"] == function["Environment"]["Variables"]["EVENT_BUS_NAME"] == "default"
+def test_only_the_function_publishes_on_the_bus_of_the_stack() -> None:
+    """The bus is named after the rule, so two stacks have two, and its policy denies PutEvents to everybody else."""
+    stack = expanded(RuleName="another")
+    assert stack.properties("EventBus")["Name"] == "express-path-another"
+    assert stack.properties("EvaluateFunction")["Environment"]["Variables"]["EVENT_BUS_NAME"] == "<EventBus>"
+    policy = stack.properties("EventBusPolicy")
+    assert policy["EventBusName"] == "<EventBus>"
+    assert policy["Statement"] == {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "events:PutEvents",
+        "Resource": "<EventBus.Arn>",
+        "Condition": {"ArnNotEquals": {"aws:PrincipalArn": "<EvaluateRole.Arn>"}},
+    }
+
+
+def test_events_that_are_not_published_raise_an_alarm(stack: Expanded) -> None:
+    """The alarm watches the metric that the function prints, and says how to sweep at once."""
+    alarm = stack.properties("UnpublishedEventsAlarm")
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("ExpressPath", "UnpublishedEvents")
+    assert alarm["Dimensions"] == [{"Name": "service", "Value": "evaluate"}]
+    assert (alarm["Threshold"], alarm["TreatMissingData"]) == (1, "notBreaching")
+    assert "start-config-rules-evaluation" in alarm["AlarmDescription"]
 
 
 def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:

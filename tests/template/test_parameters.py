@@ -86,9 +86,6 @@ def test_every_parameter_is_shown_once_with_a_label() -> None:
         ("ApprovalTopicKeyArn", "arn:aws:kms:eu-west-1:123456789012:alias/topics", True),
         ("ApprovalTopicKeyArn", "arn:aws:kms:{region}:123456789012:alias/topics", True),
         ("ApprovalTopicKeyArn", "alias/topics", False),
-        ("EventBusName", "security/findings", True),
-        ("EventBusName", "aws.partner/example.com/acct", False),
-        ("EventBusName", "arn:aws:events:us-east-1:123456789012:event-bus/default", False),
         ("AlarmTopicArn", "arn:aws:sns:{region}:{account}:alarms", True),
         ("AlarmTopicArn", "arn:aws:sns:{account}:{region}:alarms", False),
         ("AlarmTopicArn", "arn:aws:sns:{region}:123456789012:alarms-{region}", False),
@@ -107,7 +104,7 @@ def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: 
 def test_deployment_needs_only_capability_iam() -> None:
     """CAPABILITY_IAM is enough, because no role has a custom name, and samconfig.toml sets only that."""
     roles = [resource for resource in expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
-    assert len(roles) == 4
+    assert len(roles) == 3
     assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"
@@ -122,9 +119,8 @@ def test_outputs_name_the_created_resources() -> None:
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
         "FailedEventsQueueUrl": "<FailedEventsQueue>",
-        "EventBusName": "default",
-        "EventsQueueUrl": "<EventsQueue>",
-        "RedriveLogGroupName": "<RedriveLogGroup>",
+        "EventBusName": "<EventBus>",
+        "EventBusArn": "<EventBus.Arn>",
         "PlanFunctionArn": "<PlanFunction.Arn>",
         "PlanRoleArn": "<PlanRole.Arn>",
         "PlanLogGroupName": "<PlanLogGroup>",

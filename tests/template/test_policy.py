@@ -15,26 +15,18 @@ EVERYTHING = {
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
 }
-ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole", "redrive": "RedriveRole"}
+ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
 # Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
     "service-quotas:GetAWSDefaultServiceQuota": "servicequotas:GetAWSDefaultServiceQuota",
     "service-quotas:GetServiceQuota": "servicequotas:GetServiceQuota",
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
-    "sqs:SendMessageBatch": "sqs:SendMessage",
 }
-# What Lambda itself does in the role's name: it writes the log, keeps events that fail, and polls the queue.
+# What Lambda itself does in the role's name: it writes the log, and keeps events that fail.
 LAMBDAS_OWN = {
     "EvaluateRole": {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"},
     "PlanRole": {"logs:CreateLogStream", "logs:PutLogEvents"},
-    "RedriveRole": {
-        "logs:CreateLogStream",
-        "logs:PutLogEvents",
-        "sqs:DeleteMessage",
-        "sqs:GetQueueAttributes",
-        "sqs:ReceiveMessage",
-    },
 }
 
 
@@ -106,11 +98,8 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
     [
         ("EvaluateRole", "logs:PutLogEvents", "<EvaluateLogGroup.Arn>"),
         ("EvaluateRole", "logs:CreateLogStream", "<EvaluateLogGroup.Arn>"),
-        ("EvaluateRole", "sqs:SendMessage", ["<FailedEventsQueue.Arn>", "<EventsQueue.Arn>"]),
-        ("EvaluateRole", "events:PutEvents", "arn:aws:events:us-east-1:123456789012:event-bus/default"),
-        ("RedriveRole", "events:PutEvents", "arn:aws:events:us-east-1:123456789012:event-bus/default"),
-        ("RedriveRole", "sqs:ReceiveMessage", "<EventsQueue.Arn>"),
-        ("RedriveRole", "logs:PutLogEvents", "<RedriveLogGroup.Arn>"),
+        ("EvaluateRole", "sqs:SendMessage", "<FailedEventsQueue.Arn>"),
+        ("EvaluateRole", "events:PutEvents", "<EventBus.Arn>"),
         (
             "EvaluateRole",
             "config:GetComplianceDetailsByConfigRule",
