@@ -1,0 +1,198 @@
+"""integrations/template.yaml: functions only where they are asked for, with queues, an alarm, and few permissions."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from botocore.model import StructureShape
+
+from sandbox.cloudformation.reading import read
+from tests.support.iam import actions, lint
+from tests.support.template import INTEGRATIONS, ROOT, Expanded, expanded, source
+from tests.template.models import bounds, enum, shape
+
+FAILED = "FailedMessagesQueue"
+RULES = {"SecurityHub": {"SecurityHubVerdicts", "SecurityHubComplianceChanges"}, "Ocsf": {"OcsfVerdicts"}}
+HANDLERS = {"SecurityHub": "security_hub", "Ocsf": "ocsf"}
+PRODUCT = "arn:aws:securityhub:us-east-1:123456789012:product/123456789012/default"
+ADMIN = read((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
+OF_LAMBDA = {
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+}
+
+
+def both(**parameters: str) -> Expanded:
+    """Return the stack with both integrations."""
+    return expanded(INTEGRATIONS, SecurityHubMode="RICH", OcsfEvents="ON", **parameters)
+
+
+def statements(name: str) -> list[dict[str, Any]]:
+    """Return the statements of a function's role."""
+    [policy] = both().properties(f"{name}Role")["Policies"]
+    found: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
+    return found
+
+
+def test_each_integration_is_deployed_only_on_request() -> None:
+    """In modes NATIVE (the default) and OFF, there is nothing for Security Hub, and without OcsfEvents nothing for OCSF."""
+    parameters = source(INTEGRATIONS)["Parameters"]
+    assert (parameters["SecurityHubMode"]["Default"], parameters["OcsfEvents"]["Default"]) == ("NATIVE", "OFF")
+    for mode in ("NATIVE", "OFF"):
+        stack = expanded(INTEGRATIONS, SecurityHubMode=mode)
+        assert not [name for name in (*stack.resources, *stack.outputs) if name.startswith(("SecurityHub", "Ocsf"))]
+    assert not [name for name in expanded(INTEGRATIONS, OcsfEvents="ON").resources if name.startswith("SecurityHub")]
+    assert not [name for name in expanded(INTEGRATIONS, SecurityHubMode="RICH").resources if name.startswith("Ocsf")]
+
+
+def test_both_templates_agree_on_the_rule_and_its_bus() -> None:
+    """The name of the rule has the same default and form, and the name of the bus is that of the rule's stack."""
+    ours, rules = (source(template)["Parameters"]["RuleName"] for template in (INTEGRATIONS, "template.yaml"))
+    assert (ours["Default"], ours["AllowedPattern"]) == (rules["Default"], rules["AllowedPattern"])
+    name = expanded(RuleName="another").properties("EventBus")["Name"]
+    for names in RULES.values():
+        [verdicts] = [rule for rule in names if rule.endswith("Verdicts")]
+        assert both(RuleName="another").properties(verdicts)["EventBusName"] == name
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_function_has_its_settings(name: str) -> None:
+    """The function gets the rule's name, and its queue hides messages for six of its timeouts."""
+    stack = both()
+    function = stack.properties(f"{name}Function")
+    assert function["Environment"]["Variables"]["RULE_NAME"] == "s3express-no-nat-path"
+    module, _, entry = function["Handler"].rpartition(".")
+    assert f"def {entry}(" in (ROOT / "integrations" / module.replace(".", "/")).with_suffix(".py").read_text("utf-8")
+    assert function["LoggingConfig"]["LogGroup"] == f"<{name}LogGroup>"
+    assert stack.properties(f"{name}Queue")["VisibilityTimeout"] == 6 * function["Timeout"]
+    assert stack.outputs[f"{name}FunctionArn"]["Value"] == f"<{name}Function.Arn>"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_messages_come_in_batches_and_fail_one_by_one(name: str) -> None:
+    """The queue invokes the function with many messages, and those that fail five times are kept for 14 days."""
+    stack = both()
+    mapping = stack.properties(f"{name}Messages")
+    assert mapping["BatchSize"] in bounds("lambda", "BatchSize")
+    assert mapping["MaximumBatchingWindowInSeconds"] in bounds("lambda", "MaximumBatchingWindowInSeconds")
+    assert mapping["ScalingConfig"]["MaximumConcurrency"] in bounds("lambda", "MaximumConcurrency")
+    assert set(mapping["FunctionResponseTypes"]) <= enum("lambda", "FunctionResponseType")
+    assert (mapping["EventSourceArn"], mapping["FunctionName"]) == (f"<{name}Queue.Arn>", f"<{name}Function>")
+    redrive = stack.properties(f"{name}Queue")["RedrivePolicy"]
+    assert redrive == {"deadLetterTargetArn": f"<{FAILED}.Arn>", "maxReceiveCount": 5}
+    assert stack.properties(FAILED)["MessageRetentionPeriod"] == 14 * 24 * 3600
+
+
+def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
+    """Each EventBridge rule names the Config rule; what cannot be sent is kept, and only these rules may send."""
+    stack = both()
+    rules = {name: row["Properties"] for name, row in stack.resources.items() if row["Type"] == "AWS::Events::Rule"}
+    assert rules.keys() == RULES["SecurityHub"] | RULES["Ocsf"]
+    for name, names in RULES.items():
+        for rule in names:
+            assert "s3express-no-nat-path" in json.dumps(rules[rule]["EventPattern"])
+            [target] = rules[rule]["Targets"]
+            assert (target["Arn"], target["DeadLetterConfig"]) == (f"<{name}Queue.Arn>", {"Arn": f"<{FAILED}.Arn>"})
+        assert senders(stack, f"{name}QueuePolicy") == {f"<{rule}.Arn>" for rule in names}
+    assert senders(stack, "FailedMessagesQueuePolicy") == {f"<{rule}.Arn>" for rule in rules}
+
+
+def senders(stack: Expanded, policy: str) -> set[str]:
+    """Return the EventBridge rules that a queue's policy lets send messages."""
+    [statement] = stack.properties(policy)["PolicyDocument"]["Statement"]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    return set(statement["Condition"]["ArnEquals"]["aws:SourceArn"])
+
+
+def test_alarm_watches_the_failed_messages() -> None:
+    """The alarm is about the failed queue, which its text names, and it notifies the topic if there is one."""
+    for region in ("us-east-1", "{region}"):
+        alarm = both(AlarmTopicArn=f"arn:aws:sns:{region}:210987654321:alarms").properties("FailedMessagesAlarm")
+        topic = "arn:aws:sns:us-east-1:210987654321:alarms"
+        assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": f"<{FAILED}.QueueName>"}]
+        assert (alarm["Threshold"], alarm["AlarmActions"], alarm["OKActions"]) == (1, [topic], [topic])
+        assert f"<{FAILED}.QueueName>" in alarm["AlarmDescription"]
+    assert not {"AlarmActions", "OKActions"} & both().properties("FailedMessagesAlarm").keys()
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> None:
+    """Each role allows exactly the listed operations, on resources wherever IAM has them."""
+    listed = json.loads((ROOT / "integrations" / "operations.json").read_bytes())[HANDLERS[name]]
+    called = {f"{service}:{operation}" for service, names in listed.items() for operation in names}
+    allowed = [action for statement in statements(name) for action in actions(statement)]
+    assert len(allowed) == len(set(allowed))
+    assert set(allowed) == called | OF_LAMBDA
+    assert not [action for action in allowed if "*" in action]
+    everything = [statement["Sid"] for statement in statements(name) if statement["Resource"] == "*"]
+    assert everything == ["ReadResultsOfSubnets"], "GetComplianceDetailsByResource has no resource-level permissions"
+
+
+def test_writes_are_limited_by_conditions() -> None:
+    """Findings are imported only for the account's own product, and events have the function's own source."""
+    [imports] = [statement for statement in statements("SecurityHub") if statement["Sid"] == "ImportFindings"]
+    assert imports["Resource"] == PRODUCT
+    assert imports["Condition"] == {"StringEquals": {"securityhub:TargetAccount": "123456789012"}}
+    [publishes] = [statement for statement in statements("Ocsf") if statement["Sid"] == "PublishFindings"]
+    assert publishes["Resource"] == "<OcsfBus.Arn>"
+    assert publishes["Condition"] == {"StringEquals": {"events:source": "express-path.ocsf"}}
+    policy = both().properties("OcsfBusPolicy")["Statement"]
+    assert (policy["Effect"], policy["Principal"], policy["Action"]) == ("Deny", "*", "events:PutEvents")
+    assert policy["Condition"] == {"ArnNotEquals": {"aws:PrincipalArn": "<OcsfRole.Arn>"}}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_policies_are_free_of_faults(name: str) -> None:
+    """Parliament finds nothing in the role's policy; only Lambda assumes it, within the boundary if there is one."""
+    stack = both()
+    role = stack.properties(f"{name}Role")
+    assert lint(stack.deployed(role["Policies"][0]["PolicyDocument"])) == []
+    [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "lambda.amazonaws.com"}
+    assert "PermissionsBoundary" not in role
+    for given, expected in (("{account}", "123456789012"), ("123456789012", "123456789012"), ("aws", "aws")):
+        limited = both(PermissionsBoundaryArn=f"arn:aws:iam::{given}:policy/path/boundary")
+        boundary = limited.properties(f"{name}Role")["PermissionsBoundary"]
+        assert boundary == f"arn:aws:iam::{expected}:policy/path/boundary"
+
+
+def test_every_statement_says_why_it_is_there() -> None:
+    """Each statement of a role has a comment above it with the reason."""
+    text = (ROOT / INTEGRATIONS).read_text(encoding="utf-8")
+    silent = re.findall(r"\n(?! *#)[^\n]*\n {14}- Sid: (\w+)", text)
+    assert silent == []
+
+
+def test_administrator_suppresses_only_the_native_findings() -> None:
+    """The automation rules match the rule's name and the product Config, by attributes that Security Hub knows."""
+    first = ADMIN["Resources"]["NativeFindings"]["Properties"]
+    assert set(first["Criteria"]) <= members("AutomationRulesFindingFilters")
+    assert first["Criteria"]["ProductName"] == [{"Value": "Config", "Comparison": "EQUALS"}]
+    assert first["Criteria"]["Title"] == [{"Value": {"Ref": "RuleName"}, "Comparison": "EQUALS"}]
+    [action] = first["Actions"]
+    assert action["FindingFieldsUpdate"]["Workflow"]["Status"] in enum("securityhub", "WorkflowStatus")
+    assert set(action["FindingFieldsUpdate"]) <= members("AutomationRulesFindingFieldsUpdate")
+    assert ADMIN["Parameters"]["RuleName"]["Default"] == source()["Parameters"]["RuleName"]["Default"]
+
+
+def test_rule_of_the_new_security_hub_is_optional() -> None:
+    """The second rule, for the home Region, exists on request, and its field names are those of OCSF filters."""
+    second = ADMIN["Resources"]["NativeFindingsV2"]
+    assert second["Condition"] == "CreatesRuleV2"
+    assert ADMIN["Parameters"]["CreateRuleV2"]["Default"] == "false"
+    [composite] = second["Properties"]["Criteria"]["OcsfFindingCriteria"]["CompositeFilters"]
+    assert {row["FieldName"] for row in composite["StringFilters"]} <= enum("securityhub", "OcsfStringField")
+    [action] = second["Properties"]["Actions"]
+    assert action["FindingFieldsUpdate"]["StatusId"] == 3
+    assert set(action["FindingFieldsUpdate"]) <= members("AutomationRulesFindingFieldsUpdateV2")
+
+
+def members(name: str) -> set[str]:
+    """Return the members of a structure of Security Hub's model."""
+    found = shape("securityhub", name)
+    assert isinstance(found, StructureShape)
+    return set(found.members)
