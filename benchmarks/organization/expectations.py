@@ -94,12 +94,11 @@ def differing_gauges(place: Place, scan: Scan) -> Iterator[str]:
 
 def differing_findings(place: Place, scan: Scan) -> Iterator[str]:
     """Yield what is wrong with the findings: missing, twice, outdated, or open for a subnet that does not fail."""
-    product = "product/aws/config" if place.mode == "ENRICH" else f"product/{place.account_id}/default"
+    product = f"product/{place.account_id}/default"
     found: dict[str, list[dict[str, Any]]] = {}
     for finding in findings_of(*place.key).all():
         if finding["ProductArn"].endswith(product):
             found.setdefault(finding["Resources"][0]["Id"].rpartition("/")[2], []).append(finding)
-    check = _wrong_native if place.mode == "ENRICH" else _wrong_own
     for subnet_id in sorted(found.keys() | scan.verdicts.keys()):
         findings, verdict = found.get(subnet_id, []), scan.verdicts.get(subnet_id)
         if len(findings) > 1:
@@ -108,42 +107,12 @@ def differing_findings(place: Place, scan: Scan) -> Iterator[str]:
         if fails and not findings:
             yield f"{subnet_id}: no finding, although it is {verdict}"
         for finding in findings:
-            wrong = check(finding, verdict if fails else None, scan)
+            wrong = _wrong(finding, verdict if fails else None)
             if wrong:
-                yield f"{subnet_id} ({place.mode}, {verdict and verdict.annotation}): {wrong}"
+                yield f"{subnet_id} ({verdict and verdict.annotation}): {wrong}"
 
 
-def _wrong_native(finding: Mapping[str, Any], failing: Verdict | None, scan: Scan) -> dict[str, Any]:
-    """Return the parts of an enriched finding that are not as they should be."""
-    fields = finding.get("UserDefinedFields", {})
-    if failing is None:
-        if finding["Compliance"]["Status"] == "PASSED" and not fields:
-            return {}  # it never failed, so there is nothing to say
-        wanted: dict[str, Any] = {"severity": "INFORMATIONAL", "workflow": "RESOLVED", "fails": False}
-        found = {"fails": fields.get(f"{OURS}compliance") == "NON_COMPLIANT"}
-    else:
-        remedy = scan.remedies.of(failing)
-        wanted = {
-            "severity": SEVERITIES.get(failing.reason, "MEDIUM"),
-            "workflow": "NEW",
-            "status": "FAILED",
-            "note": True,
-            "reason": failing.reason,
-            "annotation": failing.annotation,
-            "routeTableId": failing.route_table_id,
-            "command": remedy.command if remedy and remedy.command else None,
-        }
-        note = finding.get("Note", {}).get("Text", "")
-        names = ("reason", "annotation", "routeTableId", "command")
-        found = {name: fields.get(OURS + name) for name in names} | {
-            "note": note.startswith(failing.annotation),
-            "status": finding["Compliance"]["Status"],
-        }
-    found |= {"severity": finding["Severity"]["Label"], "workflow": finding["Workflow"]["Status"]}
-    return {name: (found[name], value) for name, value in wanted.items() if found[name] != value}
-
-
-def _wrong_own(finding: Mapping[str, Any], failing: Verdict | None, _scan: Scan) -> dict[str, Any]:
+def _wrong(finding: Mapping[str, Any], failing: Verdict | None) -> dict[str, Any]:
     """Return the parts of an imported finding that are not as they should be."""
     found = {"status": finding["Compliance"]["Status"], "state": finding["RecordState"]}
     if failing is None:

@@ -8,18 +8,17 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from express_path.adapters.security_hub.native_findings import NativeFindings
-from express_path.adapters.security_hub.own_findings import OwnFindings
-from express_path.adapters.security_hub.rule_findings import RuleFindings, RuleScope
-
 from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
 from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
-from express_path import security_hub as hub
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType
-from express_path.handlers import evaluate, redrive, security_hub
+from express_path.handlers import evaluate
+from express_path_integrations import updating
+from express_path_integrations.adapters.security_hub import OwnFindings
+from express_path_integrations.findings import RuleScope
+from express_path_integrations.handlers import security_hub
 from sandbox.cloudformation.account import Account
 from sandbox.cloudformation.reading import read
 from sandbox.cloudwatch.embedded_metrics import extracted
@@ -33,24 +32,23 @@ from sandbox.stacksets import deploy
 
 RULE_NAME = "s3express-no-nat-path"
 RULE = RuleDefinition(RULE_NAME, "express-path-evaluate", tuple(kind.value for kind in ResourceType))
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+TEMPLATE = Path(__file__).parents[2] / "integrations" / "template.yaml"
 DEPLOYED = (
-    "EventsQueue",
-    "FailedEventsQueue",
     "SecurityHubQueue",
-    "SecurityHubFailedQueue",
+    "FailedMessagesQueue",
     "SecurityHubVerdicts",
     "SecurityHubComplianceChanges",
-    "SecurityHubImportedFindings",
 )
-"""The queues and rules of EventBridge that the simulation deploys from template.yaml. The functions run here."""
+"""The queues and rules of EventBridge that the simulation deploys of the integrations. The functions run here."""
+BUS = f"express-path-{RULE_NAME}"
+"""The event bus that template.yaml creates."""
 CONSUMER = "consumer"
 """The name of the function of the organization's own consumer."""
 
 
 @cache
 def _template() -> str:
-    """Return the part of template.yaml that is deployed, as JSON."""
+    """Return the part of the integrations' template that is deployed, as JSON."""
     whole = read(TEMPLATE.read_text(encoding="utf-8"))
     resources = {logical_id: whole["Resources"][logical_id] for logical_id in DEPLOYED}
     return json.dumps({"Parameters": whole["Parameters"], "Conditions": whole["Conditions"], "Resources": resources})
@@ -58,7 +56,7 @@ def _template() -> str:
 
 @dataclass
 class Place:
-    """One account and Region: its network, AWS Config with the rule, and the queues and functions of the stack."""
+    """One account and Region: its network, AWS Config with the rule, and the queues and functions of the stacks."""
 
     sandbox: Sandbox
     runtime: Runtime
@@ -66,7 +64,6 @@ class Place:
     outage: Outage
     account_id: str
     region: str
-    mode: str
     random: Random
     gauges: dict[str, float] = field(default_factory=dict)
     unpublished: set[str] = field(default_factory=set)
@@ -77,13 +74,14 @@ class Place:
         self._seen = self.sandbox.seen_from(self.account_id, self.region)
         self._context = Context(self.account_id, self.region)
         self.network = Network(self.sandbox, self.account_id, self.region, self.random)
-        stack = deploy(self.sandbox, _template(), {"SecurityHubMode": self.mode}, *self.key)
-        self.urls: Mapping[str, str] = {name: row.physical_id for name, row in stack.resources.items()}
         account = Account(self.sandbox, *self.key)
+        account.call("events", "create_event_bus", Name=BUS)
+        stack = deploy(self.sandbox, _template(), {"SecurityHubMode": "RICH"}, *self.key)
+        self.urls: Mapping[str, str] = {name: row.physical_id for name, row in stack.resources.items()}
         account.call("securityhub", "enable_security_hub")
-        account.call("events", "put_rule", Name=CONSUMER, EventPattern='{"source": ["express-path"]}')
+        account.call("events", "put_rule", Name=CONSUMER, EventBusName=BUS, EventPattern='{"source": ["express-path"]}')
         target = {"Id": CONSUMER, "Arn": f"arn:aws:lambda:{self.region}:{self.account_id}:function:{CONSUMER}"}
-        account.call("events", "put_targets", Rule=CONSUMER, Targets=[target])
+        account.call("events", "put_targets", Rule=CONSUMER, EventBusName=BUS, Targets=[target])
         self._compose()
         with acting_in(self.account_id):
             self.loop = ConfigLoop(self._seen, self.evaluate, rule=RULE)
@@ -92,13 +90,10 @@ class Place:
 
     def _compose(self) -> None:
         """Make the services of the functions, as their cold starts do."""
-        self._aws = aws = self.runtime.aws(self.region)
+        aws = self.runtime.aws(self.region)
         scope = RuleScope(self.account_id, self.region, RULE_NAME)
-        kind: RuleFindings = (
-            NativeFindings(aws.security_hub, scope) if self.mode == "ENRICH" else OwnFindings(aws.security_hub, scope)
-        )
-        self.services = evaluation.Services(aws, SnapshotReader(aws), "default", self.urls["EventsQueue"])
-        self._findings = hub.Services(aws, scope, kind)
+        self.services = evaluation.Services(aws, SnapshotReader(aws), BUS)
+        self._findings = updating.Services(aws, scope, OwnFindings(aws.security_hub, scope))
 
     def look(self) -> list[dict[str, Any]]:
         """Let AWS Config record what changed, and return the invoking events."""
@@ -116,12 +111,11 @@ class Place:
             except StoppedError:
                 self.unpublished |= set(self._posted())
                 raise
-        self.gauges |= {point.name: point.value for point in extracted(printed.splitlines())}
+        points = {point.name: point.value for point in extracted(printed.splitlines())}
+        if points.pop("UnpublishedEvents", 0):
+            self.unpublished |= set(self._posted())
+        self.gauges |= points
         return answer
-
-    def poll_events(self) -> Polled:
-        """Let Lambda poll the queue of events that could not be put, and invoke the redrive function."""
-        return self._poll("EventsQueue", "redrive", lambda event: redrive.handler(event, self._context, self._aws))
 
     def poll_security_hub(self) -> Polled:
         """Let Lambda poll the queue of Security Hub's function, and invoke it. Sometimes it stops when it is done."""
@@ -135,15 +129,15 @@ class Place:
         return self._poll("SecurityHubQueue", "security hub", handle)
 
     def move_failed_messages(self) -> int:
-        """Move the messages of Security Hub's failed queue back, as an operator does; return how many there were."""
+        """Move the messages of the failed queue back, as an operator does; return how many there were."""
         sqs: Client = direct_client(self.sandbox, "sqs", self.region)
         moved = 0
         with acting_in(self.account_id):
-            while messages := sqs.receive_message(QueueUrl=self.urls["SecurityHubFailedQueue"]).get("Messages", []):
+            while messages := sqs.receive_message(QueueUrl=self.urls["FailedMessagesQueue"]).get("Messages", []):
                 for message in messages:
                     sqs.send_message(QueueUrl=self.urls["SecurityHubQueue"], MessageBody=message["Body"])
                     handle = message["ReceiptHandle"]
-                    sqs.delete_message(QueueUrl=self.urls["SecurityHubFailedQueue"], ReceiptHandle=handle)
+                    sqs.delete_message(QueueUrl=self.urls["FailedMessagesQueue"], ReceiptHandle=handle)
                     moved += 1
         return moved
 

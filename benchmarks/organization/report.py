@@ -6,7 +6,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.organization.outcome import CHANGES, FIRST_SWEEP, LAST_SWEEP, Outcome, Phase, run
+from benchmarks.organization.outcome import CHANGES, FAULTY_SWEEP, FIRST_SWEEP, LAST_SWEEP, Outcome, Phase, run
 from benchmarks.organization.simulation import Size
 from sandbox.server import Sandbox
 
@@ -38,7 +38,7 @@ def _summary(outcomes: list[Outcome]) -> Table:
     table = _table("organization", outcomes)
     table.add_row("subnets", *(f"{outcome.subnets:,}" for outcome in outcomes))
     table.add_row("changes of the network", *(f"{outcome.happened['changes']:,}" for outcome in outcomes))
-    for name in (FIRST_SWEEP, CHANGES, LAST_SWEEP):
+    for name in (FIRST_SWEEP, CHANGES, FAULTY_SWEEP, LAST_SWEEP):
         phases = [outcome.phases[name] for outcome in outcomes]
         table.add_section()
         table.add_row(f"{name}: wall time", *(f"{phase.wall:.0f} s" for phase in phases))

@@ -16,12 +16,13 @@ from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCreden
 from botocore.session import Session
 
 from express_path.adapters.aws import Aws
-from express_path.handlers import evaluate, redrive, security_hub
+from express_path.handlers import evaluate
+from express_path_integrations.handlers import batch
 from sandbox.backends import serve
 from sandbox.server import Sandbox
 
 Event = dict[str, Any]
-LOGGERS = (evaluate.logger, redrive.logger, security_hub.logger)
+LOGGERS = (evaluate.logger, batch.logger)
 _ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """The SDK's own retries would wait, so they are off: a fault here is one that outlasts them."""
 

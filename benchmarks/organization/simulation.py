@@ -16,24 +16,18 @@ from benchmarks.organization.trouble import Trouble
 from sandbox.config_service import results_of
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.eventbridge import Delivery
-from sandbox.security_hub.announcements import announce
-from sandbox.security_hub.config_integration import forward_results
 from sandbox.server import Sandbox
 
 CONSUMER_OUTAGE = (100.0, 130.0)
 """When every event fails at the consumer, in seconds."""
 FIRST_ACCOUNT = 200_000_000_000
-MODES = ("ENRICH", "RICH")
-"""Security Hub's mode of every other account and Region."""
 TROUBLE_SECONDS = 240.0
 """How long faults go on after the last change."""
-NATIVE_FINDINGS = 300.0
-"""After how many seconds Security Hub has findings of AWS Config's results (docs/security-hub.md)."""
-CONFIG, EVENT, ANNOUNCEMENT = 20.0, 10.0, 5.0
-"""How many seconds AWS Config, EventBridge, and Security Hub's announcements take on average."""
+CONFIG, EVENT = 20.0, 10.0
+"""How many seconds AWS Config and EventBridge take on average."""
 SWEEPS_BEGIN, LATEST = 60.0, 900.0
 """Seconds: within which all sweeps begin, and how long after that the latest event of the time before arrives."""
-BATCHING, RETRY, REDRIVE = 20.0, 60.0, 300.0
+BATCHING, RETRY, OPERATOR = 20.0, 60.0, 300.0
 """Seconds: how long Lambda waits for messages, when failed messages are delivered again, and when operators act."""
 
 
@@ -60,7 +54,7 @@ class Simulation:
         self.consumer = Consumer(lambda key, subnet_id: self._places[key].stored(subnet_id))
         self.happened: Counter[str] = Counter()
         self._stragglers: list[tuple[Place, Delivery]] = []
-        self._scheduled: set[tuple[str, tuple[str, str]]] = set()
+        self._scheduled: set[tuple[str, str]] = set()
         self._bridge = sandbox.eventbridge
         self._bridge.holds = True
         self._bridge.register(CONSUMER, self._consume)
@@ -74,9 +68,8 @@ class Simulation:
 
     def _built(self, account_ids: list[str]) -> Iterator[Place]:
         for number, (account_id, region) in enumerate(product(account_ids, self.size.regions)):
-            mode = MODES[number % len(MODES)]
             outage = self.trouble.outage(number)
-            yield Place(self._sandbox, self.runtime, self.trouble, outage, account_id, region, mode, self._random)
+            yield Place(self._sandbox, self.runtime, self.trouble, outage, account_id, region, self._random)
 
     def change(self) -> None:
         """Make the changes within the time of the simulation, and deliver everything that follows from them."""
@@ -108,7 +101,7 @@ class Simulation:
         while moved := sum(place.move_failed_messages() for place in self.places):
             self.happened["messages moved back by an operator"] += moved
             for place in self.places:
-                self._once("poll", place, BATCHING)
+                self._poll_after(place, BATCHING)
             self.timeline.run()
 
     def _change(self, place: Place) -> None:
@@ -133,15 +126,13 @@ class Simulation:
         failed, place.loop.on_failure[:] = list(place.loop.on_failure), []
         for record in failed:
             self.happened["invocations in the queue of failed events"] += 1
-            self.timeline.after(REDRIVE, partial(self._redrive, place, record["requestPayload"]))
-        self._once("forward", place, NATIVE_FINDINGS)
-        self._once("events", place, REDRIVE)
+            self.timeline.after(OPERATOR, partial(self._invoke_again, place, record["requestPayload"]))
         self._collect(place)
 
-    def _redrive(self, place: Place, event: dict[str, Any]) -> None:
+    def _invoke_again(self, place: Place, event: dict[str, Any]) -> None:
         """Invoke the rule's function again with an event that failed, as an operator does."""
         if invoke_asynchronously(place.evaluate, event).error:
-            self.timeline.after(REDRIVE, partial(self._redrive, place, event))
+            self.timeline.after(OPERATOR, partial(self._invoke_again, place, event))
         self._after_rule(place)
 
     def _collect(self, place: Place) -> None:
@@ -160,46 +151,25 @@ class Simulation:
         self._bridge.deliveries.clear()
         if done.error:
             self.happened["events in the consumer's queue of failed events"] += 1
-            self.timeline.after(REDRIVE, partial(self._arrive, place, delivery))
+            self.timeline.after(OPERATOR, partial(self._arrive, place, delivery))
         if ":sqs:" in delivery.target_arn:
-            self._once("poll", place, BATCHING)
+            self._poll_after(place, BATCHING)
 
     def _consume(self, event: dict[str, Any]) -> None:
         if self.trouble.often("consumer failed", 0.05) or self.trouble.is_within(CONSUMER_OUTAGE):
             raise RuntimeError("the consumer failed")
         self.consumer.receive(event)
 
-    def _once(self, what: str, place: Place, seconds: float) -> None:
-        """Schedule something that an account and Region does, unless it is scheduled already."""
-        if (what, place.key) not in self._scheduled:
-            self._scheduled.add((what, place.key))
-            self.timeline.after(seconds, partial(self._do, what, place))
-
-    def _do(self, what: str, place: Place) -> None:
-        self._scheduled.discard((what, place.key))
-        {"poll": self._poll, "events": self._poll_events, "forward": self._forward, "announce": self._announce}[what](
-            place
-        )
+    def _poll_after(self, place: Place, seconds: float) -> None:
+        """Schedule a poll of the queue of an account and Region, unless one is scheduled already."""
+        if place.key not in self._scheduled:
+            self._scheduled.add(place.key)
+            self.timeline.after(seconds, partial(self._poll, place))
 
     def _poll(self, place: Place) -> None:
+        self._scheduled.discard(place.key)
         polled = place.poll_security_hub()
         if polled.returned:
             self.happened["messages of Security Hub's function delivered again"] += len(polled.returned)
         if polled.deleted or polled.returned:
-            self._once("poll", place, RETRY if polled.returned else BATCHING)
-        self._once("announce", place, self.trouble.delay(ANNOUNCEMENT))
-
-    def _poll_events(self, place: Place) -> None:
-        polled = place.poll_events()
-        self.happened["events put by the redrive function"] += len(polled.deleted)
-        if polled.deleted or polled.returned:
-            self._once("events", place, REDRIVE)
-        self._collect(place)
-
-    def _forward(self, place: Place) -> None:
-        if forward_results(*place.key):
-            self._once("announce", place, self.trouble.delay(ANNOUNCEMENT))
-
-    def _announce(self, place: Place) -> None:
-        if announce(*place.key):
-            self._once("poll", place, BATCHING)
+            self._poll_after(place, RETRY if polled.returned else BATCHING)

@@ -89,7 +89,7 @@ class Trouble:
         try:
             if self.is_on and outage.is_on():
                 self.sandbox.faults.deny(outage.service, outage.operation)
-            {"rule": self._rule, "security hub": self._security_hub}.get(function, self._redrive)()
+            {"rule": self._rule, "security hub": self._security_hub}[function]()
             yield
         finally:
             self.sandbox.faults.clear()
@@ -112,15 +112,11 @@ class Trouble:
 
     def _security_hub(self) -> None:
         faults = self.sandbox.faults
-        for operation in ("GetFindings", "BatchUpdateFindings", "BatchImportFindings"):
+        for operation in ("GetFindings", "BatchImportFindings"):
             if self.often(f"{operation} throttled", 0.04):
                 faults.throttle("securityhub", operation, times=1)
         if self.often("stored results of findings throttled", 0.03):
             faults.throttle("config", "GetComplianceDetailsByResource", times=1)
-
-    def _redrive(self) -> None:
-        if self.often("redrive failed", 0.1):
-            self.sandbox.eventbridge.fail_entries("InternalFailure", times=self.random.randint(1, 4))
 
 
 def _stop() -> None:

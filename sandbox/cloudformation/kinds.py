@@ -32,6 +32,8 @@ KINDS = {
     "AWS::Config::ConfigRule": Kind(config.create_rule, config.delete_rule),
     "AWS::Config::RemediationConfiguration": Kind(config.create_remediation, config.delete_remediation),
     "AWS::DynamoDB::Table": Kind(storage.create_table, storage.delete_table),
+    "AWS::Events::EventBus": Kind(messages.create_event_bus, messages.delete_event_bus),
+    "AWS::Events::EventBusPolicy": Kind(messages.create_event_bus_policy, messages.delete_event_bus_policy),
     "AWS::Events::Rule": Kind(messages.create_event_rule, messages.delete_event_rule),
     "AWS::IAM::Role": Kind(identity.create_role, identity.delete_role),
     "AWS::IAM::RolePolicy": Kind(identity.create_role_policy, identity.delete_role_policy),

@@ -35,6 +35,30 @@ def delete_queue_policy(account: Account, _physical_id: str, properties: dict[st
         account.call("sqs", "set_queue_attributes", QueueUrl=url, Attributes={"Policy": ""})
 
 
+def create_event_bus(account: Account, _name: str, properties: dict[str, Any]) -> Created:
+    """Create an event bus."""
+    arn = account.call("events", "create_event_bus", **properties)["EventBusArn"]
+    return Created(properties["Name"], {"Arn": arn, "Name": properties["Name"]})
+
+
+def delete_event_bus(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
+    """Delete an event bus."""
+    account.call("events", "delete_event_bus", Name=physical_id)
+
+
+def create_event_bus_policy(account: Account, name: str, properties: dict[str, Any]) -> Created:
+    """Add a statement to the policy of an event bus."""
+    statement = {"Sid": properties["StatementId"], **properties["Statement"]}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    account.call("events", "put_permission", Policy=policy, **_bus(properties))
+    return Created(name)
+
+
+def delete_event_bus_policy(account: Account, _physical_id: str, properties: dict[str, Any]) -> None:
+    """Remove a statement from the policy of an event bus."""
+    account.call("events", "remove_permission", StatementId=properties["StatementId"], **_bus(properties))
+
+
 def create_event_rule(account: Account, name: str, properties: dict[str, Any]) -> Created:
     """Create a rule of EventBridge with its targets."""
     name = properties.pop("Name", name[-64:])

@@ -25,9 +25,8 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     check(outcome)
     assert outcome.happened["changes"] == 40
     assert outcome.happened["invocations in the queue of failed events"]
-    assert outcome.happened["events put by the redrive function"]
     assert outcome.happened["messages of Security Hub's function delivered again"]
-    assert outcome.phases[CHANGES].calls["securityhub", "BatchUpdateFindings"]
+    assert outcome.phases[CHANGES].calls["securityhub", "BatchImportFindings"]
     assert outcome.phases[LAST_SWEEP].calls["config", "GetComplianceDetailsByConfigRule"]
 
 
