@@ -131,9 +131,10 @@ dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function
 
 .PHONY: org-package
 org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.
-	rm -rf build/org build/org-code
+	rm -rf build/org build/org-code build/org-integrations
 	$(MAKE) --silent --no-print-directory -C functions build-Package ARTIFACTS_DIR=$(CURDIR)/build/org-code
-	.venv/bin/python -m org.package build/org-code build/org
+	$(MAKE) --silent --no-print-directory -C integrations build-Package ARTIFACTS_DIR=$(CURDIR)/build/org-integrations
+	.venv/bin/python -m org.package build/org-code build/org-integrations build/org
 
 .PHONY: browser
 browser: ## Have a Chromium for the report's tests: the one here, or Debian's package where root may install it.

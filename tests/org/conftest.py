@@ -22,4 +22,4 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def packaged(code: Path, tmp_path_factory: pytest.TempPathFactory) -> Packaged:
     """Return the package of that folder."""
     output = tmp_path_factory.mktemp("package") / "org"
-    return Packaged(package(code, output), output / "upload")
+    return Packaged(package(code, code, output), output / "upload")

@@ -40,6 +40,7 @@ def test_no_transform_or_include_is_left(packaged: Packaged) -> None:
     assert {"AWS::Lambda::Function", "AWS::SSM::Document", "AWS::Config::ConfigRule"} <= types
     assert not [name for name in types if name.startswith("AWS::Serverless")]
     assert "AWS::Include" not in packaged.text("TemplateKey")
+    assert not set(TRANSFORMS) & set(keys(packaged.integrations))
 
 
 def test_parameters_are_not_replaced_by_their_defaults(packaged: Packaged) -> None:
@@ -79,7 +80,7 @@ def test_same_code_gives_the_same_bytes(packaged: Packaged, code: Path, tmp_path
     shutil.copytree(code, copied)
     os.utime(copied / "library.py", (0, 0))
     (copied / "library.py").chmod(stat.S_IRWXU)
-    again = package(copied, tmp_path / "org")
+    again = package(copied, copied, tmp_path / "org")
     assert again == packaged.keys
     for key in again.values():
         assert (tmp_path / "org" / "upload" / key).read_bytes() == (packaged.upload / key).read_bytes()
@@ -94,9 +95,10 @@ def test_changed_code_gets_a_new_key_and_a_new_template(packaged: Packaged, code
     assert f"{content_hash(changed)}.zip" != packaged.keys["CodeKey"]
     (changed / "libraries.py").rename(changed / "library.py")
     (changed / "library.py").write_text("VALUE = 2\n", encoding="utf-8")
-    new = package(changed, tmp_path / "org")
+    new = package(changed, changed, tmp_path / "org")
     assert new["CodeKey"] != packaged.keys["CodeKey"]
     assert new["TemplateKey"] != packaged.keys["TemplateKey"]
+    assert new["IntegrationsTemplateKey"] != packaged.keys["IntegrationsTemplateKey"]
     assert new["LedgerTemplateKey"] == packaged.keys["LedgerTemplateKey"]
 
 
@@ -115,7 +117,7 @@ def test_command_says_what_to_upload_and_deploy(
     code: Path, packaged: Packaged, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The output names each file, how to upload the folder, and the parameters, which are in a file too."""
-    main(code, tmp_path / "org")
+    main(code, code, tmp_path / "org")
     printed = capsys.readouterr().out
     assert f"aws s3 cp --recursive {tmp_path / 'org' / 'upload'} s3://<prefix>-$region/" in printed
     listed = (tmp_path / "org" / "parameters").read_text(encoding="utf-8").splitlines()

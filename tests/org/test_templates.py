@@ -11,10 +11,10 @@ from sandbox.cloudformation.reading import read
 from sandbox.iam_policies import Authorization, is_allowed
 from tests.support.iam import access_level, actions, lint
 from tests.support.organization import Packaged
-from tests.support.template import ROOT, expanded, source
+from tests.support.template import INTEGRATIONS, ROOT, expanded, source
 
 ORG = ROOT / "org"
-TEMPLATES = ("artifact-bucket", "ledger", "ledger-stackset", "network-role", "stackset")
+TEMPLATES = ("artifact-bucket", "integrations-stackset", "ledger", "ledger-stackset", "network-role", "stackset")
 ORGANIZATION = "o-a1b2c3d4e5"
 PERMITTED = {
     "aws:PrincipalArn": ["arn:aws:iam::111122223333:role/express-path/rule-EvaluateRole-1A2B"],
@@ -104,18 +104,32 @@ def test_stackset_has_the_parameters_of_the_rule() -> None:
         assert re.fullmatch(source()["Parameters"][name]["AllowedPattern"], default, re.ASCII)
 
 
-def test_stackset_shows_every_parameter_once_with_a_label() -> None:
+def test_stackset_of_the_integrations_has_and_passes_their_parameters(packaged: Packaged) -> None:
+    """It passes each parameter of the integrations' template but the rule's name, and depends on the rule's StackSet."""
+    stackset, ours = template("integrations-stackset"), source(INTEGRATIONS)["Parameters"]
+    properties = stackset["Resources"]["StackSet"]["Properties"]
+    passed = {item["ParameterKey"]: item["ParameterValue"]["Ref"] for item in properties["Parameters"]}
+    assert passed.keys() == packaged.integrations["Parameters"].keys() - {"RuleName"}
+    assert {name for name, value in passed.items() if name != value} == {"CodeKey"}
+    assert {name: stackset["Parameters"][name] for name in ours.keys() - {"RuleName"}} == {
+        name: ours[name] for name in ours.keys() - {"RuleName"}
+    }
+    assert properties["AutoDeployment"]["DependsOn"] == [{"Ref": "RuleStackSetArn"}]
+
+
+@pytest.mark.parametrize("name", ["stackset", "integrations-stackset"])
+def test_stackset_shows_every_parameter_once_with_a_label(name: str) -> None:
     """Every parameter is in exactly one group of the console's form and has a label."""
-    stackset = template("stackset")
+    stackset = template(name)
     interface = stackset["Metadata"]["AWS::CloudFormation::Interface"]
     grouped = [name for group in interface["ParameterGroups"] for name in group["Parameters"]]
     assert sorted(grouped) == sorted(stackset["Parameters"])
     assert interface["ParameterLabels"].keys() == stackset["Parameters"].keys()
 
 
-@pytest.mark.parametrize("name", ["ledger-stackset", "stackset"])
+@pytest.mark.parametrize("name", ["integrations-stackset", "ledger-stackset", "stackset"])
 def test_stacksets_deploy_to_accounts_that_join(name: str) -> None:
-    """Both StackSets are service-managed, deploy automatically, and go on if an account fails."""
+    """The StackSets are service-managed, deploy automatically, and go on if an account fails."""
     stackset = template(name)["Resources"]["StackSet"]["Properties"]
     assert stackset["PermissionModel"] == "SERVICE_MANAGED"
     assert stackset["AutoDeployment"]["Enabled"] is True
@@ -129,7 +143,9 @@ def test_stacksets_deploy_to_accounts_that_join(name: str) -> None:
 
 def test_keys_of_the_package_fit_the_parameters(packaged: Packaged) -> None:
     """The StackSets accept the keys that the package prints, and no others."""
-    declared = template("stackset")["Parameters"] | template("ledger-stackset")["Parameters"]
+    declared = {}
+    for name in ("stackset", "integrations-stackset", "ledger-stackset"):
+        declared |= template(name)["Parameters"]
     for name, key in packaged.keys.items():
         assert re.fullmatch(declared[name]["AllowedPattern"], key)
         assert not re.fullmatch(declared[name]["AllowedPattern"], "latest")

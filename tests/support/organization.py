@@ -34,6 +34,12 @@ class Packaged:
         parsed: dict[str, Any] = json.loads(self.text("TemplateKey"))
         return parsed
 
+    @property
+    def integrations(self) -> dict[str, Any]:
+        """The integrations' template."""
+        parsed: dict[str, Any] = json.loads(self.text("IntegrationsTemplateKey"))
+        return parsed
+
 
 class Organization:
     """Accounts of a new organization, with nothing deployed and nothing recorded."""
@@ -89,4 +95,11 @@ class Organization:
             **parameters,
         }
         template = self.packaged.text("TemplateKey")
+        return deploy(self.sandbox, template, given, self.accounts[name], region, stack_name)
+
+    def deploy_integrations(self, name: str, region: str, **parameters: str) -> Stack:
+        """Deploy the integrations as their StackSet does."""
+        given = {"ArtifactBucketPrefix": PREFIX, "CodeKey": self.packaged.keys["IntegrationsCodeKey"], **parameters}
+        template = self.packaged.text("IntegrationsTemplateKey")
+        stack_name = "StackSet-express-path-integrations"
         return deploy(self.sandbox, template, given, self.accounts[name], region, stack_name)
