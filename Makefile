@@ -119,7 +119,7 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build wh
 	cd integrations && ../.venv-sam/bin/sam build
 
 .PHONY: dist
-dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stack for `sam deploy`.
+dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stacks for `sam deploy`.
 	rm -rf dist
 	mkdir dist
 	.venv-sam/bin/sam build
@@ -127,7 +127,8 @@ dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist instrument
 	rm -f dist/.gitignore
 	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
-	find .aws-sam/build runbooks samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
+	cd integrations && ../.venv-sam/bin/sam build
+	find .aws-sam/build integrations/.aws-sam/build runbooks samconfig.toml integrations/samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
 
 .PHONY: org-package
 org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.

@@ -35,11 +35,8 @@ MEGABYTES = 1024
 """The memory of the function (template.yaml)."""
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
-ALARM, POLLED_QUEUE = r"Type: AWS::CloudWatch::Alarm\n", r"Type: SQS\n +Properties:\n"
-"""An alarm, and a queue that triggers a function, in template.yaml."""
-POLLS = 15 * 60 * 24 * 30
-"""Requests a month with which Lambda asks one queue for messages: five connections, each for up to 20 seconds
-(https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html)."""
+ALARM = r"Type: AWS::CloudWatch::Alarm\n"
+"""An alarm in template.yaml."""
 SWEEP_SECONDS = 60.0 * SUBNETS / (VPCS * (PRIVATE_SUBNETS + 1)) * VPCS / 1000
 """How long a sweep takes: 60 seconds for 1,000 VPCs (template.yaml)."""
 
@@ -100,7 +97,6 @@ def charges(occasions: Occasions, prices: Prices) -> list[Line]:
         Line("CloudWatch: alarms", in_template(ALARM), cloudwatch["alarm"]),
         Line("CloudWatch: GB of logs", month["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
         Line("EventBridge: events", month["events"], prices["eventbridge"]["event"]),
-        Line("SQS: polls of queues of functions", in_template(POLLED_QUEUE) * POLLS, prices["sqs"]["request"]),
         Line("DynamoDB: requests of heals", HEALS * HEAL_REQUESTS, prices["dynamodb"]["request"]),
         Line("Security Hub: findings", month["changed"], prices["security_hub"]["finding"]),
     ]

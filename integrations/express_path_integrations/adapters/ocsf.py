@@ -1,6 +1,6 @@
 """Verdicts that changed as OCSF findings on an event bus, and the table that remembers what was published.
 
-docs/decisions/0016-integrations-derive-changes.md says why there is a table.
+docs/decisions/0018-integrations-derive-changes.md says why there is a table.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
