@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy

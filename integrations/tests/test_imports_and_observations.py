@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from express_path.domain.findings.asff import asff_finding, not_blank
 from express_path.domain.findings.texts import SEVERITIES, path_text, severity
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy

@@ -15,8 +15,7 @@ from express_path.adapters.hop_reader import (
     read_transit_gateway_routes,
     read_transit_gateways,
 )
-from express_path.domain.network.resources import RouteTable, target_ids
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import RouteTable, TargetKind, target_ids
 from express_path.errors import ApiError
 from sandbox.ec2.transit_gateways_routes import Target, static_routes
 from sandbox.networks.account import Account

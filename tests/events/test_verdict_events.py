@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy

@@ -9,10 +9,11 @@ from express_path.domain.network.resources import (
     Route,
     RouteTable,
     Subnet,
+    TargetKind,
     VpcEndpoint,
+    target_kind,
 )
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind, target_kind
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters

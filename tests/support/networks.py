@@ -13,13 +13,13 @@ from express_path.domain.network.resources import (
     Route,
     RouteTable,
     Subnet,
+    TargetKind,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
     Vpc,
     VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.verdict.parameters import PUBLIC_SUBNETS, UNRESOLVED_EGRESS, RuleParameters, Scope
 from tests.support.drawing import Draw, composite, mostly, sampled_from
 from tests.support.random_routes import (

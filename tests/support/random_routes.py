@@ -7,8 +7,7 @@ from random import Random
 from typing import TypeVar
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
-from express_path.domain.network.resources import PrefixList, Rank, Route
-from express_path.domain.network.targets import TargetKind, target_kind
+from express_path.domain.network.resources import PrefixList, Rank, Route, TargetKind, target_kind
 from tests.support.drawing import Draw, Strategy, composite, lists, mostly, sampled_from
 
 REGION = "us-east-1"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path.domain.network.tags import has_tag
+from express_path.domain.network.resources import has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters

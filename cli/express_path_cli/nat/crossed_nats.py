@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from express_path.domain.network.resources import NatGateway
+from express_path.domain.network.resources import NatGateway, TargetKind
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop, TracedAddresses, nat_on
 from express_path.domain.path.reasons import NAT_REASONS, Compliance
 from express_path.domain.verdict.evaluator import Verdict

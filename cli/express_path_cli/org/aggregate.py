@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
-from express_path.domain.network.targets import TargetKind, target_kind
+from express_path.domain.network.resources import TargetKind, target_kind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict

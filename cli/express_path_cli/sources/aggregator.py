@@ -17,9 +17,8 @@ from express_path.adapters.fields import Description, Record
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, target_ids
+from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError, RecordError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect

@@ -15,17 +15,16 @@ from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_records import PrefixLists, entry_blocks, prefix_lists, shows_express_lists
 from express_path.adapters.sharing_records import shared_subnet_ids
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
-from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     Firewall,
     NetworkInterface,
     PrefixList,
+    TargetKind,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
     target_ids,
 )
-from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
 from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from express_path.domain.network.merging import merged
-from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters

@@ -30,8 +30,8 @@ from express_path.domain.network.resources import (
     Tags,
     Vpc,
     VpcEndpoint,
+    target_kind,
 )
-from express_path.domain.network.targets import target_kind
 from express_path.errors import RecordError
 
 _TARGET_FIELDS = (

@@ -19,10 +19,8 @@ from express_path.adapters.hop_reader import (
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
 from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
-from express_path.domain.network.merging import merged
-from express_path.domain.network.resources import BlockMode, NatGateway, RouteTable, target_ids
-from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import BlockMode, NatGateway, RouteTable, TargetKind, target_ids
+from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 
 _PAGE_SIZES = {"describe_route_tables": 100}

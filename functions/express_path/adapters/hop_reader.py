@@ -15,12 +15,12 @@ from express_path.domain.network.resources import (
     Instance,
     NetworkInterface,
     RouteTable,
+    TargetKind,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
     VpcEndpoint,
     target_ids,
 )
-from express_path.domain.network.targets import TargetKind
 from express_path.errors import ApiError
 
 

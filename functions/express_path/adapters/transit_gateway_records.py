@@ -3,8 +3,13 @@
 from collections.abc import Iterable
 
 from express_path.adapters.fields import Description, block, flag, identifier, ids, nested, optional_identifier, rows
-from express_path.domain.network.resources import Rank, Route, TransitGatewayAttachment, TransitGatewayRouteTable
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import (
+    Rank,
+    Route,
+    TargetKind,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+)
 
 
 def attachments(

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from express_path.domain.network.ids import wrong_form
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy

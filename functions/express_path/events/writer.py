@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.domain.network.arns import subnet_arn
+from express_path.domain.network.resources import subnet_arn
 from express_path.domain.verdict.summary import Summary
 from express_path.events.schema import (
     SCHEMA_VERSION,

@@ -17,7 +17,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict

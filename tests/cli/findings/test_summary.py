@@ -3,7 +3,7 @@
 import json
 from xml.etree.ElementTree import fromstring
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict

@@ -1,6 +1,6 @@
 """The worklist: which rows there are, in which order, and which NATs they name."""
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict

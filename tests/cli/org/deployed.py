@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from express_path.domain.network.resources import Route, RouteTable
-from express_path.domain.network.targets import target_kind
+from express_path.domain.network.resources import Route, RouteTable, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.annotation import annotate

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from express_path.domain.network.resources import Route, RouteTable
-from express_path.domain.network.targets import TargetKind, target_kind
+from express_path.domain.network.resources import Route, RouteTable, TargetKind, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.annotation import MAX_LENGTH, annotate

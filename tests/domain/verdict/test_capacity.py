@@ -1,7 +1,6 @@
 """How much a NAT on the path can carry."""
 
-from express_path.domain.network.resources import Instance, NatGateway, NetworkInterface
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import Instance, NatGateway, NetworkInterface, TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops

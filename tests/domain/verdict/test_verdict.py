@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.network.addresses import Family, parse_cidr
-from express_path.domain.network.resources import Association, NatGateway, PrefixList, Rank, Vpc
+from express_path.domain.network.resources import Association, NatGateway, PrefixList, Rank, Vpc, has_tag
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.network.tags import has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids

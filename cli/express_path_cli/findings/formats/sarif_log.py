@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from express_path.domain.findings.texts import path_text
-from express_path.domain.network.arns import subnet_arn
+from express_path.domain.network.resources import subnet_arn
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Verdict

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 
 _LABELS: Mapping[TargetKind, str] = {
     TargetKind.VPC_ENDPOINT: "VPC endpoint",

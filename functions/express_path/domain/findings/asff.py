@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from express_path.domain.findings.texts import TITLE, finding_id, path_text, severity
-from express_path.domain.network.arns import partition, subnet_arn
+from express_path.domain.network.resources import partition, subnet_arn
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict

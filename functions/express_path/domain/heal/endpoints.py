@@ -7,9 +7,8 @@ from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, HealSettings
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
-from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, VpcEndpoint
+from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.families import families_of
 from express_path.domain.path.outcomes import TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from express_path.domain.heal.records import HealSettings
-from express_path.domain.network.resources import RouteTable, VpcEndpoint
-from express_path.domain.network.tags import has_tag
+from express_path.domain.network.resources import RouteTable, VpcEndpoint, has_tag
 
 TABLE_PREFIX, VPC_PREFIX, RUN_PREFIX = "TABLE#", "VPC#", "RUN#"
 """The prefixes of the ids of the three kinds of items; the id of the route table, VPC, or run follows."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from express_path.domain.heal.records import Blocker, Finding
 from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import PrefixList, Route
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import PrefixList, Route, TargetKind
 from express_path.domain.path.routing import AddressSet, RoutingIndex, contains, overlap
 
 

@@ -1,11 +1,64 @@
-"""Frozen records of the network, with EC2's names. Each contains only what a decision needs."""
+"""Frozen records of the network, with EC2's names, and how their ids, tags, and ARNs are read.
+
+Each record contains only what a decision needs.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from functools import cache
 
 from express_path.domain.network.addresses import Cidr, Family
-from express_path.domain.network.targets import TargetKind
+
+
+class TargetKind(StrEnum):
+    """What a route can lead to, and therefore what a hop can be (botocore model: ec2 Route)."""
+
+    LOCAL = "LOCAL"
+    GATEWAY_ENDPOINT = "GATEWAY_ENDPOINT"
+    APPLIANCE_ENDPOINT = "APPLIANCE_ENDPOINT"
+    VPC_ENDPOINT = "VPC_ENDPOINT"
+    NAT_GATEWAY = "NAT_GATEWAY"
+    INTERNET_GATEWAY = "INTERNET_GATEWAY"
+    EGRESS_ONLY_INTERNET_GATEWAY = "EGRESS_ONLY_INTERNET_GATEWAY"
+    INSTANCE = "INSTANCE"
+    NETWORK_INTERFACE = "NETWORK_INTERFACE"
+    TRANSIT_GATEWAY = "TRANSIT_GATEWAY"
+    TRANSIT_GATEWAY_ATTACHMENT = "TRANSIT_GATEWAY_ATTACHMENT"
+    VPC_PEERING_CONNECTION = "VPC_PEERING_CONNECTION"
+    VIRTUAL_PRIVATE_GATEWAY = "VIRTUAL_PRIVATE_GATEWAY"
+    CORE_NETWORK = "CORE_NETWORK"
+    CARRIER_GATEWAY = "CARRIER_GATEWAY"
+    LOCAL_GATEWAY = "LOCAL_GATEWAY"
+    ODB_NETWORK = "ODB_NETWORK"
+    UNKNOWN = "UNKNOWN"
+
+
+_KIND_BY_ID_PREFIX = {
+    "nat": TargetKind.NAT_GATEWAY,
+    "igw": TargetKind.INTERNET_GATEWAY,
+    "eigw": TargetKind.EGRESS_ONLY_INTERNET_GATEWAY,
+    "vpce": TargetKind.VPC_ENDPOINT,
+    "i": TargetKind.INSTANCE,
+    "eni": TargetKind.NETWORK_INTERFACE,
+    "tgw": TargetKind.TRANSIT_GATEWAY,
+    "pcx": TargetKind.VPC_PEERING_CONNECTION,
+    "vgw": TargetKind.VIRTUAL_PRIVATE_GATEWAY,
+    "cagw": TargetKind.CARRIER_GATEWAY,
+    "lgw": TargetKind.LOCAL_GATEWAY,
+}
+
+
+def target_kind(target_id: str) -> TargetKind:
+    """Return the kind of the resource that an id names; UNKNOWN if the id's prefix is not known here."""
+    if target_id == "local":
+        return TargetKind.LOCAL
+    if target_id.startswith("arn:"):
+        service = target_id.split(":")[2]
+        arns = {"networkmanager": TargetKind.CORE_NETWORK, "odb": TargetKind.ODB_NETWORK}
+        return arns.get(service, TargetKind.UNKNOWN)
+    return _KIND_BY_ID_PREFIX.get(target_id.partition("-")[0], TargetKind.UNKNOWN)
+
 
 Tags = Mapping[str, str]
 
@@ -231,3 +284,50 @@ class TransitGatewayRouteTable:
     id: str
     routes: tuple[Route, ...] = ()
     truncated: bool = False
+
+
+def has_tag(tags: Tags, wanted: str) -> bool:
+    """Return whether tags contain the wanted key, or key=value; a key alone matches any value, and case matters.
+
+    Keys and values may themselves contain "=", so every way to split the text counts.
+    """
+    if not tags:
+        return False
+    if wanted in tags:
+        return True
+    possible = _possible_tags(wanted)
+    return bool(possible) and any(tags.get(tag.key) == tag.value for tag in possible)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tag:
+    key: str
+    value: str
+
+
+@cache
+def _possible_tags(text: str) -> tuple[_Tag, ...]:
+    """Return every way to read a text as key=value."""
+    positions = (position for position, character in enumerate(text) if character == "=")
+    return tuple(_Tag(text[:position], text[position + 1 :]) for position in positions)
+
+
+@cache
+def partition(region: str) -> str:
+    """Return the partition of a Region, by its name.
+
+    https://docs.aws.amazon.com/whitepapers/latest/aws-fault-isolation-boundaries/partitions.html
+    """
+    by_prefix = {
+        "cn-": "aws-cn",
+        "us-gov-": "aws-us-gov",
+        "us-iso-": "aws-iso",
+        "us-isob-": "aws-iso-b",
+        "eusc-": "aws-eusc",
+    }
+    return next((name for prefix, name in by_prefix.items() if region.startswith(prefix)), "aws")
+
+
+def subnet_arn(account_id: str, region: str, subnet_id: str) -> str:
+    """Return the ARN of a subnet in an account."""
+    return f"arn:{partition(region)}:ec2:{region}:{account_id}:subnet/{subnet_id}"

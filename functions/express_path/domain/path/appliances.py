@@ -3,9 +3,8 @@
 from dataclasses import replace
 from functools import partial
 
-from express_path.domain.network.resources import Firewall, Route, VpcEndpoint
+from express_path.domain.network.resources import Firewall, Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.onward import RouteTracer, trace_from_any
 from express_path.domain.path.outcomes import Hop, Outcome, Trace, TraceState, hop_of, terminal, unresolved
 from express_path.domain.path.reasons import NAT_REASONS, Reason

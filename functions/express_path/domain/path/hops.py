@@ -1,9 +1,8 @@
 """Follow a route to a target where a path ends: a NAT gateway, an internet gateway, a gateway endpoint."""
 
 from express_path.domain.network.addresses import from_nat64
-from express_path.domain.network.resources import BlockMode, Route, VpcEndpoint
+from express_path.domain.network.resources import BlockMode, Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.appliances import follow_appliance_endpoint
 from express_path.domain.path.onward import RouteTracer
 from express_path.domain.path.outcomes import Trace, TraceState, join, terminal, unresolved

@@ -5,8 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
-from express_path.domain.network.resources import BlockMode, NetworkInterface, Route, target_ids
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import BlockMode, NetworkInterface, Route, TargetKind, target_ids
 from express_path.domain.path.appliances import behind_appliance
 from express_path.domain.path.onward import NextTable, RouteTracer, next_table_in, trace_from
 from express_path.domain.path.outcomes import Hop, Trace, TracedAddresses, TraceState, alternatives, join, unresolved

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from express_path.domain.network.resources import BlockMode, RouteTable, Subnet
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind
 from express_path.domain.path.families import Families, families_of
 from express_path.domain.path.hops import UNREADABLE_TARGETS
 from express_path.domain.path.indexes import RoutingIndexes

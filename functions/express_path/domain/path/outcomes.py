@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import BlockMode, Route
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import BlockMode, Route, TargetKind
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet, contains, overlap
 

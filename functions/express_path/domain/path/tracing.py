@@ -6,9 +6,8 @@ from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
-from express_path.domain.network.resources import BlockMode, PrefixList, Route, RouteTable, Subnet
+from express_path.domain.network.resources import BlockMode, PrefixList, Route, RouteTable, Subnet, TargetKind
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.governing_tables import GoverningTables
 from express_path.domain.path.hops import (
     UNREADABLE_TARGETS,

@@ -8,8 +8,7 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import FULL_ACCESS, HealSettings
-from express_path.domain.network.resources import VpcEndpoint
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.remedy.texts import PAGES, Names, Remedy, association_text, listed

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.hops import INGRESS_ONLY, REGIONAL_NAT_CLOSED
 from express_path.domain.verdict.evaluator import Verdict
 

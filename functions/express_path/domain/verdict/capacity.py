@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Reason
 

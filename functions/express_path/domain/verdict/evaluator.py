@@ -5,10 +5,8 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import NamedTuple, Self
 
-from express_path.domain.network.resources import RouteTable, Subnet
+from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.network.tags import has_tag
-from express_path.domain.network.targets import TargetKind
 from express_path.domain.path.origins import Origin
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Compliance, Reason

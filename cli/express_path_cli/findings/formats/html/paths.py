@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from express_path.domain.network.targets import TargetKind
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict

@@ -6,8 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from express_path.domain.network.merging import merged
-from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
