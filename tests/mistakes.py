@@ -17,7 +17,7 @@ TESTS = (
     "tests/cli/findings/test_scenarios.py",
     "tests/cli/nat/test_crossed_nats.py",
 )
-TABLES, HOPS, APPLIANCES = (f"domain/path/{name}.py" for name in ("governing_tables", "hops", "appliances"))
+ROUTING, HOPS = "domain/path/routing.py", "domain/path/hops.py"
 TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/firewall_records.py"
 
 
@@ -34,31 +34,31 @@ class Mistake:
 MISTAKES = (
     Mistake(
         "an association of a main table with a subnet is skipped",
-        TABLES,
+        ROUTING,
         "if association.subnet_id:",
         "if association.subnet_id and not association.main and not any(a.main for a in table.associations):",
     ),
     Mistake(
         "a table that a gateway is associated with is skipped",
-        TABLES,
+        ROUTING,
         "if not association.counts:",
         "if not association.counts or any(a.gateway_id for a in table.associations):",
     ),
     Mistake(
         "of two tables that claim a subnet, the first one wins",
-        TABLES,
+        ROUTING,
         "if len(claiming) == 1 else None",
         "if claiming else None",
     ),
     Mistake(
         "an old association wins over a new one",
-        TABLES,
+        ROUTING,
         "for state in reversed(ASSOCIATION_STATES):",
         "for state in ASSOCIATION_STATES:",
     ),
     Mistake(
         "a table that is associated with a gateway counts as the main table",
-        TABLES,
+        ROUTING,
         "elif association.main:",
         "elif association.main or association.gateway_id:",
     ),
@@ -118,30 +118,30 @@ MISTAKES = (
     ),
     Mistake(
         "the mode of the first subnet is forgotten beyond a hop",
-        "domain/path/onward.py",
+        HOPS,
         "strictest((state.block_mode, subnet.block_mode))",
         "subnet.block_mode",
     ),
     Mistake(
         "the mode of an attachment's subnet is ignored",
-        "domain/path/onward.py",
+        HOPS,
         "strictest((state.block_mode, subnet.block_mode))",
         "state.block_mode",
     ),
     Mistake(
         "a tag makes an endpoint a firewall's",
-        APPLIANCES,
+        HOPS,
         "if firewall else behind_appliance(",
         'if firewall or "AWSNetworkFirewallManaged" in endpoint.tags else behind_appliance(',
     ),
-    Mistake("a translating firewall forwards", APPLIANCES, "if firewall and firewall.translates:", "if False:"),
+    Mistake("a translating firewall forwards", HOPS, "if firewall and firewall.translates:", "if False:"),
     Mistake(
         "an unknown appliance behind which an endpoint is counts as clean",
-        APPLIANCES,
+        HOPS,
         "replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks)",
         "outcome",
     ),
-    Mistake("a firewall's NAT gateway is not shown", APPLIANCES, "if gateway_id is None:", "if True:"),
+    Mistake("a firewall's NAT gateway is not shown", HOPS, "if gateway_id is None:", "if True:"),
     Mistake("NAT_NONE translates", FIREWALLS, 'is_proxy and scope != "NAT_NONE"', "is_proxy"),
     Mistake("attached NAT gateways do not make a firewall a proxy", FIREWALLS, " or any(gateways.values())", ""),
     Mistake(

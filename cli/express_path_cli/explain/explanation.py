@@ -18,9 +18,8 @@ from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable
+from express_path.domain.network.resources import AnyRouteTable, PrefixList, Rank, Route, RouteTable
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.onward import AnyRouteTable
 from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of

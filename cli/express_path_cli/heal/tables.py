@@ -11,7 +11,7 @@ from itertools import groupby
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.domain.heal.plan import is_healable
 from express_path.domain.heal.records import Action
-from express_path.domain.path.families import families_of
+from express_path.domain.path.origins import families_of
 from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

@@ -9,7 +9,7 @@ from hypothesis import event, given, settings
 from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import Rank, Route, RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.families import families_of
+from express_path.domain.path.origins import families_of
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator

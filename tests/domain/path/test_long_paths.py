@@ -3,9 +3,8 @@
 import pytest
 
 from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import NetworkInterface
+from express_path.domain.network.resources import AnyRouteTable, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.onward import AnyRouteTable
 from express_path.domain.path.outcomes import MAX_ROUTE_TABLES, Trace, TraceState
 from express_path.domain.path.tracing import Tracer
 from tests.support.make import by_id, endpoint, route, snapshot, subnet, table, verdict_on

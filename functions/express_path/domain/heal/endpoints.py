@@ -9,7 +9,7 @@ from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, Heal
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
 from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.path.families import families_of
+from express_path.domain.path.origins import families_of
 from express_path.domain.path.outcomes import TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains, overlap

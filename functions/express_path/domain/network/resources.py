@@ -286,6 +286,10 @@ class TransitGatewayRouteTable:
     truncated: bool = False
 
 
+AnyRouteTable = RouteTable | TransitGatewayRouteTable
+"""A route table of a VPC or of a transit gateway."""
+
+
 def has_tag(tags: Tags, wanted: str) -> bool:
     """Return whether tags contain the wanted key, or key=value; a key alone matches any value, and case matters.
 

@@ -1,13 +1,106 @@
-"""Follow a route to a target where a path ends: a NAT gateway, an internet gateway, a gateway endpoint."""
+"""Follow traffic beyond a hop: one function for each kind of route target.
 
-from express_path.domain.network.addresses import from_nat64
-from express_path.domain.network.resources import BlockMode, Route, TargetKind, VpcEndpoint
-from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.path.appliances import follow_appliance_endpoint
-from express_path.domain.path.onward import RouteTracer
-from express_path.domain.path.outcomes import Trace, TraceState, join, terminal, unresolved
-from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import AddressSet
+Paths may have MAX_ROUTE_TABLES route tables. The functions that call each other once for each hop use `map` with
+`partial`, because before Python 3.12 a comprehension takes a frame of its own, and frames are limited to 1,000.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+from express_path.domain.network.addresses import Cidr, Family, from_nat64
+from express_path.domain.network.resources import (
+    AnyRouteTable,
+    BlockMode,
+    Firewall,
+    NetworkInterface,
+    Route,
+    RouteTable,
+    Subnet,
+    TargetKind,
+    TransitGatewayAttachment,
+    VpcEndpoint,
+    strictest,
+    target_ids,
+)
+from express_path.domain.network.snapshot import AttachedVpc, Snapshot, is_express_service
+from express_path.domain.path.outcomes import (
+    Hop,
+    Outcome,
+    Trace,
+    TracedAddresses,
+    TraceState,
+    alternatives,
+    hop_of,
+    join,
+    terminal,
+    unresolved,
+    without_hop,
+)
+from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
+from express_path.domain.path.routing import AddressSet, RoutingIndex
+
+
+class RouteTracer(Protocol):
+    """What the functions that follow a hop need from the tracer."""
+
+    snapshot: Snapshot
+
+    def governing_table(self, subnet: Subnet) -> RouteTable | None:
+        """Return the route table that governs a subnet; None if it cannot be seen."""
+
+    def index_of(self, table: AnyRouteTable) -> RoutingIndex:
+        """Return the routing index of all of a table's routes."""
+
+    def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
+        """Follow a block of addresses from a route table."""
+
+
+Follow = Callable[[RouteTracer, Route, AddressSet, TraceState], Trace]
+"""A function that follows addresses along a route to one kind of target."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTable:
+    """The route table that decides next, and the state in which traffic reaches it."""
+
+    table: AnyRouteTable
+    state: TraceState
+
+
+def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> NextTable | None:
+    """Return the route table of a subnet that traffic leaves from, in that subnet's zone; None if it is not known.
+
+    Whatever mode of Block Public Access the subnet has counts from there on, too.
+    """
+    subnet = tracer.snapshot.subnets.get(subnet_id)
+    table = tracer.governing_table(subnet) if subnet else None
+    if subnet is None or table is None:
+        return None
+    mode = strictest((state.block_mode, subnet.block_mode))
+    return NextTable(table, state._replace(zone=subnet.availability_zone_id, block_mode=mode))
+
+
+def trace_from(tracer: RouteTracer, next_table: NextTable, addresses: AddressSet) -> Trace:
+    """Follow addresses from one route table."""
+    return join(list(map(partial(tracer.trace, next_table.table, state=next_table.state), addresses.blocks())))
+
+
+def trace_from_any(
+    tracer: RouteTracer, subnet_ids: Iterable[str], addresses: AddressSet, state: TraceState, unlisted: str
+) -> Trace:
+    """Follow addresses from several subnets, any of which may carry them: their outcomes are alternatives.
+
+    unlisted is the note of the outcome for a subnet whose route table is not listed.
+    """
+    next_tables = [next_table_in(tracer, subnet_id, state) for subnet_id in sorted(subnet_ids)]
+    distinct = {(found.table.id, found.state) if found else None: found for found in next_tables}
+    unknown = without_hop(addresses, Reason.UNRESOLVED_EGRESS, unlisted)
+    traces = [trace_from(tracer, found, addresses) if found else unknown for found in distinct.values()]
+    return alternatives(traces or [unknown])
+
 
 _CLOSED = "VPC Block Public Access blocks it: create an exclusion for the subnet"
 _NAT_CLOSED = "VPC Block Public Access blocks the NAT gateway's subnet {}: create an exclusion for it"
@@ -112,3 +205,288 @@ UNREADABLE_TARGETS = {
     TargetKind.UNKNOWN: "a target of this kind",
 }
 """The kinds of targets that cannot be followed, in words."""
+
+
+FIREWALLS_NEEDED = (
+    "its appliance may translate traffic; to find its firewall: network-firewall:ListFirewalls, DescribeFirewall, "
+    "ListVpcEndpointAssociations, DescribeVpcEndpointAssociation"
+)
+_NO_FIREWALL = "no AWS Network Firewall that can be read names this endpoint, so its appliance may translate traffic"
+_ONLY_TAGGED = f"{_NO_FIREWALL}; its tag AWSNetworkFirewallManaged is no evidence, because anyone may set it"
+_ENDPOINT_UNLISTED = "the route table of the endpoint's subnet is not listed"
+
+
+def follow_appliance_endpoint(
+    tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
+) -> Trace:
+    """Continue from the subnet of a Gateway Load Balancer endpoint; Network Firewall endpoints have the same type.
+
+    A NAT/Proxy firewall may translate traffic itself and send it out through its own NAT gateway
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-how-it-works.html). Every other
+    firewall forwards traffic unchanged
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-policy-settings.html).
+    """
+    kind = TargetKind.APPLIANCE_ENDPOINT
+    if endpoint.state != "available":
+        return unresolved(route, addresses, f"the endpoint's state is {endpoint.state}, not available", kind)
+    firewall = tracer.snapshot.firewall_of_endpoint.get(endpoint.id)
+    if firewall and firewall.translates:
+        return _leave_through_firewall(firewall, endpoint, route, addresses)
+    may_translate = _may_translate(tracer.snapshot, endpoint)
+    if state.skip_gateway_endpoints and not firewall:
+        return unresolved(route, addresses, may_translate, kind, lacks="network-firewall:")
+    beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _ENDPOINT_UNLISTED)
+    lacks = "network-firewall:" if may_translate == FIREWALLS_NEEDED else ""
+    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks)
+    return trace.via(hop_of(route, kind), route)
+
+
+def _leave_through_firewall(firewall: Firewall, endpoint: VpcEndpoint, route: Route, addresses: AddressSet) -> Trace:
+    """End at the NAT gateway of a NAT/Proxy firewall, which DescribeFirewall names for the firewall's own endpoints."""
+    trace = terminal(route, addresses, Reason.NAT_BEHIND_APPLIANCE, kind=TargetKind.APPLIANCE_ENDPOINT)
+    gateway_id = firewall.nat_gateway_ids.get(endpoint.id)
+    if gateway_id is None:
+        return trace
+    hop = Hop(TargetKind.NAT_GATEWAY, gateway_id, str(route.destination))
+    return trace.map(lambda outcome: replace(outcome, path=(*outcome.path, hop)))
+
+
+def _may_translate(snapshot: Snapshot, endpoint: VpcEndpoint) -> str:
+    """Return why it is not certain that an endpoint's appliance forwards traffic unchanged."""
+    if snapshot.firewalls is None or any(operation.startswith("network-firewall:") for operation in snapshot.denied):
+        return FIREWALLS_NEEDED
+    return _ONLY_TAGGED if "AWSNetworkFirewallManaged" in endpoint.tags else _NO_FIREWALL
+
+
+def behind_appliance(trace: Trace, note: str, lacks: str = "") -> Trace:
+    """Return what can be determined behind an appliance that may translate traffic: only a NAT. note says why."""
+    return trace.map(partial(_certain_behind_appliance, note, lacks))
+
+
+def _certain_behind_appliance(note: str, lacks: str, outcome: Outcome) -> Outcome:
+    if outcome.reason in NAT_REASONS:
+        return _nat_behind_appliance(outcome)
+    if outcome.reason is Reason.UNRESOLVED_EGRESS:
+        return outcome
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks)
+
+
+def _nat_behind_appliance(outcome: Outcome) -> Outcome:
+    """Return a NAT outcome as one behind an appliance; every other outcome stays the same.
+
+    A NAT beyond a transit gateway keeps its reason, which takes precedence.
+    """
+    if outcome.reason in (Reason.NAT_GATEWAY, Reason.NAT_INSTANCE):
+        return replace(outcome, reason=Reason.NAT_BEHIND_APPLIANCE)
+    return outcome
+
+
+_MAY_TRANSLATE = "it may translate traffic, and its path does not clearly lead to a NAT or an internet gateway"
+
+
+def follow_network_interface(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Continue from the subnet of a network interface or instance, which forwards only if its source/dest check is off.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html
+    """
+    if state.skip_gateway_endpoints:
+        return unresolved(route, addresses, _MAY_TRANSLATE)
+    if tracer.snapshot.network_interfaces is None:
+        note = "to find out whether it forwards traffic, grant ec2:DescribeNetworkInterfaces"
+        return unresolved(route, addresses, note, lacks="ec2:DescribeNetworkInterfaces")
+    interface = _interface_of(tracer.snapshot.network_interfaces, route.target_id)
+    if interface is None:
+        return unresolved(route, addresses, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
+    if interface.source_dest_check:
+        return unresolved(route, addresses, "its source/destination check is on, so it does not forward traffic")
+    # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
+    next_table = next_table_in(tracer, interface.subnet_id, state._replace(block_mode=BlockMode.OFF))
+    if next_table is None:
+        return unresolved(route, addresses, f"the route table of its subnet {interface.subnet_id} is not listed")
+    hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
+    return join(list(map(partial(_trace_forwarded, tracer, interface, next_table), addresses.blocks()))).via(hop, route)
+
+
+def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) -> NetworkInterface | None:
+    if target_id in interfaces:
+        return interfaces[target_id]
+    attached = [interface for interface in interfaces.values() if interface.instance_id == target_id]
+    return min(attached, key=lambda interface: (interface.device_index or 0, interface.id), default=None)
+
+
+def _trace_forwarded(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
+    """Follow a block that an interface forwards: IPv4 possibly translated, IPv6 unchanged, 64:ff9b:: both ways."""
+    if block.family is Family.IPV4:
+        return _trace_translated(tracer, interface, next_table, block)
+    unchanged = behind_appliance(trace_from(tracer, next_table, AddressSet(block)), _MAY_TRANSLATE)
+    ipv4 = from_nat64(block)
+    if ipv4 is None:
+        return unchanged
+    return alternatives([_as_nat64(_trace_translated(tracer, interface, next_table, ipv4)), unchanged])
+
+
+def _as_nat64(trace: Trace) -> Trace:
+    """Return the trace of IPv4 addresses as a trace of the 64:ff9b:: addresses that stand for them."""
+    results = [TracedAddresses(traced.addresses.under_nat64(), traced.outcomes) for traced in trace.results]
+    return Trace(tuple(results), trace.consulted)
+
+
+def _two_armed(tracer: RouteTracer, interface: NetworkInterface) -> str:
+    """Return what suggests that an instance translates and sends traffic out through another of its interfaces.
+
+    Routes do not show that. The note is empty unless the table of another interface's subnet has a route to an internet
+    gateway.
+    """
+    if interface.instance_id is None:
+        return ""
+    interfaces = (tracer.snapshot.network_interfaces or {}).values()
+    subnets = {other.id: other.subnet_id for other in interfaces if other.instance_id == interface.instance_id}
+    if interface.instance_id in tracer.snapshot.instances:
+        subnets |= tracer.snapshot.instances[interface.instance_id].subnet_of_interface
+    for other_id, subnet_id in sorted(subnets.items()):
+        subnet = tracer.snapshot.subnets.get(subnet_id)
+        table = tracer.governing_table(subnet) if subnet and other_id != interface.id else None
+        if table and target_ids([table], TargetKind.INTERNET_GATEWAY):
+            return (
+                f"{interface.instance_id} may be a NAT: its other interface {other_id} leads to an internet gateway; "
+                "check whether it translates (nft list ruleset)"
+            )
+    return ""
+
+
+def _trace_translated(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
+    """Follow a block as a NAT instance would send it: to an internet gateway, whatever gateway endpoints there are.
+
+    If the route table does not lead to an internet gateway, the interface is an appliance.
+    """
+    state = next_table.state._replace(skip_gateway_endpoints=True)
+    past_endpoints = trace_from(tracer, NextTable(next_table.table, state), AddressSet(block))
+    traces = list(map(partial(_nat_instance_or_appliance, tracer, interface, next_table), past_endpoints.results))
+    return join(traces, past_endpoints.consulted)
+
+
+def _nat_instance_or_appliance(
+    tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, past_endpoints: TracedAddresses
+) -> Trace:
+    direct = tuple(
+        replace(outcome, reason=Reason.NAT_INSTANCE)
+        for outcome in past_endpoints.outcomes
+        if outcome.reason is Reason.INTERNET_GATEWAY
+    )
+    if len(direct) == len(past_endpoints.outcomes):
+        return Trace((TracedAddresses(past_endpoints.addresses, direct),))
+    note = _two_armed(tracer, interface) or _MAY_TRANSLATE
+    beyond = behind_appliance(trace_from(tracer, next_table, past_endpoints.addresses), note)
+    results = (TracedAddresses(traced.addresses, (*direct, *traced.outcomes)) for traced in beyond.results)
+    return Trace(tuple(results), beyond.consulted)
+
+
+_TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRoutes"
+_ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
+_BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
+_ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
+_NOT_CERTAIN = "beyond a transit gateway, only a NAT can be determined"
+_ATTACHMENT_UNLISTED = "the route tables of the attachment's subnets are not listed"
+_AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
+"""The ids of Availability Zones; those of Local Zones and Wavelength Zones have more parts
+(https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html)."""
+
+
+def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Continue from the transit gateway route table that is associated with the VPC's attachment.
+
+    Only the transit gateway's owner can read that table, so networkRoleArn names a role in the owner's account
+    (https://docs.aws.amazon.com/vpc/latest/tgw/working-with-transit-gateways.html).
+    """
+    if state.skip_gateway_endpoints:
+        return unresolved(route, addresses, _NOT_CERTAIN)
+    if tracer.snapshot.transit_gateway_attachments is None:
+        return unresolved(route, addresses, _ATTACHMENTS_NEEDED, lacks=_ATTACHMENTS)
+    attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
+    if attachment is None:
+        return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
+    if attachment.state != "available":
+        return unresolved(route, addresses, f"the state of {attachment.id} is {attachment.state}, not available")
+    if not _may_enter(tracer, attachment, state.zone):
+        fix = f"add a subnet in {state.zone} to {attachment.id}, which has none there"
+        return terminal(route, addresses, Reason.DROPPED, fix)
+    beyond = _trace_from_table_of(tracer, attachment, addresses, state)
+    return beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route)
+
+
+def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:
+    """Return whether traffic may reach the transit gateway: its zone needs a subnet of the attachment.
+
+    https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
+    """
+    if attachment.subnet_ids is None or not _AVAILABILITY_ZONE.fullmatch(zone):
+        return True
+    subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids]
+    return any(subnet is None or subnet.availability_zone_id in ("", zone) for subnet in subnets)
+
+
+def _trace_from_table_of(
+    tracer: RouteTracer, attachment: TransitGatewayAttachment, addresses: AddressSet, state: TraceState
+) -> Trace:
+    """Continue from the transit gateway route table that an attachment is associated with."""
+    tables = tracer.snapshot.transit_gateway_route_tables
+    table = (tables or {}).get(attachment.route_table_id or "")
+    note = ""
+    if attachment.route_table_id is None:
+        note = _BOTH_NEEDED
+    elif tables is None:
+        note = _TABLES_NEEDED
+    elif table is None:
+        note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
+    elif table.truncated:
+        note = f"{table.id} has more routes than one search returns"
+    if table is None or note:
+        lacks = "" if table else "ec2:SearchTransitGatewayRoutes"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks)
+    return trace_from(tracer, NextTable(table, state), addresses)
+
+
+def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
+    """Return what can be determined beyond a transit gateway: a NAT, or no way out. Everything else is unresolved."""
+    if outcome.reason in NAT_REASONS:
+        return replace(outcome, reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY)
+    if outcome.reason in NO_WAY_OUT:
+        return outcome
+    note = outcome.note or f"the result beyond the transit gateway is {outcome.reason}, so a NAT is not certain"
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
+
+
+def follow_attachment(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """Follow a transit gateway's route to an attachment: into its VPC, or through a firewall to the attachment's table.
+
+    https://docs.aws.amazon.com/network-firewall/latest/developerguide/tgw-firewall.html
+    """
+    attachment = (tracer.snapshot.transit_gateway_attachments or {}).get(route.target_id)
+    if attachment is None:
+        return unresolved(route, addresses, f"this attachment is not listed; {_ATTACHMENTS_NEEDED}")
+    if attachment.resource_type not in ("vpc", "network-function"):
+        return unresolved(
+            route,
+            addresses,
+            f"traffic leaves through an attachment of type {attachment.resource_type}, which cannot be followed",
+        )
+    if attachment.state != "available":
+        return unresolved(route, addresses, f"the attachment's state is {attachment.state}, not available")
+    if attachment.resource_type == "network-function":
+        beyond = _trace_from_table_of(tracer, attachment, addresses, state)
+    else:
+        subnet_ids = _subnets_that_may_carry(tracer, attachment, state.zone)
+        beyond = trace_from_any(tracer, subnet_ids, addresses, state, _ATTACHMENT_UNLISTED)
+    return beyond.via(hop_of(route), route)
+
+
+def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
+    """Return the attachment's subnets through which traffic from a zone may enter the VPC.
+
+    A transit gateway keeps traffic in its zone if the attachment has a subnet there. In appliance mode, it picks a zone
+    for each flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
+    """
+    subnet_ids = attachment.subnet_ids or ()
+    subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
+    in_zone = tuple(subnet.id for subnet in subnets if subnet is not None and subnet.availability_zone_id == zone)
+    return in_zone if in_zone and not attachment.appliance_mode else subnet_ids

@@ -6,20 +6,28 @@ from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
-from express_path.domain.network.resources import BlockMode, PrefixList, Route, RouteTable, Subnet, TargetKind
+from express_path.domain.network.resources import (
+    AnyRouteTable,
+    BlockMode,
+    PrefixList,
+    Route,
+    RouteTable,
+    Subnet,
+    TargetKind,
+)
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.governing_tables import GoverningTables
 from express_path.domain.path.hops import (
     UNREADABLE_TARGETS,
+    Follow,
+    follow_attachment,
     follow_internet_gateway,
     follow_local,
     follow_nat_gateway,
+    follow_network_interface,
+    follow_transit_gateway,
     follow_unreadable_target,
     follow_vpc_endpoint,
 )
-from express_path.domain.path.indexes import RoutingIndexes
-from express_path.domain.path.interfaces import follow_network_interface
-from express_path.domain.path.onward import AnyRouteTable, Follow
 from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
@@ -36,8 +44,7 @@ from express_path.domain.path.outcomes import (
     without_hop,
 )
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import AddressSet, RoutedBlocks, RoutingIndex
-from express_path.domain.path.transit import follow_attachment, follow_transit_gateway
+from express_path.domain.path.routing import AddressSet, GoverningTables, RoutedBlocks, RoutingIndex, RoutingIndexes
 
 FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.LOCAL: follow_local,
