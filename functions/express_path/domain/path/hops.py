@@ -490,3 +490,18 @@ def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttac
     subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
     in_zone = tuple(subnet.id for subnet in subnets if subnet is not None and subnet.availability_zone_id == zone)
     return in_zone if in_zone and not attachment.appliance_mode else subnet_ids
+
+
+FOLLOW: Mapping[TargetKind, Follow] = {
+    TargetKind.LOCAL: follow_local,
+    TargetKind.NAT_GATEWAY: follow_nat_gateway,
+    TargetKind.INTERNET_GATEWAY: follow_internet_gateway,
+    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: follow_internet_gateway,
+    TargetKind.VPC_ENDPOINT: follow_vpc_endpoint,
+    TargetKind.NETWORK_INTERFACE: follow_network_interface,
+    TargetKind.INSTANCE: follow_network_interface,
+    TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
+    TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
+    **dict.fromkeys(UNREADABLE_TARGETS, follow_unreadable_target),
+}
+"""How each kind of route target is followed."""

@@ -1,33 +1,14 @@
 """Tracing: from a subnet's route table, for every S3 Express address, to the point where its traffic leaves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
-from express_path.domain.network.resources import (
-    AnyRouteTable,
-    BlockMode,
-    PrefixList,
-    Route,
-    RouteTable,
-    Subnet,
-    TargetKind,
-)
+from express_path.domain.network.resources import AnyRouteTable, BlockMode, PrefixList, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.hops import (
-    UNREADABLE_TARGETS,
-    Follow,
-    follow_attachment,
-    follow_internet_gateway,
-    follow_local,
-    follow_nat_gateway,
-    follow_network_interface,
-    follow_transit_gateway,
-    follow_unreadable_target,
-    follow_vpc_endpoint,
-)
+from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
@@ -45,20 +26,6 @@ from express_path.domain.path.outcomes import (
 )
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.routing import AddressSet, GoverningTables, RoutedBlocks, RoutingIndex, RoutingIndexes
-
-FOLLOW: Mapping[TargetKind, Follow] = {
-    TargetKind.LOCAL: follow_local,
-    TargetKind.NAT_GATEWAY: follow_nat_gateway,
-    TargetKind.INTERNET_GATEWAY: follow_internet_gateway,
-    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: follow_internet_gateway,
-    TargetKind.VPC_ENDPOINT: follow_vpc_endpoint,
-    TargetKind.NETWORK_INTERFACE: follow_network_interface,
-    TargetKind.INSTANCE: follow_network_interface,
-    TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
-    TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
-    **dict.fromkeys(UNREADABLE_TARGETS, follow_unreadable_target),
-}
-"""How each kind of route target is followed."""
 
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
