@@ -7,18 +7,13 @@ from express_path.adapters.aws import Aws, unless_denied
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.history import whole_item
 from express_path.adapters.config_rule.items import Item
-from express_path.adapters.config_rule.results import (
-    Evaluation,
-    changed_evaluations,
-    deleted_resource_ids,
-)
+from express_path.adapters.config_rule.results import Evaluation, changed_evaluations, deleted_resource_ids
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.annotation import reason_of
 from express_path.domain.verdict.evaluator import (
     Account,
     Evaluator,
@@ -26,6 +21,7 @@ from express_path.domain.verdict.evaluator import (
     deleted_verdict,
     out_of_scope,
     outside_vpc_ids,
+    reason_of,
 )
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters

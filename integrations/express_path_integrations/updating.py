@@ -16,8 +16,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
-from express_path.domain.verdict.annotation import reason_of
-from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.evaluator import Verdict, reason_of
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
 from express_path_integrations.adapters.messages import News

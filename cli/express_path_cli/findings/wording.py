@@ -5,8 +5,7 @@ from functools import cache
 from express_path.domain.findings.texts import RULE_NAME, finding_id
 from express_path.domain.path.outcomes import Outcome
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.annotation import annotate
-from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.evaluator import Verdict, annotate
 
 
 @cache

@@ -11,8 +11,7 @@ from typing import NamedTuple
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
-from express_path.domain.remedy.associations import association
-from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.result import is_flagged

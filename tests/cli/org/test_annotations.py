@@ -7,7 +7,7 @@ import pytest
 from express_path.domain.network.resources import Route, RouteTable, TargetKind, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.annotation import MAX_LENGTH, annotate
+from express_path.domain.verdict.evaluator import MAX_LENGTH, annotate
 from express_path.errors import RecordError
 from express_path_cli.org.aggregate import parse_annotation
 from tests.support.command import scan

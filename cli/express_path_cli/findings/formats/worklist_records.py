@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import Reason
-from express_path.domain.remedy.unresolved_egress import how_to_find_out
+from express_path.domain.remedy.texts import how_to_find_out
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.baseline import Mark
 from express_path_cli.findings.grouping import Group, Grouping

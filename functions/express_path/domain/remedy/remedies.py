@@ -1,17 +1,22 @@
 """The remedy of a verdict: what to do, the command that does it, and the page to read."""
 
+import re
 import shlex
-from collections.abc import Hashable, Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
-from express_path.domain.heal.records import HealSettings
-from express_path.domain.network.resources import RouteTable, VpcEndpoint
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.heal.ledger import owner_tag
+from express_path.domain.heal.patches import associate_patches, create_patches
+from express_path.domain.heal.records import FULL_ACCESS, HealSettings
+from express_path.domain.network.resources import RouteTable, TargetKind, VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.outcomes import nat_on
+from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.remedy.associations import association, names_of
 from express_path.domain.remedy.texts import (
     ASSOCIATED,
     DEFAULT_ROUTE_WINS,
@@ -21,10 +26,109 @@ from express_path.domain.remedy.texts import (
     PRIORITY_PAGE,
     ROUTE_WINS,
     TEXTS,
+    Names,
     Remedy,
+    association_text,
+    how_to_find_out,
+    listed,
 )
-from express_path.domain.remedy.vpc_networks import VpcNetworks
 from express_path.domain.verdict.evaluator import Account, Verdict
+
+
+def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:
+    """Return the remedy that associates the route tables of all these verdicts with an endpoint, in one command."""
+    table_ids = list(dict.fromkeys(str(verdict.route_table_id) for verdict in verdicts))
+    names, url = _joint_names(verdicts, table_ids), PAGES[verdicts[0].reason]
+    if endpoint.id == NEW_ENDPOINT:
+        named = replace(names, endpoint=f"a new gateway endpoint for S3 Express in {names.vpc}")
+        patches, owner = create_patches(endpoint, table_ids, FULL_ACCESS), ""
+    else:
+        named = replace(names, endpoint=f"gateway endpoint {endpoint.id}")
+        patches, owner = associate_patches(endpoint, table_ids), owner_tag(endpoint, HealSettings())
+    text = named.fill(association_text(verdict.reason for verdict in verdicts))
+    if endpoint.id == NEW_ENDPOINT and len(table_ids) > 1:
+        text += " One endpoint serves all of these route tables."
+    if owner:
+        text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
+    is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (*table_ids, endpoint.id, endpoint.vpc_id))
+    return Remedy(text, patches["cli"].strip(), url, patches) if is_safe else Remedy(text, url=url)
+
+
+def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names:
+    """Return the names in verdicts of one VPC together."""
+    # Most subnets of a route table have the same path.
+    distinct = {(verdict.reason, verdict.path): verdict for verdict in verdicts}
+    names = [(verdict.reason, names_of(verdict)) for verdict in distinct.values()]
+    nats = [found.nat for reason, found in names if reason in NAT_REASONS]
+    appliances = [found.appliance for reason, found in names if reason is Reason.NAT_BEHIND_APPLIANCE]
+    named = "route table " if len(table_ids) == 1 else "route tables "
+    return replace(
+        names[0][1],
+        table=listed(table_ids, "and", "route tables", named),
+        nat=listed(nats, "or", "NATs"),
+        appliance=listed(appliances, "and", "appliances"),
+    )
+
+
+def names_of(verdict: Verdict) -> Names:
+    """Return the names that the verdict itself contains."""
+    names = Names(subnet=verdict.subnet_id, note=verdict.note, how=how_to_find_out(verdict))
+    nat, first = nat_on(verdict.path), next(iter(verdict.path), None)
+    appliance = next((hop for hop in verdict.path if hop.kind is TargetKind.APPLIANCE_ENDPOINT), first)
+    return replace(
+        names,
+        table=f"route table {verdict.route_table_id}" if verdict.route_table_id else names.table,
+        vpc=verdict.vpc_id or names.vpc,
+        endpoint=f"a gateway endpoint for S3 Express in {verdict.vpc_id or names.vpc}",
+        nat=nat.id if nat else names.nat,
+        appliance=appliance.id if appliance else names.appliance,
+        route=f"route {first.destination} -> {first.id}" if first else names.route,
+    )
+
+
+class _InVpc(Protocol):
+    @property
+    def vpc_id(self) -> str:
+        """The VPC of the resource."""
+
+
+_Resource = TypeVar("_Resource", bound=_InVpc)
+
+
+class VpcNetworks:
+    """The VPCs of a snapshot, each with its own subnets, route tables and endpoints.
+
+    Functions that look at every subnet of a route table are fast on one VPC, and slow on a Region with 100,000 subnets.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Group the resources by VPC."""
+        self._snapshot = snapshot
+        self._subnets = _by_vpc(snapshot.subnets)
+        self._route_tables = _by_vpc(snapshot.route_tables)
+        self._vpc_endpoints = _by_vpc(snapshot.vpc_endpoints)
+        self._tracers: dict[str, Tracer] = {}
+
+    def tracer(self, vpc_id: str) -> Tracer:
+        """Return a tracer of one VPC; it finds governing route tables, but follows no path out of the VPC."""
+        if vpc_id not in self._tracers:
+            self._tracers[vpc_id] = Tracer(
+                replace(
+                    self._snapshot,
+                    subnets=self._subnets.get(vpc_id, {}),
+                    route_tables=self._route_tables.get(vpc_id, {}),
+                    vpc_endpoints=self._vpc_endpoints.get(vpc_id, {}),
+                )
+            )
+        return self._tracers[vpc_id]
+
+
+def _by_vpc(resources: Mapping[str, _Resource]) -> Mapping[str, Mapping[str, _Resource]]:
+    groups: dict[str, dict[str, _Resource]] = defaultdict(dict)
+    for resource_id, resource in resources.items():
+        groups[resource.vpc_id][resource_id] = resource
+    return groups
+
 
 _NAT64 = ip_network("64:ff9b::/96")
 _SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._fields.index("route_table_id")

@@ -1,19 +1,115 @@
-"""The verdict on a subnet: compliance, reason, and path."""
+"""The verdict on a subnet: compliance, reason, path, and the annotation that AWS Config shows."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import NamedTuple, Self
 
+from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.origins import Origin
-from express_path.domain.path.outcomes import Hop, Outcome
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.outcomes import Hop, Outcome, Trace
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.path.routing import AddressSet
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.annotation import annotate
-from express_path.domain.verdict.decision import Decision, decision_by, worst_decision
 from express_path.domain.verdict.parameters import RuleParameters, Scope
+
+MAX_LENGTH = 256
+"""The longest annotation that AWS Config accepts, in characters (botocore model: config Evaluation)."""
+
+_PHRASES = {
+    Reason.PARTLY_NAT: "part of S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
+    Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
+    Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
+    Reason.NAT_BEHIND_APPLIANCE: "S3 Express traffic crosses an appliance, then a NAT",
+    Reason.NAT_BEYOND_TRANSIT_GATEWAY: "S3 Express traffic crosses a NAT beyond a transit gateway",
+    Reason.UNRESOLVED_EGRESS: "the egress path could not be determined",
+    Reason.INTERNET_GATEWAY: "S3 Express traffic leaves through an internet gateway, without a NAT",
+    Reason.ENDPOINT: "S3 Express traffic uses the s3express gateway endpoint",
+    Reason.DROPPED: "AWS drops S3 Express traffic",
+    Reason.NO_ROUTE: "no route leads to S3 Express",
+    Reason.NOT_OWNED: "shared by another account, which evaluates it with its own rule",
+    Reason.EXCLUDED: "excluded from the rule",
+    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket here; buckets of other accounts are not seen",
+    Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
+    Reason.DELETED: "the subnet no longer exists",
+}
+
+
+def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4) -> str:
+    """Return one line of 1 to 256 characters: the reason, the deciding route (destination and target), and its note.
+
+    family is the address family that decided. The line names IPv6, but not IPv4.
+    """
+    line = f"{reason}: {_PHRASES[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
+    if deciding.route and table:
+        line += f"; route {deciding.route.destination} -> {deciding.route.target_id or 'unknown'} in {table.id}"
+        line += "".join(f", then {hop.id}" for hop in deciding.path[1:])
+    if deciding.note:
+        line += f" ({deciding.note})"
+    return line if len(line) <= MAX_LENGTH else line[: MAX_LENGTH - 3] + "..."
+
+
+def reason_of(annotation: str) -> Reason | None:
+    """Return the reason with which an annotation starts; None if it was not rendered by `annotate`."""
+    word = annotation.partition(":")[0]
+    return Reason(word) if word in _PHRASES else None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The part of a verdict that subnets with the same origin share."""
+
+    compliance: Compliance
+    reason: Reason
+    annotation: str
+    path: tuple[Hop, ...]
+    note: str
+    lacks: str
+
+
+@dataclass(frozen=True, slots=True)
+class _WorstOutcome:
+    """The worst of the outcomes that addresses may have."""
+
+    addresses: AddressSet
+    outcome: Outcome
+
+
+def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters) -> Decision:
+    """Decide by the worst outcome of all addresses."""
+
+    def severity(outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
+        """Return a sort key, worst first: NON_COMPLIANT, then by reason; path and note make the order unambiguous."""
+        is_harmless = parameters.compliance_of(outcome.reason) is not Compliance.NON_COMPLIANT
+        return is_harmless, SEVERITY_ORDER[outcome.reason], outcome.path, outcome.note
+
+    worst = [_WorstOutcome(traced.addresses, min(traced.outcomes, key=severity)) for traced in trace.results]
+    reasons = {found.outcome.reason for found in worst}
+    is_partly_nat = Reason.ENDPOINT in reasons and not reasons.isdisjoint(NAT_REASONS)
+    if is_partly_nat:
+        worst = [found for found in worst if found.outcome.reason in NAT_REASONS]
+    if not worst:
+        return decision_by(Outcome(Reason.NO_ROUTE), table, parameters)
+    deciding = min(worst, key=lambda found: (severity(found.outcome), found.addresses))
+    reason = Reason.PARTLY_NAT if is_partly_nat else deciding.outcome.reason
+    return decision_by(deciding.outcome, table, parameters, reason, deciding.addresses.block.family)
+
+
+def decision_by(
+    deciding: Outcome,
+    table: RouteTable | None,
+    parameters: RuleParameters,
+    reason: Reason | None = None,
+    family: Family = Family.IPV4,
+) -> Decision:
+    """Return a decision by one outcome; its reason is the outcome's unless another is given."""
+    reason = reason or deciding.reason
+    compliance = parameters.compliance_of(reason)
+    return Decision(
+        compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note, deciding.lacks
+    )
 
 
 class Verdict(NamedTuple):
