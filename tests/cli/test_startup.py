@@ -5,6 +5,8 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.command_runs import environment
@@ -64,6 +66,13 @@ def test_without_aws_boto3_is_not_imported() -> None:
     assert "<imports express_path_cli.doctor.command>" in errors_of_doctor
 
 
+def written_to(terminal: int) -> Iterator[str]:
+    """Yield what is written to a terminal. A read returns a part of it, and fails once nobody has the other end open."""
+    with suppress(OSError):
+        while part := os.read(terminal, 1 << 16):
+            yield part.decode(errors="replace")
+
+
 def test_a_terminal_shows_progress_before_boto3_is_imported(tmp_path: Path) -> None:
     """A live scan shows at once that it reads."""
     ours, theirs = pty.openpty()
@@ -71,10 +80,10 @@ def test_a_terminal_shows_progress_before_boto3_is_imported(tmp_path: Path) -> N
     variables = {name: value for name, value in environment().items() if not name.startswith("AWS_")} | nowhere
     line = [sys.executable, "-c", RUN, "scan"]
     with subprocess.Popen(line, env=variables, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = "".join(written_to(ours))
         status = process.wait()
-    shown = os.read(ours, 1 << 16).decode()
     os.close(ours)
-    os.close(theirs)
     assert status == 2
     assert "no AWS Region is set" in shown
     assert "reading" in shown.partition("<imports boto3>")[0]
