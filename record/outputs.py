@@ -42,7 +42,7 @@ NORMALIZED = (
     (re.compile(r"\b\d\d:\d\d(:\d\d)?\b(?! [A-Z]{2})"), "<clock>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d\b"), "<date>"),
-    (re.compile(r"(?<=\"time\": )\d{13}\b"), "<milliseconds>"),
+    (re.compile(r"(?<=time\": )\d{13}\b"), "<milliseconds>"),
     (re.compile(r"\blast ran \d+ (minutes?|hours?) ago"), "last ran <time> ago"),
     (re.compile(r"\bin \d+(\.\d+)? (ms|s|seconds?)\b"), "in <seconds>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<sandbox>"),
