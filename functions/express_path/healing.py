@@ -704,7 +704,9 @@ class UndoSteps:
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
-        return Records(heal, view.table, view.vpc, self._associated_last(view.table, heal))
+        runs = map(self._ledger.run, sorted(view.vpc.token_runs) if heal.endpoint_id in view.vpc.token_ids else ())
+        creators = tuple(run for run in runs if run and run.endpoint_id == heal.endpoint_id)
+        return Records(heal, view.table, view.vpc, self._associated_last(view.table, heal), creators)
 
     def _associated_last(self, table: TableRecord, heal: RunRecord) -> RunRecord | None:
         """Return the last heal that started to associate the table, which usually is the one to undo."""

@@ -86,6 +86,21 @@ def test_endpoint_that_somebody_takes_over_before_its_deletion_stays(
     assert deployment.associations(vpc.id) == {endpoint: []}
 
 
+def test_endpoint_whose_policy_changed_between_two_heals_stays(deployment: Deployment, builder: Builder) -> None:
+    """A later heal saw the new policy, so its undo removes its association. The endpoint is no longer the heals' own."""
+    vpc = Vpc(builder, tables=2)
+    assert status(deployment.heal(vpc.subnets[0])) == "Success"
+    [endpoint] = deployment.associations(vpc.id)
+    statement = {"Sid": "Ours", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
+    builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, PolicyDocument=json.dumps({"Statement": [statement]}))
+    builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.tables[0]])
+    later = deployment.heal(vpc.subnets[1])
+    assert status(later) == "Success", later.get("FailureMessage")
+    undone = deployment.undo(later["AutomationExecutionId"])
+    assert (status(undone), "deleteEndpoint" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
+    assert deployment.associations(vpc.id) == {endpoint: []}
+
+
 def test_owner_of_before_the_heal_does_not_block(
     deployment: Deployment, builder: Builder, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,8 @@ SETTINGS = HealSettings()
 OURS = endpoint(tags={MANAGED_TAG: "true"})
 ROUTED = table("rtb-1", route("pl-express", "vpce-express"))
 PLAIN = table("rtb-1", route("0.0.0.0/0", "nat-1"))
+FULL = replace(HEAL, marks=Marks(policy=policy_hash(FULL_ACCESS)))
+LIMITED = replace(HEAL, marks=Marks(policy=policy_hash("{}")))
 CREATED = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
 
 
@@ -105,6 +107,17 @@ def test_other_endpoints_stay(undo: Undo, why: str) -> None:
     assert not undo.deletes
     assert undo.kept.startswith(why)
     assert undo.change is (Change.DISASSOCIATE if undo.associated else Change.FINISH)
+
+
+@pytest.mark.parametrize("creators", [(), (FULL,), (FULL, LIMITED)], ids=["unknown", "the same", "another"])
+def test_endpoint_with_another_policy_than_a_heal_set_stays(creators: tuple[RunRecord, ...]) -> None:
+    """Its policy was replaced between its creation and a later heal, whose undo only removes its own association."""
+    later = replace(HEAL, created_endpoint=False, marks=FULL.marks)
+    live = LiveResources((ROUTED,), (OURS,), FULL_ACCESS)
+    undo = make_undo(replace(records(later), creators=creators), live, REGION, SETTINGS)
+    assert undo.associated
+    assert ("somebody replaced its policy" in undo.kept) is (LIMITED in creators)
+    assert undo.deletes is (LIMITED not in creators)
 
 
 @pytest.mark.parametrize("shown", [(), (replace(OURS, state="deleting"),), (replace(OURS, state="deleted"),)])

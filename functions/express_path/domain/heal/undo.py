@@ -40,13 +40,15 @@ class Change(StrEnum):
 class Records:
     """The ledger's records of a heal, its route table, and its VPC.
 
-    associated_last is the last heal that started to associate the table, None if the ledger has none.
+    associated_last is the last heal that started to associate the table, None if the ledger has none. creators are the
+    heals that created the endpoint, several if they used the same client token.
     """
 
     heal: RunRecord
     table: TableRecord
     vpc: VpcRecord
     associated_last: RunRecord | None = None
+    creators: tuple[RunRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,14 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
         raise UndoBlockedError(heal.run_id, taken.found, taken.remedy)
     others = users - {heal.route_table_id} if associated else users
     owner = taken.found if taken else owner_tag(endpoint, settings)
-    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
+    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner or _changed(records, live)))
+
+
+def _changed(records: Records, live: LiveResources) -> str:
+    """Return that the endpoint has another policy than the heals that created it set, although a later heal saw it."""
+    if any(has_other_policy(creator, live.policy) for creator in records.creators):
+        return "somebody replaced its policy since a heal created it"
+    return ""
 
 
 def _check_records(records: Records) -> None:
