@@ -20,7 +20,7 @@ from express_path.domain.verdict.evaluator import Verdict, reason_of
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
 from express_path_integrations.adapters.messages import News
-from express_path_integrations.findings import Findings, Rejected, RuleScope
+from express_path_integrations.findings import Findings, Rejected, RuleScope, Written
 from express_path_integrations.observations import Observation, confirmed, newer
 
 _NOT_ENABLED = "InvalidAccessException"
@@ -47,20 +47,21 @@ class Answer:
 
 
 def apply_news(services: Services, news: Sequence[News]) -> Answer:
-    """Bring the findings up to date with all these messages together. Raise ApiError or RecordError."""
+    """Bring the findings up to date with all these messages together. Raise ApiError, or RecordError for a finding.
+
+    A stored result that cannot be read is rejected, and the findings of its subnet stay as they are.
+    """
     try:
         changes = _changes(services, news)
-        if not changes:
-            return Answer()
-        written = services.findings.write(changes)
+        written = services.findings.write(changes.found) if changes.found else Written()
     except ApiError as error:
         if error.code == _NOT_ENABLED:
             return Answer(note="Security Hub is not enabled in this account and Region, so there are no findings")
         raise
-    return Answer(written.count, written.rejected)
+    return Answer(written.count, (*changes.rejected, *written.rejected))
 
 
-def _changes(services: Services, news: Sequence[News]) -> list[Any]:
+def _changes(services: Services, news: Sequence[News]) -> "_Changes":
     """Return the changes that several messages lead to, at most those of one observation for each subnet."""
     changes = _Changes(services)
     covers_passing = services.findings.covers_passing
@@ -72,7 +73,7 @@ def _changes(services: Services, news: Sequence[News]) -> list[Any]:
     swept = [part.swept_at for part in news if part.swept_at]
     if swept:
         changes.after_sweep(max(swept))
-    return changes.found
+    return changes
 
 
 def _newest(observations: Iterable[Observation]) -> dict[str, Observation]:
@@ -90,6 +91,12 @@ class _Changes:
     services: Services
     found: list[Any] = field(default_factory=list)
     subnet_ids: set[str] = field(default_factory=set)
+    unreadable: dict[str, Rejected] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        """The stored results that could not be read."""
+        return tuple(self.unreadable.values())
 
     def after_events(self, seen: Mapping[str, Observation], triggers: Mapping[str, Observation]) -> None:
         """Find the changes that events lead to. Only subnets whose findings would change are looked up in AWS Config.
@@ -119,7 +126,7 @@ class _Changes:
         existing = self.services.findings.active()
         stored = self._all_stored()
         failing = {subnet_id for subnet_id, observation in stored.items() if observation.fails}
-        for subnet_id in sorted((existing.keys() | failing) - self.subnet_ids):
+        for subnet_id in sorted((existing.keys() | failing) - self.subnet_ids - self.unreadable.keys()):
             current = stored.get(subnet_id) or Observation(subnet_id, swept_at, None)
             self._add(existing.get(subnet_id, []), current)
 
@@ -133,13 +140,22 @@ class _Changes:
         """Return AWS Config's stored results of these subnets, None for those without a result."""
         ordered, scope = sorted(subnet_ids), self.services.scope
         results = stored_results_of(self.services.aws.config, scope.rule_name, ResourceType.SUBNET.value, ordered)
-        found = ((subnet_id, results.get(subnet_id)) for subnet_id in ordered)
-        return {subnet_id: _observation(scope, subnet_id, result) if result else None for subnet_id, result in found}
+        found = {subnet_id: results.get(subnet_id) for subnet_id in ordered}
+        read = self._read({subnet_id: result for subnet_id, result in found.items() if result})
+        return {subnet_id: read.get(subnet_id) for subnet_id in found if subnet_id not in self.unreadable}
 
     def _all_stored(self) -> dict[str, Observation]:
-        scope = self.services.scope
-        results = stored_results(self.services.aws.config, scope.rule_name)
-        return {subnet_id: _observation(scope, subnet_id, result) for subnet_id, result in results.items()}
+        return self._read(stored_results(self.services.aws.config, self.services.scope.rule_name))
+
+    def _read(self, results: Mapping[str, StoredResult]) -> dict[str, Observation]:
+        """Return what these results say, and keep those that cannot be read: one of them must not stop the others."""
+        read: dict[str, Observation] = {}
+        for subnet_id, result in results.items():
+            try:
+                read[subnet_id] = _observation(self.services.scope, subnet_id, result)
+            except RecordError as error:
+                self.unreadable[subnet_id] = Rejected(subnet_id, type(error).__name__, str(error))
+        return read
 
 
 def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Observation:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.path.reasons import Reason
-from express_path.errors import ApiError, EventError, FindingsError, RecordError, SettingError
+from express_path.errors import ApiError, EventError, FindingsError, SettingError
 from express_path_integrations.handlers import security_hub
 from express_path_integrations.handlers.security_hub import compose_services
 from integrations.tests.hub import FUTURE, SUBNET, Hub, at
@@ -219,10 +219,18 @@ def test_failing_reads_fail_the_whole_batch(hub: Hub) -> None:
     hub.sandbox.faults.deny("config", "GetComplianceDetailsByResource")
     with pytest.raises(ApiError, match="config:GetComplianceDetailsByResource"):
         hub.deliver(event)
-    hub.sandbox.faults.clear()
-    hub.results.store(Result(RULE.name, (SUBNET, ONE), "NON_COMPLIANT", 2e9, 2e9, 2e9, "by hand"))
-    with pytest.raises(RecordError, match="result of subnet-1: field Annotation is 'by hand'"):
-        hub.deliver(event)
+
+
+def test_result_that_cannot_be_read_fails_only_its_message(hub: Hub) -> None:
+    """Its finding stays, also after a sweep, and the other messages of the batch are applied."""
+    assert hub.deliver(hub.evaluate(ONE, NAT, at(1))) == []
+    hub.results.store(Result(RULE.name, (SUBNET, ONE), "COMPLIANT", 2e9, 2e9, 2e9, "by hand"))
+    changed = hub.compliance_change(ONE, at(2))
+    assert hub.deliver(changed, hub.evaluate("subnet-2", NAT, at(2))) == ["0"]
+    assert hub.live() == {ONE: "NAT_GATEWAY", "subnet-2": "NAT_GATEWAY"}
+    with pytest.raises(FindingsError, match="result of subnet-1: field Annotation is 'by hand'"):
+        hub.deliver(hub.sweep_completed(at(3)))
+    assert hub.live() == {ONE: "NAT_GATEWAY", "subnet-2": "NAT_GATEWAY"}
 
 
 def test_settings_are_checked() -> None:
