@@ -77,7 +77,7 @@ def test_endpoint_that_somebody_takes_over_before_its_deletion_stays(
     updates = iter(range(100))
 
     def take_over() -> None:
-        if next(updates) == 3:  # claim, record, recordDisassociation, markDeleted
+        if next(updates) == 3:  # the association is gone, and the deletion is next
             builder.tag(endpoint, "by", "terraform")
 
     deployment.sandbox.faults.before("dynamodb", "UpdateItem", take_over, times=4)

@@ -1,1 +1,1 @@
-"""How the command talks to people: the console, tables, files, progress, and errors. It knows no finding."""
+"""How the command talks to people: the console, tables, files, progress, and errors. Nothing here depends on findings."""
