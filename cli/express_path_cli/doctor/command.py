@@ -1,12 +1,12 @@
 """express-path doctor: check whether AWS Config, the rule, your permissions and healing work."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import examine
@@ -21,15 +21,7 @@ express-path doctor --format json  # for other tools
 """
 
 
-class Form(StrEnum):
-    """The output formats for a check-up."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the rule.")]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def doctor(
@@ -37,7 +29,7 @@ def doctor(
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.
@@ -49,7 +41,7 @@ def doctor(
     context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack, aws_options)
     with watching(quiet=quiet) as watch:
         checkup = examine(context, watch)
-    if form is Form.JSON:
+    if form is TextFormat.JSON:
         echo(as_checkup_json(checkup), nl=False)
     else:
         print_checkup(Terminal(), checkup)

@@ -1,11 +1,11 @@
 """express-path explain: one subnet's path, route by route, and its heal."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from express_path_cli.aws import options
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.explain.explanation import Subject
 from express_path_cli.explain.rendering import as_explanation, as_explanation_json, as_patches
 from express_path_cli.terminal.console import Terminal, echo
@@ -20,15 +20,7 @@ UNWRAPPED = 10_000
 """The width of the text in a pipe or a file, in columns: more than the longest line, so that none wraps."""
 
 
-class Form(StrEnum):
-    """The output formats for an explanation."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 SubnetId = Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet ID.")]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def explain(
@@ -39,7 +31,7 @@ def explain(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     parameter: options.Parameters = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
     """Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.
 
@@ -50,7 +42,7 @@ def explain(
     """
     subject = Subject(subnet, from_dump, region, profile, external_id)
     explanation = subject.explain(options.rule_parameters(parameter))
-    if form is Form.JSON:
+    if form is TextFormat.JSON:
         echo(as_explanation_json(explanation), nl=False)
     else:
         console = _console()

@@ -5,7 +5,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
+from express_path_cli.aws.options import TableFormat
 from express_path_cli.heal.running import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
@@ -117,13 +117,6 @@ express-path heals --run 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # one of them
 """
 
 
-class Form(StrEnum):
-    """The output formats for heals."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 VpcIds = Annotated[
     list[str] | None,
     typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
@@ -132,7 +125,6 @@ RunIds = Annotated[
     list[str] | None,
     typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def heals(
@@ -142,7 +134,7 @@ def heals(
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     output: options.Output = None,
 ) -> None:
     """List what past heals changed, when, by which run, their state, and the command that undoes each.
@@ -156,7 +148,7 @@ def heals(
         history = read_history(aws.dynamodb, deployment.stack.ledger_table)
     found = past_heals(history, vpc or (), run or ())
     _check_all_found(found, run or ())
-    if form is Form.JSON:
+    if form is TableFormat.JSON:
         _write(as_heals_json(found, aws.region, deployment.options), output)
     else:
         _write((f"{line}\n" for line in as_heals_table(found, aws.region, deployment.options)), output)

@@ -1,13 +1,12 @@
 """The output formats of the commands for an organization."""
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.org.check_rendering import as_org_check_json, as_org_check_table
 from express_path_cli.org.checking import Artifact, CheckRequest, Names, check_organization
 from express_path_cli.org.network_role import NetworkRole
@@ -15,14 +14,6 @@ from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Screen
-
-
-class Form(StrEnum):
-    """The output formats."""
-
-    TABLE = "table"
-    JSON = "json"
-
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """
@@ -92,7 +83,6 @@ StackSetPrefix = Annotated[
 RoleName = Annotated[
     str, typer.Option(metavar="NAME", help="The role that reads each account.", rich_help_panel=options.WHERE)
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def org_check(
@@ -110,7 +100,7 @@ def org_check(
     network_external_id: NetworkExternalId = "",
     rule_name: RuleName = RULE_NAME,
     stack_set_prefix: StackSetPrefix = "express-path",
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a roll-out to an organization, show what would fail in each account and Region.
@@ -133,7 +123,7 @@ def org_check(
     with watching(quiet=quiet) as watch:
         found = check_organization(request, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
-    if form is Form.JSON:
+    if form is TableFormat.JSON:
         echo(as_org_check_json(found), nl=False)
     else:
         console = Terminal()

@@ -6,8 +6,8 @@ import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_command import Form, OutputFormat, RuleName, StackSetPrefix
+from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.org.check_command import RuleName, StackSetPrefix
 from express_path_cli.org.reporting import StatusRequest, read_status
 from express_path_cli.org.status_rendering import as_org_status_json, as_org_status_table
 from express_path_cli.terminal.console import Terminal, echo
@@ -58,7 +58,7 @@ def org_status(
     workers: options.Workers = 8,
     rule_name: RuleName = RULE_NAME,
     stack_set_prefix: StackSetPrefix = "express-path",
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
     """After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.
@@ -84,7 +84,7 @@ def org_status(
     with watching(quiet=quiet) as watch:
         found = read_status(StatusRequest(aggregator, rule_name, stack_set_prefix, live), watch)
     show_failures_and_notes(found.failures, found.remarks, quiet=quiet)
-    if form is Form.JSON:
+    if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)
     else:
         console = Terminal()

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import crossed_nats
@@ -30,13 +29,6 @@ express-path cost  # the most that it can cost, for the last 30 days
 express-path cost --flow-logs vpc-flow-logs --days 7  # also measured from flow logs
 express-path cost --organization --role-name Audit --format json  # every account
 """
-
-
-class Form(StrEnum):
-    """The output formats for costs."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 Days = Annotated[
@@ -62,7 +54,6 @@ FlowLogs = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +80,7 @@ def cost(
     days: Days = 30,
     price_per_gb: PricePerGb = None,
     flow_logs: FlowLogs = None,
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -105,7 +96,7 @@ def cost(
     raise typer.Exit(_cost(_Request(source, parameters, counted), form, output, quiet=quiet))
 
 
-def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) -> int:
+def _cost(request: _Request, form: TableFormat, output: Path | None, *, quiet: bool) -> int:
     """Read, calculate and write, and return the exit status."""
     source, parameters = request.source, request.parameters
     with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
@@ -118,12 +109,12 @@ def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) ->
     return UNDETERMINED if report.failures else 0
 
 
-def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:
+def _write(report: CostReport, form: TableFormat, output: Path | None, *, quiet: bool) -> None:
     if output and output != STDOUT:
-        write_file(output, [as_cost_json(report) if form is Form.JSON else as_text_table(report)])
+        write_file(output, [as_cost_json(report) if form is TableFormat.JSON else as_text_table(report)])
         if not quiet:
             say(f"wrote {output}")
-    elif form is Form.JSON:
+    elif form is TableFormat.JSON:
         echo(as_cost_json(report), nl=False)
     else:
         Terminal().print(as_cost_table(report))

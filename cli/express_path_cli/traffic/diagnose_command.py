@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source, metered_source
@@ -28,13 +27,6 @@ express-path diagnose  # every NAT on a flagged path, the last 24 hours
 express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # the NATs that this subnet crosses
 express-path diagnose --from 2026-03-01T09:00 --to 2026-03-01T15:00 --format json  # an incident, in UTC
 """
-
-
-class Form(StrEnum):
-    """The output formats for diagnoses."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Subnet = Annotated[
@@ -75,7 +67,6 @@ Chart = Annotated[
     Path | None,
     typer.Option(metavar="FILE.svg", help="Also write the charts to this SVG file.", rich_help_panel=options.HOW),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,7 @@ def diagnose(
     until: Until = None,
     period: Period = None,
     chart: Chart = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
@@ -120,7 +111,7 @@ def diagnose(
     raise typer.Exit(_diagnose(request, chart, form, quiet=quiet))
 
 
-def _diagnose(request: _Request, chart: Path | None, form: Form, *, quiet: bool) -> int:
+def _diagnose(request: _Request, chart: Path | None, form: TextFormat, *, quiet: bool) -> int:
     """Read, diagnose and write, and return the exit status."""
     _check(chart)
     with watching(quiet=quiet) as watch:
@@ -155,8 +146,8 @@ def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> 
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 
 
-def _write(diagnoses: list[NatDiagnosis], during: Timing, form: Form) -> None:
-    if form is Form.JSON:
+def _write(diagnoses: list[NatDiagnosis], during: Timing, form: TextFormat) -> None:
+    if form is TextFormat.JSON:
         echo(as_diagnosis_json(diagnoses, during), nl=False)
     else:
         print_diagnoses(Terminal(), diagnoses, during)
