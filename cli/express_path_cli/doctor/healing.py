@@ -14,8 +14,9 @@ from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.ledger import check_approval, check_ledger, read_ledger, read_topic
 from express_path_cli.doctor.rule import check_function
-from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.answers import Answer, fail, ok, warn
 from express_path_cli.installation.rule import Remediation, list_exceptions, read_function
+from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

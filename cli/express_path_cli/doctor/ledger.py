@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling
 from express_path.errors import ApiError
-from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.answers import Answer, fail, ok, warn
+from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

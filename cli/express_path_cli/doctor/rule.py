@@ -4,7 +4,7 @@ import shlex
 from datetime import datetime, timedelta
 
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
+from express_path_cli.installation.answers import Answer, fail, ok, unknown, warn
 from express_path_cli.installation.rule import (
     MAX_COUNTED,
     Activity,
@@ -13,6 +13,7 @@ from express_path_cli.installation.rule import (
     count_flagged,
     count_messages,
 )
+from express_path_cli.terminal.texts import count_text, rough_duration_text, time_text
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""
@@ -60,21 +61,23 @@ def check_run(
     last = max(filter(None, (times.invoked, activity.last if activity else None)), default=None)
     if last is None:
         return _never_ran(times, activity, now, start)
-    finding = f"last ran {duration_text(now - last)} ago ({time_text(last)})"
+    finding = f"last ran {rough_duration_text(now - last)} ago ({time_text(last)})"
     if period is None:
         return warn(
             f"{finding}; the rule has no schedule, so missed changes are not evaluated later", "deploy it again"
         )
     if now - last > period + GRACE:
-        late = f"{finding}, although it is due every {duration_text(period)}"
+        late = f"{finding}, although it is due every {rough_duration_text(period)}"
         return fail(late, "start it, and check that it runs", start)
-    return ok(f"{finding}; it is due every {duration_text(period)}")
+    return ok(f"{finding}; it is due every {rough_duration_text(period)}")
 
 
 def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> Answer:
     if times.activated and now - times.activated <= GRACE:
         return warn(
-            f"was activated {duration_text(now - times.activated)} ago and has not run yet", "wait, or start it", start
+            f"was activated {rough_duration_text(now - times.activated)} ago and has not run yet",
+            "wait, or start it",
+            start,
         )
     if activity is None and times.activated is None:
         return unknown(
@@ -100,7 +103,7 @@ def check_errors(times: RuleTimes) -> Answer:
 
 def check_activity(activity: Activity, log_group: str) -> Answer:
     """Return whether the function's invocations of the last day succeeded."""
-    finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors} failed"
+    finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors:,} failed"
     if not activity.errors:
         return ok(finding)
     return warn(

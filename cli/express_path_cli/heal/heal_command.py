@@ -27,6 +27,7 @@ from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
 from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say
+from express_path_cli.terminal.texts import count_text
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
 EXAMPLES = """
@@ -116,7 +117,7 @@ def _flagged_here(
         is_ours = account_id == here.account_id
         selected = options.as_command_line({"--region": region, "--profile": profile if is_ours else None})
         run = "run" if is_ours else "with credentials of that account, run"
-        subnets = "1 NON_COMPLIANT subnet" if number == 1 else f"{number} NON_COMPLIANT subnets"
+        subnets = count_text(number, "NON_COMPLIANT subnet")
         say(f"skipped {subnets} of account {account_id} {region} ({run}: {command}{selected})")
 
 

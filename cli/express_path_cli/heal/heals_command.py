@@ -20,6 +20,7 @@ from express_path_cli.heal.running import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
 from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
 
@@ -105,8 +106,8 @@ def _summary(heals: Sequence[PastHeal]) -> str:
     if not heals:
         return "no heals: no run in the ledger changed anything here"
     counts = Counter(heal.state for heal in heals)
-    listed = ", ".join(f"{counts[state]} {state}" for state in HealState if counts[state])
-    return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (UTC)"
+    listed = ", ".join(f"{counts[state]:,} {state}" for state in HealState if counts[state])
+    return f"{count_text(len(heals), 'heal')}: {listed} (UTC)"
 
 
 _WHAT = "What to list"

@@ -22,6 +22,7 @@ from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.heal.running import Batch, BatchResult, Deployment, confirm, request_approval
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
+from express_path_cli.terminal.texts import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,4 +322,4 @@ def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
 
 
 def _count(tables: Sequence[object]) -> str:
-    return "1 route table" if len(tables) == 1 else f"{len(tables)} route tables"
+    return count_text(len(tables), "route table")

@@ -15,7 +15,8 @@ from express_path.adapters.aws import calling
 from express_path.adapters.fields import Description, identifier, ids, nested, rows
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import RecordError
-from express_path_cli.installation.answers import Answer, fail, ok, time_text, warn
+from express_path_cli.installation.answers import Answer, fail, ok, warn
+from express_path_cli.terminal.texts import time_text
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient

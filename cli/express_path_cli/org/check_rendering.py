@@ -17,6 +17,7 @@ from express_path_cli.org.check_results import (
 )
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.tables import Record, Screen, record_lines
+from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
 
@@ -81,9 +82,9 @@ def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
 def _totals(found: OrgCheck) -> str:
     accounts = len({check.member.id for check in found.checks})
     states = Counter(check.state for check in found.checks)
-    listed = ", ".join(f"{states[state]} {state}" for state in PlaceState)
-    places = f"{len(found.checks)} stack instance{'' if len(found.checks) == 1 else 's'}"
-    return f"{places} in {accounts} account{'' if accounts == 1 else 's'}: {listed}"
+    listed = ", ".join(f"{states[state]:,} {state}" for state in PlaceState)
+    places = f"{count_text(len(found.checks), 'stack instance')} in {count_text(accounts, 'account')}"
+    return f"{places}: {listed}"
 
 
 def _section(reason: CheckReason, findings: Sequence[Finding], screen: Screen) -> Iterator[str]:

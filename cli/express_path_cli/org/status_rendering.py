@@ -14,6 +14,7 @@ from express_path_cli.findings.worklist import WorklistRow
 from express_path_cli.org.status_results import AccountReason, Attention, OrgStatus, PlaceNote, PlaceStatus
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.tables import Layout, Record, Screen, record_lines
+from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
 
@@ -119,17 +120,13 @@ def _totals(found: OrgStatus) -> Iterator[str]:
     flagged, total = sum(map(is_flagged, found.verdicts)), len(found.verdicts)
     accounts = {status.place.account_id for status in found.places}
     attention = Counter(row.code for row in found.notes)
-    listed = ", ".join(f"{attention[code]} {code}" for code in Attention if attention[code])
-    deployed = f"{_number(len(found.places), 'deployment')} in {_number(len(accounts), 'account')}"
+    listed = ", ".join(f"{attention[code]:,} {code}" for code in Attention if attention[code])
+    deployed = f"{count_text(len(found.places), 'deployment')} in {count_text(len(accounts), 'account')}"
     yield f"{deployed}: {listed}" if listed else deployed
     yield (
-        f"{_number(total, 'subnet')}: {flagged} NON_COMPLIANT, {total - flagged} COMPLIANT (aggregators do not contain "
+        f"{count_text(total, 'subnet')}: {flagged:,} NON_COMPLIANT, {total - flagged:,} COMPLIANT (aggregators do not contain "
         "NOT_APPLICABLE ones)"
     )
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _section(title: str, records: Sequence[Record], layouts: Sequence[Layout], screen: Screen) -> Iterator[str]:

@@ -12,11 +12,11 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.result import is_flagged
 from express_path_cli.findings.worklist import Worklist, worklist
-from express_path_cli.installation.answers import time_text
 from express_path_cli.installation.sweeps import Sweep
 from express_path_cli.org.aggregate import PlaceKey, PlaceResults
 from express_path_cli.org.stack_sets import StackInstance, StackSet
 from express_path_cli.terminal.errors import UNDETERMINED, Failure
+from express_path_cli.terminal.texts import time_text
 
 
 class Attention(StrEnum):

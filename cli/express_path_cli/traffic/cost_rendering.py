@@ -14,6 +14,7 @@ from express_path_cli.findings.formats.html.additions import COST_SCHEMA_VERSION
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.prices import Basis
 from express_path_cli.terminal.tables import FILE_WIDTH
+from express_path_cli.terminal.texts import count_text
 from express_path_cli.traffic.charges import Amount, Measured, bytes_by_metric, charged_bytes_by_zone, total_of
 from express_path_cli.traffic.costs import CostReport, NatCost
 from express_path_cli.traffic.nat_json import nat_fields
@@ -142,8 +143,7 @@ def _cells(cost: NatCost, report: CostReport) -> Iterator[Text]:
 
 
 def _nat(nat: CrossedNat) -> Text:
-    number = len(nat.subnet_ids)
-    users = f"{number} flagged subnet{'' if number == 1 else 's'}"
+    users = count_text(len(nat.subnet_ids), "flagged subnet")
     owner = nat.account_id or "unknown owner"
     return Text.assemble(nat.id, (f"\n{nat.kind}\n{users}\n{nat.region} {owner}", "dim"))
 
@@ -167,8 +167,7 @@ def _measured_text(cost: NatCost, report: CostReport) -> Text:
 
 
 def _days(report: CostReport) -> str:
-    days = round(report.window.days)
-    return f"{days} day{'' if days == 1 else 's'}"
+    return count_text(round(report.window.days), "day")
 
 
 def _size(number: float) -> str:

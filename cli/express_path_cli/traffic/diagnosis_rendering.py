@@ -12,7 +12,7 @@ from rich.text import Text
 
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
-from express_path_cli.terminal.charts import count, duration, rate, share, span
+from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
 from express_path_cli.traffic.charts import Panel, as_text_chart
 from express_path_cli.traffic.diagnosing import NatDiagnosis, Timing
 from express_path_cli.traffic.nat_json import nat_fields
@@ -62,13 +62,13 @@ def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
 def _symptom_text(finding: Finding) -> str:
     """Return what the NAT did, to follow its name."""
     if finding.symptom is Symptom.PLATEAU:
-        length = duration(finding.end - finding.start)
-        return f"ran flat at {rate(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
+        length = duration_text(finding.end - finding.start)
+        return f"ran flat at {rate_text(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
     if finding.symptom is Symptom.PORT_ALLOCATION_ERRORS:
-        return f"had no source port left for {count(finding.value, 'connection')}"
+        return f"had no source port left for {count_text(finding.value, 'connection')}"
     if finding.symptom is Symptom.PACKETS_DROPPED:
         return f"dropped {_dropped_text(finding, 'packet')}"
-    return f"peaked at {rate(finding.value, finding.unit)}, near the maximum of a NAT gateway"
+    return f"peaked at {rate_text(finding.value, finding.unit)}, near the maximum of a NAT gateway"
 
 
 def _plateau_evidence(finding: Finding) -> str:
@@ -77,7 +77,7 @@ def _plateau_evidence(finding: Finding) -> str:
     if finding.evidence.get("droppedPackets"):
         losses.append(_dropped_text(finding, "dropped packet"))
     if port_errors := finding.evidence.get("portAllocationErrors"):
-        losses.append(count(port_errors, "port allocation error"))
+        losses.append(count_text(port_errors, "port allocation error"))
     with_losses = f" with {' and '.join(losses)}" if losses else ""
     if finding.severity is Severity.HIGH:
         return with_losses or ", near the maximum of a NAT gateway"
@@ -89,19 +89,19 @@ def _plateau_evidence(finding: Finding) -> str:
 
 
 def _dropped_text(finding: Finding, noun: str) -> str:
-    dropped, part = count(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
-    return dropped if part is None else f"{dropped} ({share(part)})"
+    dropped, part = count_text(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
+    return dropped if part is None else f"{dropped} ({share_text(part)})"
 
 
 def _no_symptoms_text(diagnosis: Diagnosis) -> str:
     """Return what a window without symptoms shows, and how much of it has datapoints."""
-    name, part = meter_name(diagnosis.meter), share(1 - diagnosis.missing)
+    name, part = meter_name(diagnosis.meter), share_text(1 - diagnosis.missing)
     window = "in this window" if part == "100 %" else f"in the {part} of this window with datapoints"
     if diagnosis.state is State.NO_DATA:
         return f"CloudWatch has no datapoints for {name} in this window"
     if diagnosis.state is State.IDLE:
         return f"{name} carried nothing {window}"
-    top = rate(highest(diagnosis.load.carried), "bit/s")
+    top = rate_text(highest(diagnosis.load.carried), "bit/s")
     return f"{name} shows no sign of saturation {window}: at most {top}"
 
 
@@ -121,18 +121,18 @@ def finding_numbers(finding: Finding) -> str:
 def _numbers(finding: Finding) -> Iterator[str]:
     evidence, symptom = finding.evidence, finding.symptom
     if symptom in (Symptom.PLATEAU, Symptom.PEAK_NEAR_LIMIT):
-        yield rate(finding.value, finding.unit)
+        yield rate_text(finding.value, finding.unit)
     if symptom is Symptom.PLATEAU:
         usual = evidence.get("usualJitter")
-        yield f"jitter {share(evidence['jitter'])}" + (f" (usually {share(usual)})" if usual else "")
+        yield f"jitter {share_text(evidence['jitter'])}" + (f" (usually {share_text(usual)})" if usual else "")
     if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
         yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
     if (port_errors := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
-        yield count(port_errors, "port allocation error")
+        yield count_text(port_errors, "port allocation error")
     if (peak := evidence.get("peakBitsPerSecond")) and symptom in (Symptom.PLATEAU, Symptom.PACKETS_DROPPED):
-        yield f"10-second peak {rate(peak, 'bit/s')}"
+        yield f"10-second peak {rate_text(peak, 'bit/s')}"
     if (most := evidence.get("activeConnections")) and symptom is Symptom.PORT_ALLOCATION_ERRORS:
-        yield f"up to {count(most, 'active connection')} (an address supports 55,000 to one destination)"
+        yield f"up to {count_text(most, 'active connection')} (an address supports 55,000 to one destination)"
 
 
 def _threshold_text(dropped_share: float | None) -> str:
@@ -209,7 +209,9 @@ def print_diagnoses(console: Console, nats: Sequence[NatDiagnosis], during: Timi
         if not diagnosed.diagnoses:
             _print_undiagnosed(console, diagnosed)
     if nats:
-        window = f"{span(during.start, during.end)}, in periods of {duration(timedelta(seconds=during.period))}."
+        window = (
+            f"{span_text(during.start, during.end)}, in periods of {duration_text(timedelta(seconds=during.period))}."
+        )
         console.print(Text(f"{window} {SHARE_UNKNOWN}", "dim"))
     else:
         console.print("No selected path to S3 Express crosses a NAT, so there is nothing to diagnose.")
@@ -291,4 +293,4 @@ def _findings(findings: Sequence[Finding]) -> Table:
 
 def _finding_text(finding: Finding) -> str:
     symptom = finding.symptom.replace("_", " ").lower()
-    return f"{symptom}, {span(finding.start, finding.end)}: {finding_numbers(finding)}"
+    return f"{symptom}, {span_text(finding.start, finding.end)}: {finding_numbers(finding)}"

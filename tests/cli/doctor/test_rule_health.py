@@ -16,7 +16,7 @@ from express_path_cli.doctor.rule import (
     check_stack,
     check_state,
 )
-from express_path_cli.installation.answers import State, count_text, duration_text, time_text
+from express_path_cli.installation.answers import State
 from express_path_cli.installation.rule import Activity, FunctionState, RuleTimes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -152,27 +152,3 @@ def test_failing_invocations_and_given_up_events_warn() -> None:
     waiting = check_queue(2, "https://queue")
     assert (waiting.state, "2 events" in waiting.finding) == (State.WARN, True)
     assert waiting.command.endswith("https://queue")
-
-
-@pytest.mark.parametrize(
-    ("span", "expected_text"),
-    [
-        (timedelta(0), "0 minutes"),
-        (-HOUR, "0 minutes"),
-        (MINUTE, "1 minute"),
-        (119 * MINUTE, "119 minutes"),
-        (2 * HOUR, "2 hours"),
-        (47 * HOUR, "47 hours"),
-        (2 * DAY, "2 days"),
-        (9 * DAY, "9 days"),
-    ],
-)
-def test_durations_have_whole_units(span: timedelta, expected_text: str) -> None:
-    """The unit is the largest with at least two, so rounding is never off by half."""
-    assert duration_text(span) == expected_text
-
-
-def test_numbers_and_times_are_readable() -> None:
-    """Nouns are singular or plural as needed; times are in UTC, whatever their zone."""
-    assert [count_text(number, "subnet") for number in (0, 1, 2)] == ["0 subnets", "1 subnet", "2 subnets"]
-    assert time_text(datetime.fromisoformat("2026-01-31T10:30:00+01:00")) == "2026-01-31 09:30 UTC"
