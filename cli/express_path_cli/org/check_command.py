@@ -8,8 +8,7 @@ from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.org.check_rendering import as_org_check_json, as_org_check_table
-from express_path_cli.org.checking import Artifact, CheckRequest, Names, check_organization
-from express_path_cli.org.network_role import NetworkRole
+from express_path_cli.org.checking import Artifact, CheckRequest, Names, NetworkRole, check_organization
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.progress import watching
