@@ -199,7 +199,7 @@ def test_the_root_of_the_command_has_no_loose_modules() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("express_path_cli.org.checking", "from express_path_cli.doctor.checkup import examine"),
+        ("express_path_cli.org.check", "from express_path_cli.doctor.checkup import examine"),
         ("express_path_cli.findings.result", "from express_path_cli.nat.crossed_nats import CrossedNat"),
         ("express_path_cli.terminal.errors", "def f():\n    from express_path_cli.aws import options"),
         ("express_path_cli.scan.command", "from express_path_cli.main import app"),

@@ -7,10 +7,9 @@ from typing import Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.errors import ExpressPathError
-from express_path_cli.aws.organization import active_members
+from express_path_cli.aws.organization import active_members, read_organization
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.org.aggregate import PlaceKey
-from express_path_cli.org.members import read_organization
 from express_path_cli.sources.live import Home
 from express_path_cli.terminal.errors import Failure
 
