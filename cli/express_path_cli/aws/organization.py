@@ -1,10 +1,10 @@
 """The accounts of an organization, and the role that reads each of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import calling, pages
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import Caller
 from express_path_cli.terminal.errors import OptionError
@@ -106,23 +106,3 @@ def _with_nested(organizations: "OrganizationsClient", ou_id: str) -> Iterator[s
     operation = "list_organizational_units_for_parent"
     for row in pages(organizations, "organizations", operation, "OrganizationalUnits", ParentId=ou_id):
         yield from _with_nested(organizations, str(row["Id"]))
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An account of the organization in one Region, with its clients."""
-
-    member: Member
-    aws: Aws
-
-    @property
-    def region(self) -> str:
-        """The Region, such as us-east-1."""
-        return self.aws.region
-
-    def with_new_clients(self) -> Self:
-        """Return the same place with clients that are freed with it: those of hundreds of places take gigabytes."""
-        return replace(self, aws=replace(self.aws))
-
-    def __str__(self) -> str:
-        return f"{self.member} {self.region}"

@@ -63,7 +63,7 @@ _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""
 
 
-class PlaceKey(NamedTuple):
+class Place(NamedTuple):
     """An account (12 digits) in one Region."""
 
     account_id: str
@@ -89,7 +89,7 @@ class AggregateResults:
     aggregator: str
     rule: str
 
-    def places(self) -> list[PlaceKey]:
+    def places(self) -> list[Place]:
         """Read where the aggregator has the rule, whether or not with results. Raise ApiError."""
         rows = pages(
             self.aws.config,
@@ -100,10 +100,10 @@ class AggregateResults:
             Filters={"ConfigRuleName": self.rule},
         )
         return sorted(
-            PlaceKey(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
+            Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
         )
 
-    def of(self, place: PlaceKey) -> PlaceResults:
+    def of(self, place: Place) -> PlaceResults:
         """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
         rows = pages(
             self.aws.config,
@@ -130,7 +130,7 @@ class AggregateResults:
         return [verdict._replace(vpc_id=vpc_ids.get(verdict.subnet_id, "")) for verdict in given]
 
 
-def _verdict(place: PlaceKey, row: Mapping[str, object]) -> Verdict:
+def _verdict(place: Place, row: Mapping[str, object]) -> Verdict:
     qualifier = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
     subnet_id, text = str(qualifier["ResourceId"]), str(row.get("Annotation") or "")
     annotation = parse_annotation(subnet_id, text)

@@ -1,6 +1,6 @@
 """Check each account and Region before a roll-out: the recorder, the names, the artifact, and the network account's role."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
@@ -12,8 +12,8 @@ from express_path.adapters.aws import Aws, calling, pages
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.aws.organization import Member, Organization, Place, members_of, read_organization
-from express_path_cli.aws.sessions import enabled_regions, offers_s3_express
+from express_path_cli.aws.organization import Member, Organization, members_of, read_organization
+from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.answers import Answer, State
 from express_path_cli.installation.recorder import (
@@ -150,9 +150,10 @@ class PlaceState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlaceCheck:
-    """What was found in one account and Region, and what could not be read there."""
+    """What was found in one account (12 digits, and its name) and Region, and what could not be read there."""
 
-    member: Member
+    account_id: str
+    name: str
     region: str
     problems: Sequence[Problem] = ()
     failures: Sequence[Failure] = ()
@@ -165,15 +166,6 @@ class PlaceCheck:
         if self.failures:
             return PlaceState.UNKNOWN
         return PlaceState.LIMITED if self.problems else PlaceState.READY
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A problem, and the account and Region that have it."""
-
-    member: Member
-    region: str
-    problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +188,13 @@ class OrgCheck:
         return int(any(check.state is PlaceState.BLOCKED for check in self.checks))
 
     @property
-    def by_reason(self) -> Mapping[CheckReason, list[Finding]]:
-        """The problems by their reason, the worst reason first."""
-        found: dict[CheckReason, list[Finding]] = {reason: [] for reason in CheckReason}
-        for finding in self._findings():
-            found[finding.problem.reason].append(finding)
-        return {reason: findings for reason, findings in found.items() if findings}
-
-    def _findings(self) -> Iterator[Finding]:
+    def by_reason(self) -> Mapping[CheckReason, list[tuple[PlaceCheck, Problem]]]:
+        """The problems by their reason, the worst reason first, each with the check that found it."""
+        found: dict[CheckReason, list[tuple[PlaceCheck, Problem]]] = {reason: [] for reason in CheckReason}
         for check in self.checks:
             for problem in check.problems:
-                yield Finding(check.member, check.region, problem)
+                found[problem.reason].append((check, problem))
+        return {reason: problems for reason, problems in found.items() if problems}
 
 
 _ABSENT = frozenset({"404", "NoSuchBucket", "NoSuchKey"})
@@ -229,7 +217,7 @@ class Artifact:
         """
         return f"{self.bucket_prefix}-{region}"
 
-    def problems(self, place: Place) -> Iterator[Problem]:
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
         """Yield why the account cannot read the code. Raise ApiError if that cannot be determined."""
         bucket = self.bucket(place.region)
         found_in = _region_of(place, bucket)
@@ -240,7 +228,7 @@ class Artifact:
         elif self.key:
             yield from self._unreadable(place, bucket)
 
-    def _unreadable(self, place: Place, bucket: str) -> Iterator[Problem]:
+    def _unreadable(self, place: AccountRegion, bucket: str) -> Iterator[Problem]:
         """Yield why the object cannot be read.
 
         Who may not list the bucket cannot tell a missing object from one that is denied
@@ -261,7 +249,7 @@ class Artifact:
                 raise
 
 
-def _region_of(place: Place, bucket: str) -> str | None:
+def _region_of(place: AccountRegion, bucket: str) -> str | None:
     """Read the Region of a bucket; None if it does not exist. Raise ApiError.
 
     The answer names the Region also if the bucket may not be listed, which is usual: the artifact buckets' policy only
@@ -291,13 +279,13 @@ MAX_RULES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class DeployedNames:
     """The names of the rule and of the StackSets that deploy it: the StackSets' names start with the prefix."""
 
     stack_set_prefix: str
     rule: str = RULE_NAME
 
-    def problems(self, place: Place) -> Iterator[Problem]:
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
         """Yield each name that something else than these StackSets uses, and the quota of rules. Raise ApiError.
 
         A conformance pack or an organization rule has another name, so it is not in the way.
@@ -313,7 +301,7 @@ class Names:
         for document in _documents(place):
             yield from self._taken(place, "SSM document", document)
 
-    def _taken(self, place: Place, kind: str, name: str) -> Iterator[Problem]:
+    def _taken(self, place: AccountRegion, kind: str, name: str) -> Iterator[Problem]:
         owner = _stack_of(place, name)
         if not owner.startswith(f"StackSet-{self.stack_set_prefix}"):
             by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
@@ -323,16 +311,16 @@ class Names:
 _RULES = ("describe_config_rules", "ConfigRules")
 
 
-def _documents(place: Place) -> Sequence[str]:
+def _documents(place: AccountRegion) -> Sequence[str]:
     """Read which of the runbooks' names the account uses, sorted."""
-    # Names are compared by their beginnings:
+    # DeployedNames are compared by their beginnings:
     # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
     wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(DOCUMENTS)}]
     rows = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
     return sorted({str(row["Name"]) for row in rows} & set(DOCUMENTS))
 
 
-def _stack_of(place: Place, physical_id: str) -> str:
+def _stack_of(place: AccountRegion, physical_id: str) -> str:
     """Read the name of the stack that created a resource; empty if no stack did. Raise ApiError.
 
     The stacks of StackSets are named StackSet-<name of the StackSet>-<UUID>.
@@ -354,7 +342,7 @@ https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigurationRecorder
 """
 
 
-def recorder_problems(place: Place) -> Iterator[Problem]:
+def recorder_problems(place: AccountRegion) -> Iterator[Problem]:
     """Yield what is wrong with the recorder. Raise ApiError, RecordError."""
     config = place.aws.config
     recorder, status = read_recorder(config), read_recorder_status(config)
@@ -425,41 +413,39 @@ class NetworkRole:
         return self.arn.rpartition("/")[2]
 
 
-Trust = Callable[[str], Problem | None]
-"""Return the problem of an account whose roles are not trusted, or None. Raise OptionError if that is unknown."""
-
-
-def read_trust(role: NetworkRole, organization: Organization, aws: Aws) -> Trust:
-    """Read the trust policy of the role with clients of the network account. Raise ApiError."""
+def read_trust_policy(role: NetworkRole, aws: Aws) -> Document | None:
+    """Read the trust policy of the role with clients of the network account; None without the role. Raise ApiError."""
     try:
         with calling("iam:GetRole"):
             # botocore decodes the document
-            policy = aws.client("iam").get_role(RoleName=role.name)["Role"]["AssumeRolePolicyDocument"]
+            policy: Document = aws.client("iam").get_role(RoleName=role.name)["Role"]["AssumeRolePolicyDocument"]
     except ApiError as error:
         if error.code != "NoSuchEntity":
             raise
-        missing = Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, f"the network role {role.arn} does not exist")
-        return lambda _: missing
-    return lambda account_id: _untrusted(role, policy, organization, account_id)
+        return None
+    return policy
 
 
-def _untrusted(role: NetworkRole, policy: Document, organization: Organization, account_id: str) -> Problem | None:
+def trust_problems(role: NetworkRole, policy: Document | None, organization_id: str, account_id: str) -> list[Problem]:
+    """Return the problem of an account whose roles are not trusted. Raise OptionError if that is unknown."""
+    if policy is None:
+        return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, f"the network role {role.arn} does not exist")]
     partition = role.arn.split(":")[1]
     example = f"arn:{partition}:iam::{account_id}:role{ROLE_PATH}express-path-EvaluateRole-EXAMPLE"
-    answer = trusts(policy, Principal(account_id, organization.id, example, role.external_id))
-    if answer is None:
+    is_trusted = trusts(policy, Principal(account_id, organization_id, example, role.external_id))
+    if is_trusted is None:
         raise OptionError(
             f"the trust policy of {role.arn} contains conditions that are not evaluated here",
             f"check that it trusts {example}",
         )
-    if answer:
-        return None
+    if is_trusted:
+        return []
     passing = "with" if role.external_id else "without"
-    return Problem(
-        CheckReason.NETWORK_ROLE_UNTRUSTED,
+    text = (
         f"the network role {role.arn} does not trust the roles of account {account_id} with the path {ROLE_PATH}, "
-        f"{passing} an external ID",
+        f"{passing} an external ID"
     )
+    return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -468,7 +454,7 @@ class CheckRequest:
 
     live: LiveOptions
     ou_ids: tuple[str, ...]
-    names: Names
+    names: DeployedNames
     artifact: Artifact | None
     network_role: NetworkRole | None
 
@@ -482,7 +468,7 @@ class CheckRequest:
         if self.network_role is None:
             yield "the network account's role was not checked: --network-role-arn names it"
 
-    def problems(self, place: Place) -> Iterator[Problem | ExpressPathError]:
+    def problems(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
         """Yield the problems of an account and Region, and the error of each question that could not be answered."""
         for question in (recorder_problems, self.names.problems, self.artifact.problems if self.artifact else None):
             try:
@@ -505,8 +491,8 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
     if not targets:
         raise OptionError("no active account was found to which StackSets deploy", "name other units with --ou")
     with TaskPool(request.live.workers, watch) as task_pool:
-        run = _Run(request, home, organization, task_pool)
-        checks = sorted(run.checks(targets), key=lambda check: (check.member.id, check.region))
+        run = _Checking(request, home, organization, task_pool)
+        checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
     failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
     management = [member for member in members if member.id == organization.management_account_id]
     return OrgCheck(
@@ -517,7 +503,7 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
     )
 
 
-class _Run:
+class _Checking:
     """One run of a check, whose calls share a pool of threads."""
 
     def __init__(self, request: CheckRequest, home: Home, organization: Organization, task_pool: TaskPool) -> None:
@@ -526,33 +512,37 @@ class _Run:
     def checks(self, members: Sequence[Member]) -> Iterator[PlaceCheck]:
         """Yield the check of each account and Region. What cannot be read is added to the failures of the pool."""
         clients = partial(clients_of, self._request.live, self._home)
-        accounts = [Place(member, aws) for member, aws in self._pool.run(members, clients)]
+        accounts = [AccountRegion(member.id, aws, member.name) for member, aws in self._pool.run(members, clients)]
         enabled = {
-            account.member.id: regions
+            account.account_id: regions
             for account, regions in self._pool.run(accounts, lambda account: enabled_regions(account.aws))
         }
-        readable = [account for account in accounts if account.member.id in enabled]
+        readable = [account for account in accounts if account.account_id in enabled]
         not_offered = self._not_offered(readable, enabled)
         untrusted = self._untrusted(readable)
-        places: list[Place] = []
+        places: list[AccountRegion] = []
         for account in readable:
-            for region in self._selected(enabled[account.member.id], not_offered):
-                if region in enabled[account.member.id]:
-                    places.append(Place(account.member, replace(account.aws, region=region)))
+            for region in self._selected(enabled[account.account_id], not_offered):
+                if region in enabled[account.account_id]:
+                    places.append(account.in_region(region))
                 else:
-                    yield _disabled(account.member, region)
-        for place, found in self._pool.run(
-            places, lambda place: list(self._request.problems(place.with_new_clients()))
-        ):
+                    problem = Problem(CheckReason.REGION_DISABLED, f"{region} is disabled in the account")
+                    yield PlaceCheck(account.account_id, account.name, region, [problem])
+        for place, found in self._pool.run(places, self._ask):
             problems = [problem for problem in found if isinstance(problem, Problem)]
-            problems += not_offered.get(place.region, []) + untrusted.get(place.member.id, [])
+            problems += not_offered.get(place.region, []) + untrusted.get(place.account_id, [])
             errors = [error for error in found if isinstance(error, ExpressPathError)]
             yield PlaceCheck(
-                place.member,
+                place.account_id,
+                place.name,
                 place.region,
                 sorted(problems, key=lambda problem: problem.rank),
                 [Failure(str(place), error) for error in errors],
             )
+
+    def _ask(self, place: AccountRegion) -> list[Problem | ExpressPathError]:
+        """Answer all questions about a place with new clients: those of hundreds of places would take gigabytes."""
+        return list(self._request.problems(replace(place, aws=replace(place.aws))))
 
     def _selected(self, enabled: Sequence[str], not_offered: Mapping[str, object]) -> Sequence[str]:
         """Return the Regions to check in an account."""
@@ -561,14 +551,14 @@ class _Run:
         return self._request.live.regions or [self._home.aws.region]
 
     def _not_offered(
-        self, accounts: Iterable[Place], enabled: Mapping[str, Sequence[str]]
+        self, accounts: Iterable[AccountRegion], enabled: Mapping[str, Sequence[str]]
     ) -> Mapping[str, list[Problem]]:
         """Return the problem of each Region that does not offer S3 Express, which is the same for every account."""
-        first: dict[str, Place] = {}
+        first: dict[str, AccountRegion] = {}
         for account in accounts:
-            for region in self._selected(enabled[account.member.id], {}):
-                if region in enabled[account.member.id]:
-                    first.setdefault(region, Place(account.member, replace(account.aws, region=region)))
+            for region in self._selected(enabled[account.account_id], {}):
+                if region in enabled[account.account_id]:
+                    first.setdefault(region, account.in_region(region))
         answers = self._pool.run(list(first.values()), lambda place: offers_s3_express(place.aws))
         return {
             place.region: [Problem(CheckReason.SERVICE_NOT_OFFERED, f"{place.region} does not offer S3 Express")]
@@ -576,26 +566,21 @@ class _Run:
             if not is_offered
         }
 
-    def _untrusted(self, accounts: Sequence[Place]) -> Mapping[str, list[Problem]]:
+    def _untrusted(self, accounts: Sequence[AccountRegion]) -> Mapping[str, list[Problem]]:
         """Return the problem of each account whose roles the network role does not trust."""
         role = self._request.network_role
         if role is None:
             return {}
         problems: dict[str, list[Problem]] = {}
         try:
-            trust = self._trust(role, accounts)
+            policy = self._trust_policy(role, accounts)
             for account in accounts:
-                found = trust(account.member.id)
-                problems[account.member.id] = [found] if found else []
+                problems[account.account_id] = trust_problems(role, policy, self._organization.id, account.account_id)
         except ExpressPathError as error:
             self._pool.failures.append(Failure(f"network role {role.arn}", error))
         return problems
 
-    def _trust(self, role: NetworkRole, accounts: Iterable[Place]) -> Trust:
-        known = [account.aws for account in accounts if account.member.id == role.account_id]
-        aws: Aws = known[0] if known else clients_of(self._request.live, self._home, Member(role.account_id, ""))
-        return read_trust(role, self._organization, aws)
-
-
-def _disabled(member: Member, region: str) -> PlaceCheck:
-    return PlaceCheck(member, region, [Problem(CheckReason.REGION_DISABLED, f"{region} is disabled in the account")])
+    def _trust_policy(self, role: NetworkRole, accounts: Iterable[AccountRegion]) -> Document | None:
+        known = [account.aws for account in accounts if account.account_id == role.account_id]
+        aws = known[0] if known else clients_of(self._request.live, self._home, Member(role.account_id, ""))
+        return read_trust_policy(role, aws)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -16,13 +16,13 @@ from express_path_cli.org.check import (
     Artifact,
     CheckReason,
     CheckRequest,
+    DeployedNames,
     Effect,
-    Finding,
-    Names,
     NetworkRole,
     OrgCheck,
     PlaceCheck,
     PlaceState,
+    Problem,
     check_organization,
 )
 from express_path_cli.terminal.console import Terminal, echo
@@ -132,7 +132,7 @@ def org_check(
     request = CheckRequest(
         live,
         tuple(ou or ()),
-        Names(stack_set_prefix, rule_name),
+        DeployedNames(stack_set_prefix, rule_name),
         Artifact(artifact_bucket_prefix, artifact_key) if artifact_bucket_prefix else None,
         NetworkRole(network_role_arn, network_external_id) if network_role_arn else None,
     )
@@ -166,8 +166,8 @@ def as_org_check_json(found: OrgCheck) -> str:
 
 def _place(check: PlaceCheck) -> dict[str, Any]:
     return {
-        "accountId": check.member.id,
-        "accountName": check.member.name,
+        "accountId": check.account_id,
+        "accountName": check.name,
         "region": check.region,
         "state": check.state,
         "problems": [
@@ -194,8 +194,8 @@ _CONCLUSIONS = {
 def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
     """Yield the lines."""
     yield from screen.folded(_totals(found))
-    for reason, findings in found.by_reason.items():
-        yield from _section(reason, findings, screen)
+    for reason, problems in found.by_reason.items():
+        yield from _section(reason, problems, screen)
     management = found.management_account
     if management:
         yield ""
@@ -208,38 +208,34 @@ def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
 
 
 def _totals(found: OrgCheck) -> str:
-    accounts = len({check.member.id for check in found.checks})
+    accounts = len({check.account_id for check in found.checks})
     states = Counter(check.state for check in found.checks)
     listed = ", ".join(f"{states[state]:,} {state}" for state in PlaceState)
     places = f"{count_text(len(found.checks), 'stack instance')} in {count_text(accounts, 'account')}"
     return f"{places}: {listed}"
 
 
-def _section(reason: CheckReason, findings: Sequence[Finding], screen: Screen) -> Iterator[str]:
+def _section(reason: CheckReason, found: Sequence[tuple[PlaceCheck, Problem]], screen: Screen) -> Iterator[str]:
     effect = EFFECTS[reason]
     yield ""
     for line in screen.folded(f"{reason}: {effect.meaning}"):
         yield screen.paint(line, _STYLES[effect])
     yield from screen.folded(f"To fix: {FIXES[reason]}.")
     if screen.width is None:
-        yield from record_lines([_record(finding, with_text=True) for finding in findings], [_LAYOUT], screen)
+        records = [Record(_cells(check) | {"Finding": [problem.finding]}) for check, problem in found]
+        yield from record_lines(records, [_LAYOUT], screen)
         return
-    for text, with_text in _by_text(findings).items():
-        yield from screen.folded(f"{text[0].upper()}{text[1:]}.")
-        yield from record_lines([_record(finding) for finding in with_text], [_LAYOUT], screen)
+    # The finding is often the same for many accounts.
+    by_finding: dict[str, list[PlaceCheck]] = {}
+    for check, problem in found:
+        by_finding.setdefault(problem.finding, []).append(check)
+    for finding, checks in by_finding.items():
+        yield from screen.folded(f"{finding[0].upper()}{finding[1:]}.")
+        yield from record_lines([Record(_cells(check)) for check in checks], [_LAYOUT], screen)
 
 
 _LAYOUT = [("Account",), ("Name",), ("Region",)]
 
 
-def _by_text(findings: Sequence[Finding]) -> Mapping[str, list[Finding]]:
-    """Return the findings by their text, which is often the same for many accounts."""
-    found: dict[str, list[Finding]] = {}
-    for finding in findings:
-        found.setdefault(finding.problem.finding, []).append(finding)
-    return found
-
-
-def _record(finding: Finding, *, with_text: bool = False) -> Record:
-    cells = {"Account": [finding.member.id], "Name": [finding.member.name], "Region": [finding.region]}
-    return Record(cells | ({"Finding": [finding.problem.finding]} if with_text else {}))
+def _cells(check: PlaceCheck) -> dict[str, list[str]]:
+    return {"Account": [check.account_id], "Name": [check.name], "Region": [check.region]}

@@ -19,7 +19,7 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.result import is_flagged
 from express_path_cli.findings.worklist import Worklist, worklist
 from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sweep
-from express_path_cli.org.aggregate import AggregateResults, PlaceKey, PlaceResults
+from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
 from express_path_cli.org.stack_sets import Deployed, StackInstance, StackSet, read_deployed
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
@@ -41,7 +41,7 @@ class PlaceNote(NamedTuple):
     """Why an account and Region needs attention, in a sentence."""
 
     code: Attention
-    place: PlaceKey
+    place: Place
     text: str
 
 
@@ -61,7 +61,7 @@ class PlaceStatus:
     read. excluded: how many subnets each tag excludes.
     """
 
-    place: PlaceKey
+    place: Place
     results: PlaceResults | None
     instance: StackInstance | None = None
     sweep: Sweep | None = None
@@ -200,18 +200,18 @@ def read_status(request: StatusRequest, watch: Watch) -> OrgStatus:
         sources = Aggregator(aws, request.aggregator).bad_sources()
         aggregated = [place for place in results.places() if request.selects(place.region)]
     with TaskPool(request.live.workers, watch) as task_pool:
-        run = _Run(request, Home(caller, aws), results, task_pool)
+        run = _Reading(request, Home(caller, aws), results, task_pool)
         return run.status(aggregated, [source for source in sources if request.selects(source.region)])
 
 
-class _Run:
+class _Reading:
     """One run, whose calls share a pool of threads. What cannot be read is added to the failures of the pool."""
 
     def __init__(self, request: StatusRequest, home: Home, results: AggregateResults, task_pool: TaskPool) -> None:
         self._request, self._home, self._results, self._pool = request, home, results, task_pool
         self._now = datetime.now(UTC)
 
-    def status(self, aggregated: Sequence[PlaceKey], sources: Sequence[BadSource]) -> OrgStatus:
+    def status(self, aggregated: Sequence[Place], sources: Sequence[BadSource]) -> OrgStatus:
         """Return the status of all accounts and Regions."""
         deployed = read_deployed(self._home, self._request.stack_set_prefix, self._pool)
         instances = {place: row for place, row in deployed.instances.items() if self._request.selects(place.region)}
@@ -250,7 +250,7 @@ class _Run:
                 "where results are missing: --stack-set-prefix names another one"
             )
 
-    def _results_of(self, places: Sequence[PlaceKey]) -> dict[PlaceKey, PlaceResults]:
+    def _results_of(self, places: Sequence[Place]) -> dict[Place, PlaceResults]:
         """Read the results of each account and Region, then the VPCs of the subnets to fix."""
         found = dict(self._pool.run(places, self._results.of))
         flagged = [verdict for results in found.values() for verdict in results.verdicts if is_flagged(verdict)]
@@ -261,7 +261,7 @@ class _Run:
             for place, results in found.items()
         }
 
-    def _swept(self, places: Sequence[PlaceKey], names: Mapping[str, str]) -> dict[PlaceKey, _Swept]:
+    def _swept(self, places: Sequence[Place], names: Mapping[str, str]) -> dict[Place, _Swept]:
         """Read the last sweep of each account and Region, with the role of the account."""
         members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
         clients = dict(self._pool.run(members, partial(clients_of, self._request.live, self._home)))

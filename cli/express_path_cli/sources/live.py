@@ -113,11 +113,7 @@ def clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
 
 
 def _in_regions(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:
-    return [
-        AccountRegion(account.account_id, replace(account.aws, region=region))
-        for account in accounts
-        for region in regions
-    ]
+    return [account.in_region(region) for account in accounts for region in regions]
 
 
 def _where_offered(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> list[AccountRegion]:
