@@ -14,7 +14,7 @@ from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.ledger import check_approval, check_ledger, read_ledger, read_topic
 from express_path_cli.doctor.rule import check_function
-from express_path_cli.installation.answers import Answer, fail, ok, warn
+from express_path_cli.installation.checks import CheckResult, fail, ok, warn
 from express_path_cli.installation.rule import Remediation, list_exceptions, read_function
 from express_path_cli.terminal.texts import count_text
 
@@ -52,14 +52,14 @@ def mode_of(remediation: Remediation | None, approval_document: str) -> str:
     return "APPROVAL" if remediation.document == approval_document else "ON"
 
 
-def check_mode(expected: str | None, actual: str) -> Answer:
+def check_mode(expected: str | None, actual: str) -> CheckResult:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
     if expected in (None, actual):
         return ok(_MODES[actual])
     return fail(f"the stack says RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
 
 
-def check_remediation(remediation: Remediation | None, document: str) -> Answer:
+def check_remediation(remediation: Remediation | None, document: str) -> CheckResult:
     """Return whether the rule's remediation is the stack's runbook."""
     if remediation is None:
         return warn("the rule has no remediation: only express-path heal can heal, AWS Config cannot", DEPLOY)
@@ -68,14 +68,14 @@ def check_remediation(remediation: Remediation | None, document: str) -> Answer:
     return ok(f"the rule's remediation is {remediation.document}")
 
 
-def check_document(name: str, status: str | None) -> Answer:
+def check_document(name: str, status: str | None) -> CheckResult:
     """Return whether a runbook can be started. The status is None if it does not exist."""
     if status == "Active":
         return ok(f"runbook {name} is active")
     return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
 
 
-def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
+def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
     """Return whether AWS Config no longer heals some subnets, usually because their heals failed too often."""
     if not subnet_ids:
         return ok("no subnet has a remediation exception")
@@ -90,7 +90,7 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     )
 
 
-def check_quota(used: int, quota: Quota) -> Answer:
+def check_quota(used: int, quota: Quota) -> CheckResult:
     """Return whether an endpoint can be created: how many count against the quota, and the quota."""
     usage = f"{used} of {count_text(quota.value, 'gateway endpoint')} allowed in the Region"
     if used >= quota.value:
@@ -103,7 +103,7 @@ def check_quota(used: int, quota: Quota) -> Answer:
     return ok(usage)
 
 
-def check_automations(running: int) -> Answer:
+def check_automations(running: int) -> CheckResult:
     """Return whether further runs would wait."""
     count = f"{count_text(running, 'automation')} running; at most {MAX_CONCURRENT_RUNS} run at the same time"
     if running < MAX_CONCURRENT_RUNS:
@@ -111,7 +111,7 @@ def check_automations(running: int) -> Answer:
     return warn(f"{count}: further heals are queued", "wait, or turn on adaptive concurrency in Systems Manager")
 
 
-def check_calendar(name: str, calendar: Calendar | None) -> Answer:
+def check_calendar(name: str, calendar: Calendar | None) -> CheckResult:
     """Return whether the change calendar allows heals now. It is None if it does not exist."""
     if calendar is None:
         return fail(
@@ -124,7 +124,7 @@ def check_calendar(name: str, calendar: Calendar | None) -> Answer:
     return warn(f"change calendar {name} is closed{until}: heals are blocked", "wait, or open it")
 
 
-def check_service(name: str | None) -> Answer:
+def check_service(name: str | None) -> CheckResult:
     """Return whether gateway endpoints can be created. `name` is the service of EC2 for them, None if there is none."""
     if name:
         return ok(f"{name} is offered for gateway endpoints")
@@ -192,13 +192,13 @@ def find_express_service(ec2: "EC2Client", region: str) -> str | None:
     return next((name for name in names if is_express_service(name, region)), None)
 
 
-def mode(context: CheckContext) -> Answer:
+def mode(context: CheckContext) -> CheckResult:
     """Return what AWS Config does about flagged subnets."""
     expected = context.parameter("RemediationMode") or None
     return check_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
 
 
-def remediation(context: CheckContext) -> Answer | None:
+def remediation(context: CheckContext) -> CheckResult | None:
     """Return whether the rule's remediation is the stack's runbook."""
     if context.rule is None or not (context.stack() or context.remediation()):
         return None
@@ -207,13 +207,13 @@ def remediation(context: CheckContext) -> Answer | None:
     return check_remediation(context.remediation(), document)
 
 
-def runbook(output: str, context: CheckContext) -> Answer | None:
+def runbook(output: str, context: CheckContext) -> CheckResult | None:
     """Return whether the runbook in an output of the stack can be started."""
     name = context.output(output)
     return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
 
 
-def role(context: CheckContext) -> Answer | None:
+def role(context: CheckContext) -> CheckResult | None:
     """Return whether the role that changes routing exists."""
     configured = context.remediation()
     arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
@@ -224,19 +224,19 @@ def role(context: CheckContext) -> Answer | None:
     return fail(f"{arn} does not exist: every heal fails", DEPLOY)
 
 
-def plan_function(context: CheckContext) -> Answer | None:
+def plan_function(context: CheckContext) -> CheckResult | None:
     """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
     return check_function(name, read_function(context.aws.client("lambda"), name)) if name else None
 
 
-def ledger(context: CheckContext) -> Answer | None:
+def ledger(context: CheckContext) -> CheckResult | None:
     """Return whether the table that records heals exists and is protected."""
     name = context.output("LedgerTableName")
     return check_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
 
 
-def approval(context: CheckContext) -> Answer | None:
+def approval(context: CheckContext) -> CheckResult | None:
     """Return whether requests reach the approvers."""
     arn, approvers = _approval_topic(context), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
@@ -252,31 +252,31 @@ def _approval_topic(context: CheckContext) -> str:
     return arn.replace("{region}", context.aws.region).replace("{account}", account_id)
 
 
-def exceptions(context: CheckContext) -> Answer | None:
+def exceptions(context: CheckContext) -> CheckResult | None:
     """Return whether AWS Config no longer heals some subnets."""
     if context.rule is None or context.remediation() is None:
         return None
     return check_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
 
 
-def endpoint_service(context: CheckContext) -> Answer:
+def endpoint_service(context: CheckContext) -> CheckResult:
     """Return whether EC2 offers gateway endpoints for S3 Express."""
     return check_service(find_express_service(context.aws.ec2, context.aws.region))
 
 
-def endpoint_quota(context: CheckContext) -> Answer:
+def endpoint_quota(context: CheckContext) -> CheckResult:
     """Return whether another endpoint can be created."""
     return check_quota(count_gateway_endpoints(context.aws.ec2), read_quota(context.aws, ENDPOINT_QUOTA))
 
 
-def automations(context: CheckContext) -> Answer | None:
+def automations(context: CheckContext) -> CheckResult | None:
     """Return whether further runs would wait."""
     if not (context.stack() or context.remediation()):
         return None
     return check_automations(count_running_automations(context.aws.ssm))
 
 
-def calendar(context: CheckContext) -> Answer | None:
+def calendar(context: CheckContext) -> CheckResult | None:
     """Return whether the change calendar is open."""
     name = context.parameter("ChangeCalendarName")
     return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling
 from express_path.errors import ApiError
-from express_path_cli.installation.answers import Answer, fail, ok, warn
+from express_path_cli.installation.checks import CheckResult, fail, ok, warn
 from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class LedgerRecord:
     policy: Mapping[str, Any] | None
 
 
-def check_ledger(name: str, found: LedgerRecord | None) -> Answer:
+def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
     """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
     if found is None:
         return fail(
@@ -144,7 +144,7 @@ class Topic:
     key: str = ""
 
 
-def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> Answer:
+def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> CheckResult:
     """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
 
     `approvers` and `key` are the stack's parameters Approvers and ApprovalTopicKeyArn.

@@ -1,19 +1,19 @@
 """Questions about AWS Config's recorder and delivery channel."""
 
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.installation.answers import Answer, fail
-from express_path_cli.installation.recorder import (
+from express_path_cli.installation.checks import (
+    CheckResult,
     check_deliveries,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
-    read_bucket,
-    read_deliveries,
+    fail,
 )
+from express_path_cli.installation.recorder import read_bucket, read_deliveries
 
 
-def recorder(context: CheckContext) -> Answer:
+def recorder(context: CheckContext) -> CheckResult:
     """Return whether there is a recorder, and it is on."""
     status = context.recorder_status()
     if status is None:
@@ -24,25 +24,25 @@ def recorder(context: CheckContext) -> Answer:
     return check_recording(status)
 
 
-def last_recording(context: CheckContext) -> Answer | None:
+def last_recording(context: CheckContext) -> CheckResult | None:
     """Return whether the recorder works."""
     status = context.recorder_status()
     return check_last_recording(status) if status else None
 
 
-def recorded_types(context: CheckContext) -> Answer | None:
+def recorded_types(context: CheckContext) -> CheckResult | None:
     """Return whether the four resource types are recorded."""
     found = context.recorder()
     return check_types(found) if found else None
 
 
-def frequency(context: CheckContext) -> Answer | None:
+def frequency(context: CheckContext) -> CheckResult | None:
     """Return whether they are recorded continuously or once a day."""
     found = context.recorder()
     return check_frequency(found) if found else None
 
 
-def delivery(context: CheckContext) -> Answer | None:
+def delivery(context: CheckContext) -> CheckResult | None:
     """Return whether recorded items are delivered."""
     if context.recorder_status() is None:
         return None

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from express_path_cli.doctor.checkup import Check, Checkup
-from express_path_cli.installation.answers import State
+from express_path_cli.installation.checks import CheckState
 
 SCHEMA_VERSION = 1
 
@@ -21,10 +21,10 @@ def as_checkup_json(found: Checkup) -> str:
             "group": check.question.group,
             "name": check.question.name,
             "required": check.question.required,
-            "state": check.answer.state,
-            "finding": check.answer.finding,
-            "fix": check.answer.fix,
-            "command": check.answer.command,
+            "state": check.result.state,
+            "finding": check.result.finding,
+            "fix": check.result.fix,
+            "command": check.result.command,
         }
         for check in found.checks
     ]
@@ -38,7 +38,12 @@ def as_checkup_json(found: Checkup) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-_STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "bold red", State.UNKNOWN: "magenta"}
+_STYLES = {
+    CheckState.OK: "green",
+    CheckState.WARN: "yellow",
+    CheckState.FAIL: "bold red",
+    CheckState.UNKNOWN: "magenta",
+}
 _INDENT = 11
 """The column where findings begin: the longest state, with two spaces on either side."""
 _CONCLUSIONS = {
@@ -69,8 +74,8 @@ def _print_group(console: Console, checks: Iterable[Check], printed: dict[str, s
     """
     same_cause: dict[str, list[str]] = defaultdict(list)
     for check in checks:
-        name, fix = check.question.name, check.answer.fix
-        if check.answer.state is not State.UNKNOWN:
+        name, fix = check.question.name, check.result.fix
+        if check.result.state is not CheckState.UNKNOWN:
             _print_check(console, check)
         elif fix in printed:
             same_cause[printed[fix]].append(name)
@@ -78,13 +83,13 @@ def _print_group(console: Console, checks: Iterable[Check], printed: dict[str, s
             printed[fix] = name
             _print_check(console, check)
     for first, names in same_cause.items():
-        state = Text(State.UNKNOWN, style=_STYLES[State.UNKNOWN])
+        state = Text(CheckState.UNKNOWN, style=_STYLES[CheckState.UNKNOWN])
         _print_beside(console, state, Text.assemble((", ".join(names), "bold"), f": for the same reason as {first}"))
 
 
 def _print_check(console: Console, check: Check) -> None:
-    question, answer = check.question, check.answer
-    optional = " (optional)" if answer.state is State.UNKNOWN and not question.required else ""
+    question, answer = check.question, check.result
+    optional = " (optional)" if answer.state is CheckState.UNKNOWN and not question.required else ""
     finding = Text.assemble((f"{question.name}{optional}", "bold"), ": ", answer.finding)
     _print_beside(console, Text(answer.state, style=_STYLES[answer.state]), finding)
     if answer.fix:
@@ -108,6 +113,6 @@ def _print_line(console: Console, *parts: Text) -> None:
 
 def summary(found: Checkup) -> str:
     """Return the number of checks in each state, and a conclusion."""
-    counts = Counter(check.answer.state for check in found.checks)
-    listed = ", ".join(f"{counts[state]} {state}" for state in State)
+    counts = Counter(check.result.state for check in found.checks)
+    listed = ", ".join(f"{counts[state]} {state}" for state in CheckState)
     return f"{len(found.checks)} checks: {listed}. {_CONCLUSIONS[found.exit_status]}"

@@ -4,7 +4,7 @@ import shlex
 from datetime import datetime, timedelta
 
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.installation.answers import Answer, fail, ok, unknown, warn
+from express_path_cli.installation.checks import CheckResult, fail, ok, unknown, warn
 from express_path_cli.installation.rule import (
     MAX_COUNTED,
     Activity,
@@ -21,7 +21,7 @@ STATES = {"ACTIVE": "is active", "EVALUATING": "is being evaluated on request"}
 """The states in which a rule works (botocore model: config ConfigRuleState)."""
 
 
-def check_stack(name: str, status: str, reason: str) -> Answer:
+def check_stack(name: str, status: str, reason: str) -> CheckResult:
     """Return whether the stack is deployed completely.
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
@@ -36,7 +36,7 @@ def check_stack(name: str, status: str, reason: str) -> Answer:
     return fail(finding, "see the stack's events, fix what they name, then deploy it again")
 
 
-def check_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
+def check_state(name: str, state: str, others: tuple[str, ...]) -> CheckResult:
     """Return whether the rule is active, and deployed only once."""
     if state not in STATES:
         return fail(f"rule {name} is {state}", "wait until it is deleted, then deploy it again")
@@ -50,7 +50,7 @@ def check_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
 
 def check_run(
     name: str, times: RuleTimes, activity: Activity | None, period: timedelta | None, now: datetime
-) -> Answer:
+) -> CheckResult:
     """Return whether the rule ran on its schedule.
 
     According to its reference, AWS Config does not report the times of custom Lambda rules
@@ -72,7 +72,7 @@ def check_run(
     return ok(f"{finding}; it is due every {rough_duration_text(period)}")
 
 
-def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> Answer:
+def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> CheckResult:
     if times.activated and now - times.activated <= GRACE:
         return warn(
             f"was activated {rough_duration_text(now - times.activated)} ago and has not run yet",
@@ -86,7 +86,7 @@ def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start
     return fail("has not run in the last week", "start it, and check that it runs", start)
 
 
-def check_errors(times: RuleTimes) -> Answer:
+def check_errors(times: RuleTimes) -> CheckResult:
     """Return whether AWS Config's last attempts to invoke the rule and to get its results succeeded."""
     failed = max(filter(None, (times.invocation_failed, times.evaluation_failed)), default=None)
     worked = max(filter(None, (times.invoked, times.evaluated)), default=None)
@@ -101,7 +101,7 @@ def check_errors(times: RuleTimes) -> Answer:
     )
 
 
-def check_activity(activity: Activity, log_group: str) -> Answer:
+def check_activity(activity: Activity, log_group: str) -> CheckResult:
     """Return whether the function's invocations of the last day succeeded."""
     finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors:,} failed"
     if not activity.errors:
@@ -113,7 +113,7 @@ def check_activity(activity: Activity, log_group: str) -> Answer:
     )
 
 
-def check_function(name: str, found: FunctionState | None) -> Answer:
+def check_function(name: str, found: FunctionState | None) -> CheckResult:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
     A function that was idle for long is Inactive until its next invocation
@@ -133,7 +133,7 @@ def check_function(name: str, found: FunctionState | None) -> Answer:
     return ok(f"function {name} is active")
 
 
-def check_queue(messages: int, url: str) -> Answer:
+def check_queue(messages: int, url: str) -> CheckResult:
     """Return whether events failed all retries. The daily sweep has evaluated most of their subnets since."""
     if not messages:
         return ok("no event has failed all retries")
@@ -144,7 +144,7 @@ def check_queue(messages: int, url: str) -> Answer:
     )
 
 
-def stack(context: CheckContext) -> Answer:
+def stack(context: CheckContext) -> CheckResult:
     """Return whether the stack is deployed completely."""
     found = context.stack()
     if found:
@@ -155,7 +155,7 @@ def stack(context: CheckContext) -> Answer:
     )
 
 
-def rule(context: CheckContext) -> Answer:
+def rule(context: CheckContext) -> CheckResult:
     """Return whether the rule is deployed and active."""
     found = context.rules()
     if not found:
@@ -163,7 +163,7 @@ def rule(context: CheckContext) -> Answer:
     return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 
-def last_run(context: CheckContext) -> Answer | None:
+def last_run(context: CheckContext) -> CheckResult | None:
     """Return when the rule last ran."""
     found = context.rule
     if found is None:
@@ -173,7 +173,7 @@ def last_run(context: CheckContext) -> Answer | None:
     return check_run(found.name, times, activity, found.period, context.now)
 
 
-def last_error(context: CheckContext) -> Answer | None:
+def last_error(context: CheckContext) -> CheckResult | None:
     """Return whether AWS Config can invoke the function and gets its results."""
     if context.rule is None:
         return None
@@ -181,7 +181,7 @@ def last_error(context: CheckContext) -> Answer | None:
     return None if times == RuleTimes() else check_errors(times)
 
 
-def function(context: CheckContext) -> Answer | None:
+def function(context: CheckContext) -> CheckResult | None:
     """Return whether the rule's function can run."""
     if context.rule is None:
         return None
@@ -190,7 +190,7 @@ def function(context: CheckContext) -> Answer | None:
     return check_function(context.function_name, context.function())
 
 
-def errors(context: CheckContext) -> Answer | None:
+def errors(context: CheckContext) -> CheckResult | None:
     """Return whether the function's invocations fail."""
     if context.rule is None or context.function_account:
         return None
@@ -198,13 +198,13 @@ def errors(context: CheckContext) -> Answer | None:
     return check_activity(context.activity(), found.log_group) if found else None
 
 
-def failed_events(context: CheckContext) -> Answer | None:
+def failed_events(context: CheckContext) -> CheckResult | None:
     """Return whether events failed all retries."""
     url = context.output("FailedEventsQueueUrl")
     return check_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
 
 
-def verdicts(context: CheckContext) -> Answer | None:
+def verdicts(context: CheckContext) -> CheckResult | None:
     """Return how many subnets are flagged."""
     if context.rule is None:
         return None

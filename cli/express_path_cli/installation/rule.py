@@ -63,7 +63,7 @@ def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datet
     """
     with calling("cloudwatch:GetMetricData"):
         answer = cloudwatch.get_metric_data(
-            MetricDataQueries=[_query(metric, function_name) for metric in ("Invocations", "Errors")],
+            MetricDataQueries=[_function_query(metric, function_name) for metric in ("Invocations", "Errors")],
             StartTime=now - _WEEK,
             EndTime=now,
         )
@@ -79,7 +79,7 @@ def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datet
     return Activity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
 
 
-def _query(metric: str, function_name: str) -> Any:  # noqa: ANN401  # a literal of the stubs
+def _function_query(metric: str, function_name: str) -> Any:  # noqa: ANN401  # a literal of the stubs
     dimensions = [{"Name": "FunctionName", "Value": function_name}]
     return {
         "Id": metric.lower(),

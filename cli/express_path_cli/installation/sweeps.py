@@ -40,7 +40,7 @@ def read_sweep(aws: Aws, now: datetime) -> Sweep:
     """Read the last sweep of an account and Region from CloudWatch, to the minute. Raise ApiError."""
     with calling("cloudwatch:GetMetricData"):
         answer = aws.client("cloudwatch").get_metric_data(
-            MetricDataQueries=[_query(name) for name in _GAUGES],
+            MetricDataQueries=[_gauge_query(name) for name in _GAUGES],
             StartTime=now - _WINDOW,
             EndTime=now,
             ScanBy="TimestampDescending",
@@ -62,7 +62,7 @@ def read_sweep(aws: Aws, now: datetime) -> Sweep:
     return Sweep(last, gauges)
 
 
-def _query(name: str) -> Mapping[str, Any]:
+def _gauge_query(name: str) -> Mapping[str, Any]:
     metric = {
         "Namespace": "ExpressPath",
         "MetricName": name,

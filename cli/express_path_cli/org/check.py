@@ -15,17 +15,15 @@ from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member, Organization, members_of, read_organization
 from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.installation.answers import Answer, State
-from express_path_cli.installation.recorder import (
-    RecorderStatus,
+from express_path_cli.installation.checks import (
+    CheckResult,
+    CheckState,
     check_frequency,
     check_last_recording,
     check_recording,
     check_types,
-    read_bucket,
-    read_recorder,
-    read_recorder_status,
 )
+from express_path_cli.installation.recorder import RecorderStatus, read_bucket, read_recorder, read_recorder_status
 from express_path_cli.org.trust_policy import Document, Principal, trusts
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors
@@ -386,8 +384,8 @@ def _stopped(config: "ConfigServiceClient", status: RecorderStatus) -> Iterator[
         yield Problem(problem.reason, problem.finding + channel)
 
 
-def _problem(reason: CheckReason, answer: Answer | None) -> Iterator[Problem]:
-    if answer and answer.state is not State.OK:
+def _problem(reason: CheckReason, answer: CheckResult | None) -> Iterator[Problem]:
+    if answer and answer.state is not CheckState.OK:
         yield Problem(reason, answer.finding)
 
 
@@ -541,7 +539,7 @@ class _Checking:
             )
 
     def _ask(self, place: AccountRegion) -> list[Problem | ExpressPathError]:
-        """Answer all questions about a place with new clients: those of hundreds of places would take gigabytes."""
+        """CheckResult all questions about a place with new clients: those of hundreds of places would take gigabytes."""
         return list(self._request.problems(replace(place, aws=replace(place.aws))))
 
     def _selected(self, enabled: Sequence[str], not_offered: Mapping[str, object]) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from express_path_cli.doctor.ledger import POLICY_CHANGES, WRITES, LedgerRecord, Topic, check_approval, check_ledger
-from express_path_cli.installation.answers import State
+from express_path_cli.installation.checks import CheckState
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
 STATEMENT: dict[str, Any] = {
@@ -28,19 +28,21 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
 @pytest.mark.parametrize(
     ("found", "state", "expected_text"),
     [
-        (SAFE, State.OK, "only the runbooks write"),
-        (None, State.FAIL, "does not exist"),
-        (replace(SAFE, status="ARCHIVED"), State.FAIL, "is ARCHIVED"),
-        (replace(SAFE, policy=None), State.FAIL, "principals other than the runbooks can write"),
-        (replace(SAFE, is_protected=False), State.WARN, "can be deleted"),
-        (replace(SAFE, is_restorable=False), State.WARN, "point-in-time"),
+        (SAFE, CheckState.OK, "only the runbooks write"),
+        (None, CheckState.FAIL, "does not exist"),
+        (replace(SAFE, status="ARCHIVED"), CheckState.FAIL, "is ARCHIVED"),
+        (replace(SAFE, policy=None), CheckState.FAIL, "principals other than the runbooks can write"),
+        (replace(SAFE, is_protected=False), CheckState.WARN, "can be deleted"),
+        (replace(SAFE, is_restorable=False), CheckState.WARN, "point-in-time"),
     ],
 )
-def test_ledger_check_reports_the_worst_defect(found: LedgerRecord | None, state: State, expected_text: str) -> None:
+def test_ledger_check_reports_the_worst_defect(
+    found: LedgerRecord | None, state: CheckState, expected_text: str
+) -> None:
     """A ledger that anybody can write to fails; one that can be lost warns with the command to protect it."""
     answer = check_ledger("heals", found)
     assert (answer.state, expected_text in answer.finding) == (state, True), answer
-    assert ("heals" in answer.command) is (state is State.WARN)
+    assert ("heals" in answer.command) is (state is CheckState.WARN)
 
 
 @pytest.mark.parametrize(
@@ -69,50 +71,55 @@ def test_policy_denies_every_write_to_all_others(change: dict[str, Any], *, safe
     """One statement must deny every write to everybody except the runbooks' roles."""
     other = {"Effect": "Allow", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
     policy = {"Statement": [other, STATEMENT | change, KEPT]}
-    assert (check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK) is safe
+    assert (check_ledger("heals", replace(SAFE, policy=policy)).state is CheckState.OK) is safe
 
 
 @pytest.mark.parametrize("policy", [{}, {"Statement": None}, {"Statement": "x"}, {"Statement": {"Effect": "Deny"}}])
 def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None:
     """A policy without a valid statement denies nothing."""
-    assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.FAIL
+    assert check_ledger("heals", replace(SAFE, policy=policy)).state is CheckState.FAIL
 
 
 @pytest.mark.parametrize(
     ("more", "state"),
     [
-        ([], State.WARN),
-        ([KEPT], State.OK),
-        ([KEPT | {"Action": ["dynamodb:PutResourcePolicy"]}], State.WARN),
-        ([KEPT | {"Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/*"}}}], State.WARN),
+        ([], CheckState.WARN),
+        ([KEPT], CheckState.OK),
+        ([KEPT | {"Action": ["dynamodb:PutResourcePolicy"]}], CheckState.WARN),
+        (
+            [KEPT | {"Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/*"}}}],
+            CheckState.WARN,
+        ),
     ],
 )
-def test_only_one_role_may_change_the_policy(more: list[dict[str, Any]], state: State) -> None:
+def test_only_one_role_may_change_the_policy(more: list[dict[str, Any]], state: CheckState) -> None:
     """Without that, doctor names the stack parameter."""
     answer = check_ledger("heals", replace(SAFE, policy={"Statement": [STATEMENT, *more]}))
-    assert (answer.state, "DeployingRoleArn" in answer.fix) == (state, state is State.WARN)
+    assert (answer.state, "DeployingRoleArn" in answer.fix) == (state, state is CheckState.WARN)
 
 
 def test_policy_of_one_statement_counts() -> None:
     """A single statement need not be in a list."""
     policy = {"Statement": STATEMENT | {"Action": "dynamodb:*"}}
-    assert check_ledger("heals", replace(SAFE, policy=policy)).state is State.OK
+    assert check_ledger("heals", replace(SAFE, policy=policy)).state is CheckState.OK
 
 
 @pytest.mark.parametrize(
     ("topic", "approvers", "key", "state", "expected_text"),
     [
-        (Topic(1), "ann,ben", "", State.OK, "2 approvers"),
-        (Topic(1, "alias/aws/sns"), "ann", "", State.OK, "1 approver,"),
-        (Topic(1, "1234"), "ann", "arn:aws:kms:us-east-1:123456789012:key/1234", State.OK, "1 approver,"),
-        (Topic(1, "1234"), "ann", "", State.FAIL, "encrypted with 1234"),
-        (Topic(1), "", "", State.FAIL, "nobody may approve"),
-        (None, "ann", "", State.FAIL, "does not exist"),
-        (Topic(0), "ann", "", State.WARN, "has no confirmed subscription"),
+        (Topic(1), "ann,ben", "", CheckState.OK, "2 approvers"),
+        (Topic(1, "alias/aws/sns"), "ann", "", CheckState.OK, "1 approver,"),
+        (Topic(1, "1234"), "ann", "arn:aws:kms:us-east-1:123456789012:key/1234", CheckState.OK, "1 approver,"),
+        (Topic(1, "1234"), "ann", "", CheckState.FAIL, "encrypted with 1234"),
+        (Topic(1), "", "", CheckState.FAIL, "nobody may approve"),
+        (None, "ann", "", CheckState.FAIL, "does not exist"),
+        (Topic(0), "ann", "", CheckState.WARN, "has no confirmed subscription"),
     ],
 )
-def test_approval_settings(topic: Topic | None, approvers: str, key: str, state: State, expected_text: str) -> None:
+def test_approval_settings(
+    topic: Topic | None, approvers: str, key: str, state: CheckState, expected_text: str
+) -> None:
     """There must be approvers and a topic that is writable and has a subscription."""
     answer = check_approval(TOPIC, topic, approvers, key)
     assert (answer.state, expected_text in answer.finding) == (state, True), answer
-    assert state is State.OK or answer.fix
+    assert state is CheckState.OK or answer.fix

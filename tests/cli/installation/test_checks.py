@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path_cli.installation.answers import State
+from express_path_cli.installation.checks import (
+    CheckState,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
+)
 from express_path_cli.installation.recorder import (
     WATCHED,
     Delivery,
@@ -15,11 +22,6 @@ from express_path_cli.installation.recorder import (
     Recorder,
     RecorderStatus,
     Strategy,
-    check_deliveries,
-    check_frequency,
-    check_last_recording,
-    check_recording,
-    check_types,
     frequency_of,
     records,
 )
@@ -63,7 +65,7 @@ def test_the_watched_types_are_the_rules() -> None:
 def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tuple[str, ...]) -> None:
     """For each recording strategy, the missing types are named with the way to add them."""
     answer = check_types(Recorder("default", strategy, frozenset(listed)))
-    assert answer.state is (State.FAIL if missing else State.OK)
+    assert answer.state is (CheckState.FAIL if missing else CheckState.OK)
     assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(missing)
     if missing:
         assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
@@ -84,7 +86,7 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
     """An override takes precedence over the default; daily recording warns that verdicts are a day late."""
     answer = check_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
     assert answer is not None
-    assert answer.state is (State.WARN if daily else State.OK)
+    assert answer.state is (CheckState.WARN if daily else CheckState.OK)
     assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(daily)
     assert ("a day late" in answer.finding) is bool(daily)
 
@@ -109,9 +111,9 @@ def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource
 
 def test_a_stopped_recorder_fails() -> None:
     """The finding says since when, if known, and the fix says how to start it."""
-    assert check_recording(RecorderStatus("default", recording=True)).state is State.OK
+    assert check_recording(RecorderStatus("default", recording=True)).state is CheckState.OK
     stopped = check_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
-    assert (stopped.state, "since 2026-01-31 09:30 UTC" in stopped.finding) == (State.FAIL, True)
+    assert (stopped.state, "since 2026-01-31 09:30 UTC" in stopped.finding) == (CheckState.FAIL, True)
     assert stopped.command.endswith("--configuration-recorder-name main")
     assert "since" not in check_recording(RecorderStatus("main", recording=False)).finding
 
@@ -119,25 +121,25 @@ def test_a_stopped_recorder_fails() -> None:
 @pytest.mark.parametrize(
     ("status", "state"),
     [
-        ("SUCCESS", State.OK),
-        ("Success", State.OK),
-        ("PENDING", State.OK),
-        ("", State.OK),
-        ("FAILURE", State.FAIL),
-        ("Failure", State.FAIL),
+        ("SUCCESS", CheckState.OK),
+        ("Success", CheckState.OK),
+        ("PENDING", CheckState.OK),
+        ("", CheckState.OK),
+        ("FAILURE", CheckState.FAIL),
+        ("Failure", CheckState.FAIL),
     ],
 )
-def test_the_last_recording_event(status: str, state: State) -> None:
+def test_the_last_recording_event(status: str, state: CheckState) -> None:
     """Only a failure fails, in any spelling, and its reason is reported."""
     answer = check_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
     assert answer.state is state
-    assert ("AccessDenied: no" in answer.finding) is (state is State.FAIL)
+    assert ("AccessDenied: no" in answer.finding) is (state is CheckState.FAIL)
 
 
 def test_deliveries_that_fail_are_named() -> None:
     """Each failed kind of delivery is named with its reason; one that does not apply is OK."""
     fine = [Delivery("history", "SUCCESS"), Delivery("stream", "NOT_APPLICABLE")]
-    assert check_deliveries("bucket", fine).state is State.OK
+    assert check_deliveries("bucket", fine).state is CheckState.OK
     broken = check_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
-    assert (broken.state, "snapshot: NoSuchBucket: gone" in broken.finding) == (State.WARN, True)
+    assert (broken.state, "snapshot: NoSuchBucket: gone" in broken.finding) == (CheckState.WARN, True)
     assert "no reason given" in check_deliveries("bucket", [Delivery("history", "FAILURE")]).finding
