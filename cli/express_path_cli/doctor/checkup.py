@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor import healing, permissions, recorder, rule
+from express_path_cli.doctor import healing, permissions, rule
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
 from express_path_cli.installation.checks import CheckResult, CheckState, unknown
@@ -32,11 +32,11 @@ QUESTIONS = (
     *(Question(READS, probe.action, partial(permissions.permission, probe)) for probe in REQUIRED),
     *(Question(READS, probe.action, partial(permissions.permission, probe), required=False) for probe in OPTIONAL),
     Question(READS, "network-role", permissions.network_role, required=False),
-    Question(CONFIG, "recorder", recorder.recorder),
-    Question(CONFIG, "last-recording", recorder.last_recording),
-    Question(CONFIG, "recorded-types", recorder.recorded_types),
-    Question(CONFIG, "frequency", recorder.frequency),
-    Question(CONFIG, "delivery", recorder.delivery),
+    Question(CONFIG, "recorder", rule.recorder),
+    Question(CONFIG, "last-recording", rule.last_recording),
+    Question(CONFIG, "recorded-types", rule.recorded_types),
+    Question(CONFIG, "frequency", rule.frequency),
+    Question(CONFIG, "delivery", rule.delivery),
     Question(RULE, "stack", rule.stack),
     Question(RULE, "rule", rule.rule),
     Question(RULE, "last-run", rule.last_run),

@@ -18,7 +18,7 @@ from express_path_cli.aws.sessions import connect, read_caller
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.result import is_flagged
 from express_path_cli.findings.worklist import Worklist, worklist
-from express_path_cli.installation.sweeps import Sweep, read_exclusions, read_sweep
+from express_path_cli.installation.rule import Sweep, read_exclusions, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
 from express_path_cli.org.stack_sets import Deployed, StackInstance, StackSet, read_deployed
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources

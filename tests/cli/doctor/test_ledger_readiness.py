@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.doctor.ledger import POLICY_CHANGES, WRITES, LedgerRecord, Topic, check_approval, check_ledger
+from express_path_cli.doctor.healing import POLICY_CHANGES, WRITES, LedgerRecord, Topic, check_approval, check_ledger
 from express_path_cli.installation.checks import CheckState
 
 ROLES = "arn:aws:iam::123456789012:role/express-path/automation/*"
