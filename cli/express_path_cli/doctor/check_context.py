@@ -99,13 +99,13 @@ class CheckContext:
     @property
     def function_name(self) -> str:
         """The name of the rule's function."""
-        return self._deployed.function_arn.split(":")[6]
+        return self._deployed.function_name
 
     @property
     def function_account(self) -> str | None:
         """The account of the rule's function if that is another one, as for a rule of the organization, or None."""
-        account = self._deployed.function_arn.split(":")[4]
-        return None if account == self.caller().account_id else account
+        account_id = self._deployed.function_account_id
+        return None if account_id == self.caller().account_id else account_id
 
     def output(self, name: str) -> str:
         """Return an output of the stack, or an empty text without such an output or stack."""
