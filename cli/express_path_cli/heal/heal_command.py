@@ -4,15 +4,18 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from express_path.adapters.fields import Description, identifier
 from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
+from express_path_cli.findings.scan_document import faults_in, flagged_rows, read_scan, subnet_in
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
@@ -23,7 +26,6 @@ from express_path_cli.heal.running import (
     request_approval,
     run_document,
 )
-from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
 from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say
@@ -100,6 +102,28 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
                 "rtb-0a1b2c3d4e5f60718",
             )
     return named
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedSubnet:
+    """A NON_COMPLIANT subnet of a scan."""
+
+    account_id: str
+    region: str
+    subnet_id: str
+
+
+def read_flagged(file: Path) -> list[FlaggedSubnet]:
+    """Return the NON_COMPLIANT subnets of a scan, each once. Raise OptionError if the file is not a scan's JSON."""
+    document = read_scan(file)
+    with faults_in(file):
+        found = [_flagged(row) for row in flagged_rows(document)]
+    return list(dict.fromkeys(found))
+
+
+def _flagged(row: Description) -> FlaggedSubnet:
+    subnet_id = subnet_in(row)
+    return FlaggedSubnet(identifier(row, "accountId", subnet_id), identifier(row, "region", subnet_id), subnet_id)
 
 
 def _flagged_here(

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from express_path.domain.network.resources import NatGateway, TargetKind
 from express_path.domain.network.snapshot import Snapshot
@@ -165,3 +165,16 @@ def _no_access(nat: CrossedNat) -> OptionError:
         f"its metrics cannot be read from here, because it belongs to {owner}",
         "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
     )
+
+
+def nat_fields(nat: CrossedNat) -> dict[str, Any]:
+    """Return its id, kind and owner, and the subnets that send S3 Express traffic through it."""
+    return {
+        "id": nat.id,
+        "kind": nat.kind,
+        "accountId": nat.account_id,
+        "region": nat.region,
+        "vpcId": nat.vpc_id,
+        "subnetIds": list(nat.subnet_ids),
+        "routeTableIds": list(nat.route_table_ids),
+    }

@@ -9,7 +9,7 @@ import pytest
 
 from express_path_cli.automation import runs
 from express_path_cli.automation.runs import Run
-from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
+from express_path_cli.heal.heal_command import FlaggedSubnet, read_flagged
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, subnet_plan
 from express_path_cli.terminal.errors import OptionError
 from sandbox.server import Sandbox

@@ -15,8 +15,8 @@ import pytest
 from typer.testing import Result
 
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
+from express_path_cli.traffic.diagnose_command import undiagnosed
 from express_path_cli.traffic.diagnosing import NatDiagnosis
-from express_path_cli.traffic.diagnosis_rendering import undiagnosed
 from express_path_cli.traffic.symptoms import METRICS, Severity, State, Symptom
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
