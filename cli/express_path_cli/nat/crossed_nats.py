@@ -51,6 +51,18 @@ class CrossedNat:
         """The name of the NAT in failures."""
         return f"{self.id} {self.region}"
 
+    def fields(self) -> dict[str, Any]:
+        """Return its id, kind and owner, and the subnets that send S3 Express traffic through it, for JSON."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "accountId": self.account_id,
+            "region": self.region,
+            "vpcId": self.vpc_id,
+            "subnetIds": list(self.subnet_ids),
+            "routeTableIds": list(self.route_table_ids),
+        }
+
 
 class _RegionalHop(NamedTuple):
     region: str
@@ -165,16 +177,3 @@ def _no_access(nat: CrossedNat) -> OptionError:
         f"its metrics cannot be read from here, because it belongs to {owner}",
         "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",
     )
-
-
-def nat_fields(nat: CrossedNat) -> dict[str, Any]:
-    """Return its id, kind and owner, and the subnets that send S3 Express traffic through it."""
-    return {
-        "id": nat.id,
-        "kind": nat.kind,
-        "accountId": nat.account_id,
-        "region": nat.region,
-        "vpcId": nat.vpc_id,
-        "subnetIds": list(nat.subnet_ids),
-        "routeTableIds": list(nat.route_table_ids),
-    }

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,15 +12,14 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.formats.html.additions import COST_SCHEMA_VERSION
 from express_path_cli.findings.selection import Selection, evaluate_all
-from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats, nat_fields
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.nat.prices import Basis
-from express_path_cli.sources.source import Source, metered_source
+from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
 from express_path_cli.terminal.files import STDOUT, write_file
@@ -65,15 +63,6 @@ FlowLogs = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The accounts and Regions to search for NATs, and what to count."""
-
-    source: Source
-    parameters: RuleParameters
-    counted: CostOptions
-
-
 def cost(
     *,
     from_dump: options.HiddenDump = None,
@@ -102,20 +91,14 @@ def cost(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
-    raise typer.Exit(_cost(_Request(source, parameters, counted), form, output, quiet=quiet))
-
-
-def _cost(request: _Request, form: TableFormat, output: Path | None, *, quiet: bool) -> int:
-    """Read, calculate and write, and return the exit status."""
-    source, parameters = request.source, request.parameters
-    with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
+    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
         network = source.read(parameters, watch)
         nats = crossed_nats(network.views, evaluate_all(network.views, parameters, Selection()))
-        report = report_on(nats, network, request.counted, task_pool)
+        report = report_on(nats, network, counted, task_pool)
     show_failures_and_notes(report.failures, report.notes, quiet=quiet)
     if network.views or not network.failures:
         _write(report, form, output, quiet=quiet)
-    return UNDETERMINED if report.failures else 0
+    raise typer.Exit(UNDETERMINED if report.failures else 0)
 
 
 def _write(report: CostReport, form: TableFormat, output: Path | None, *, quiet: bool) -> None:
@@ -154,7 +137,7 @@ def as_cost_json(report: CostReport) -> str:
         "upperBound": _sum(bounds, all_read=report.all_read),
         "measured": _measured_sum(report),
         "natGateways": [_gateway(cost) for cost in report.gateways],
-        "natInstances": [nat_fields(cost.nat) for cost in report.instances],
+        "natInstances": [cost.nat.fields() for cost in report.instances],
     }
     return json.dumps(document, indent=2) + "\n"
 
@@ -177,7 +160,7 @@ def _measured_sum(report: CostReport) -> dict[str, Any] | None:
 
 def _gateway(cost: NatCost) -> dict[str, Any]:
     return {
-        **nat_fields(cost.nat),
+        **cost.nat.fields(),
         "bytes": None if cost.series is None else _rounded(bytes_by_metric(cost.series)),
         "bytesByZone": None if cost.series is None else _rounded(charged_bytes_by_zone(cost.series)),
         "usdPerGb": cost.price.usd_per_gb if cost.price else None,

@@ -3,7 +3,6 @@
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +12,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
-from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, nat_fields
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
-from express_path_cli.sources.source import Source, metered_source
+from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import write_file
@@ -78,16 +76,6 @@ Chart = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The accounts and Regions to search for NATs, the subnet if only one counts, and the period."""
-
-    source: Source
-    parameters: RuleParameters
-    subnet_id: str | None
-    timing: Timing
-
-
 def diagnose(
     *,
     subnet: Subnet = None,
@@ -116,26 +104,22 @@ def diagnose(
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
-    request = _Request(source, parameters, subnet, timing(datetime.now(UTC), hours, since, until, period))
-    raise typer.Exit(_diagnose(request, chart, form, quiet=quiet))
-
-
-def _diagnose(request: _Request, chart: Path | None, form: TextFormat, *, quiet: bool) -> int:
-    """Read, diagnose and write, and return the exit status."""
+    during = timing(datetime.now(UTC), hours, since, until, period)
     _check(chart)
     with watching(quiet=quiet) as watch:
-        network = request.source.read(request.parameters, watch)
+        network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    verdicts = evaluate_all(network.views, request.parameters, Selection())
-    nats = nats_to_diagnose(network, verdicts, request.subnet_id, request.source.elsewhere)
-    with watching(quiet=quiet) as watch, TaskPool(request.source.live.workers, watch) as task_pool:
-        diagnoses = diagnose_all(nats, verdicts, network, request.timing, task_pool)
+    verdicts = evaluate_all(network.views, parameters, Selection())
+    nats = nats_to_diagnose(network, verdicts, subnet, source.elsewhere)
+    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
+        diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)
     if network.views or not network.failures:
         _draw(diagnoses, chart, quiet=quiet)
-        _write(diagnoses, request.timing, form)
-    failed = network.failures or task_pool.failures
-    return UNDETERMINED if failed else any(diagnosis.has_symptoms for diagnosis in diagnoses)
+        _write(diagnoses, during, form)
+    if network.failures or task_pool.failures:
+        raise typer.Exit(UNDETERMINED)
+    raise typer.Exit(any(diagnosis.has_symptoms for diagnosis in diagnoses))
 
 
 def _check(chart: Path | None) -> None:
@@ -306,7 +290,7 @@ def as_diagnosis_json(nats: Sequence[NatDiagnosis], during: Timing) -> str:
 def _nat(diagnosed: NatDiagnosis) -> dict[str, Any]:
     diagnoses = diagnosed.diagnoses
     return {
-        **nat_fields(diagnosed.nat),
+        **diagnosed.nat.fields(),
         "healCommands": heal_commands(diagnosed),
         "sentence": None if diagnoses else undiagnosed(diagnosed),
         "meters": None if diagnoses is None else [_meter(diagnosed, diagnosis) for diagnosis in diagnoses],
