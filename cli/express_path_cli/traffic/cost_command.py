@@ -18,7 +18,15 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.formats.html.additions import COST_SCHEMA_VERSION
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
-from express_path_cli.nat.prices import Basis
+from express_path_cli.nat.prices import (
+    Amount,
+    Basis,
+    Measured,
+    bytes_by_metric,
+    charged_bytes_by_zone,
+    total_of,
+    window,
+)
 from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
@@ -26,7 +34,6 @@ from express_path_cli.terminal.files import STDOUT, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import FILE_WIDTH
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.traffic.charges import Amount, Measured, bytes_by_metric, charged_bytes_by_zone, total_of, window
 from express_path_cli.traffic.costs import CostOptions, CostReport, NatCost, report_on
 
 _WHAT = "What to count"

@@ -12,10 +12,21 @@ from express_path.errors import ApiError
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, OwnedNats, nats_by_owner
 from express_path_cli.nat.metrics import Series, meters_of, read_metrics
-from express_path_cli.nat.prices import ASSUMED_PRICE, Basis, Price, listed_prices
+from express_path_cli.nat.prices import (
+    ASSUMED_PRICE,
+    TRAFFIC,
+    Amount,
+    Basis,
+    Measured,
+    Price,
+    TimeWindow,
+    amount,
+    charged_bytes,
+    listed_prices,
+    measured,
+)
 from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.terminal.errors import Failure, OptionError, one_line
-from express_path_cli.traffic.charges import TRAFFIC, Amount, Measured, TimeWindow, amount, charged_bytes, measured
 from express_path_cli.traffic.flow_logs import (
     FlowLog,
     LogGroup,

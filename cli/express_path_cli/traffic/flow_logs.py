@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import Aws, calling, filtered, pages
 from express_path.domain.network.addresses import Cidr
 from express_path.errors import ApiError, ExpressPathError
-from express_path_cli.traffic.charges import TimeWindow
+from express_path_cli.nat.prices import TimeWindow
 
 if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient

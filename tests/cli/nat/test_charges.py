@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.nat.prices import Basis, Price
-from express_path_cli.traffic.charges import (
+from express_path_cli.nat.prices import (
     TRAFFIC,
+    Basis,
+    Price,
     TimeWindow,
     amount,
     bytes_by_metric,
