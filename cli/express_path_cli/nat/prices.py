@@ -2,16 +2,18 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
+
 from express_path.adapters.aws import Aws, pages
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from express_path.errors import ApiError
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Series
+from express_path_cli.terminal.errors import one_line
 
 
 class Basis(StrEnum):
@@ -69,6 +71,39 @@ def _prices(products: Iterable[Mapping[str, Any]]) -> Iterable[tuple[str, Price]
         ]
         if usage and dollars:
             yield usage["kind"], Price(max(dollars), Basis.LISTED)
+
+
+class Prices:
+    """The price in each Region: given, else from the Price List, else assumed. notes name the assumed prices."""
+
+    def __init__(self, given: float | None) -> None:
+        """Use the given price everywhere, if there is one."""
+        self.notes: list[str] = []
+        self._given = None if given is None else Price(given, Basis.GIVEN)
+        self._listed: dict[str, Mapping[str, Price]] = {}
+
+    def of(self, nat: CrossedNat, aws: Aws) -> Price:
+        """Return the price at one NAT gateway; the Price List is read once for each Region."""
+        if self._given:
+            return self._given
+        if nat.region not in self._listed:
+            self._listed[nat.region] = self._read(nat.region, aws)
+        listed = self._listed[nat.region]
+        regional = listed.get("RegionalNatGateway") if nat.kind is NatKind.REGIONAL else None
+        return regional or listed.get("NatGateway", ASSUMED_PRICE)
+
+    def _read(self, region: str, aws: Aws) -> Mapping[str, Price]:
+        try:
+            listed = listed_prices(aws, region)
+            why = "the Price List has no price in US dollars"
+        except ApiError as error:
+            listed, why = {}, one_line(error)
+        if "NatGateway" not in listed:
+            self.notes.append(
+                f"{region}: the price of {ASSUMED_PRICE.usd_per_gb} USD per GB is assumed, because {why}; "
+                "set yours with --price-per-gb"
+            )
+        return listed
 
 
 TRAFFIC = {

@@ -10,7 +10,7 @@ from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.progress import Silent
 from express_path_cli.traffic import flow_logs
-from express_path_cli.traffic.costs import express_blocks
+from express_path_cli.traffic.flow_logs import express_blocks
 from sandbox.networks.account import Account
 from sandbox.networks.vpcs import BehindNatGateway
 from sandbox.server import Sandbox
