@@ -212,7 +212,7 @@ def charged_bytes_by_zone(all_series: Iterable[Series]) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCost:
     """The S3 Express traffic of a NAT gateway during a window, measured from flow logs.
 
     share: its part of all bytes that were charged in the window, None if there were none. complete: the flow logs
@@ -225,7 +225,9 @@ class Measured:
     complete: bool
 
 
-def measured(express_bytes: float, charged: float, price: Price, during: TimeWindow, *, complete: bool) -> Measured:
+def measured_cost(
+    express_bytes: float, charged: float, price: Price, during: TimeWindow, *, complete: bool
+) -> MeasuredCost:
     """Return the cost of S3 Express bytes and their share of all bytes charged in the same window."""
     share = express_bytes / charged if charged else None
-    return Measured(amount(express_bytes, price, during), during, share, complete)
+    return MeasuredCost(amount(express_bytes, price, during), during, share, complete)

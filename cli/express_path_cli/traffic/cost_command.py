@@ -21,7 +21,7 @@ from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.nat.prices import (
     Amount,
     Basis,
-    Measured,
+    MeasuredCost,
     bytes_by_metric,
     charged_bytes_by_zone,
     total_of,
@@ -185,7 +185,7 @@ def _amount(amount: Amount) -> dict[str, Any]:
     return {"bytes": round(amount.bytes), "usd": round(amount.usd, 6), "usdPerMonth": round(amount.usd_per_month, 6)}
 
 
-def _measured_fields(measured: Measured) -> dict[str, Any]:
+def _measured_fields(measured: MeasuredCost) -> dict[str, Any]:
     return {
         "start": _time(measured.window.start),
         "end": _time(measured.window.end),

@@ -10,13 +10,13 @@ from express_path_cli.nat.metrics import Series, meters_of, read_metrics
 from express_path_cli.nat.prices import (
     TRAFFIC,
     Amount,
-    Measured,
+    MeasuredCost,
     Price,
     Prices,
     TimeWindow,
     amount,
     charged_bytes,
-    measured,
+    measured_cost,
 )
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import Failure, OptionError
@@ -41,7 +41,7 @@ class NatCost:
     series: tuple[Series, ...] | None = None
     price: Price | None = None
     bound: Amount | None = None
-    measured: Measured | None = None
+    measured: MeasuredCost | None = None
 
 
 def read_traffic(
@@ -93,10 +93,10 @@ def with_measurement(costs: Sequence[NatCost], by_gateway: Mapping[str, ExpressB
     ]
 
 
-def _measured(express: ExpressBytes, price: Price, series: Sequence[Series]) -> Measured:
+def _measured(express: ExpressBytes, price: Price, series: Sequence[Series]) -> MeasuredCost:
     """Return the cost of S3 Express bytes; the share is of the bytes charged in the same hours."""
     charged = charged_bytes(series, express.window)
-    return measured(express.bytes, charged, price, express.window, complete=express.complete)
+    return measured_cost(express.bytes, charged, price, express.window, complete=express.complete)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,15 @@ from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
 from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
-from express_path_cli.traffic.symptoms import MANY_DROPS, Diagnosis, Finding, Severity, State, Symptom, highest
+from express_path_cli.traffic.symptoms import (
+    MANY_DROPS,
+    Diagnosis,
+    MeterState,
+    Severity,
+    Symptom,
+    SymptomFinding,
+    highest,
+)
 
 _WHEN = "When to look at"
 EXAMPLES = """
@@ -160,7 +168,7 @@ def meter_name(meter: Meter) -> str:
 
 def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
     """Return the most important sentence; a colon and heal_commands follow it."""
-    if diagnosis.state is State.SYMPTOMS:
+    if diagnosis.state is MeterState.SYMPTOMS:
         return (
             f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
             "a free gateway endpoint takes that traffic off it"
@@ -187,7 +195,7 @@ def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
     ]
 
 
-def _symptom_text(finding: Finding) -> str:
+def _symptom_text(finding: SymptomFinding) -> str:
     """Return what the NAT did, to follow its name."""
     if finding.symptom is Symptom.PLATEAU:
         length = duration_text(finding.end - finding.start)
@@ -199,7 +207,7 @@ def _symptom_text(finding: Finding) -> str:
     return f"peaked at {rate_text(finding.value, finding.unit)}, near the maximum of a NAT gateway"
 
 
-def _plateau_evidence(finding: Finding) -> str:
+def _plateau_evidence(finding: SymptomFinding) -> str:
     """Return what shows that the NAT caused a plateau, or that its clients may have."""
     losses = []
     if finding.evidence.get("droppedPackets"):
@@ -216,7 +224,7 @@ def _plateau_evidence(finding: Finding) -> str:
     return " and dropped nothing, so the limit may be the clients' own"
 
 
-def _dropped_text(finding: Finding, noun: str) -> str:
+def _dropped_text(finding: SymptomFinding, noun: str) -> str:
     dropped, part = count_text(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
     return dropped if part is None else f"{dropped} ({share_text(part)})"
 
@@ -225,9 +233,9 @@ def _no_symptoms_text(diagnosis: Diagnosis) -> str:
     """Return what a window without symptoms shows, and how much of it has datapoints."""
     name, part = meter_name(diagnosis.meter), share_text(1 - diagnosis.missing)
     window = "in this window" if part == "100 %" else f"in the {part} of this window with datapoints"
-    if diagnosis.state is State.NO_DATA:
+    if diagnosis.state is MeterState.NO_DATA:
         return f"CloudWatch has no datapoints for {name} in this window"
-    if diagnosis.state is State.IDLE:
+    if diagnosis.state is MeterState.IDLE:
         return f"{name} carried nothing {window}"
     top = rate_text(highest(diagnosis.load.carried), "bit/s")
     return f"{name} shows no sign of saturation {window}: at most {top}"
@@ -241,12 +249,12 @@ def _users_text(diagnosed: NatDiagnosis, still: str = "") -> str:
     return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} S3 Express through it"
 
 
-def finding_numbers(finding: Finding) -> str:
+def finding_numbers(finding: SymptomFinding) -> str:
     """Return a finding's numbers in one line."""
     return ", ".join(_numbers(finding))
 
 
-def _numbers(finding: Finding) -> Iterator[str]:
+def _numbers(finding: SymptomFinding) -> Iterator[str]:
     evidence, symptom = finding.evidence, finding.symptom
     if symptom in (Symptom.PLATEAU, Symptom.PEAK_NEAR_LIMIT):
         yield rate_text(finding.value, finding.unit)
@@ -307,7 +315,7 @@ def _meter(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: SymptomFinding) -> dict[str, Any]:
     return {
         "symptom": finding.symptom,
         "severity": finding.severity,
@@ -320,7 +328,12 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 _SEVERITY_STYLES = {Severity.HIGH: "bold red", Severity.MEDIUM: "yellow", Severity.LOW: "dim"}
-_STATE_STYLES = {State.SYMPTOMS: "bold red", State.NO_SIGN: "green", State.IDLE: "dim", State.NO_DATA: "dim"}
+_STATE_STYLES = {
+    MeterState.SYMPTOMS: "bold red",
+    MeterState.NO_SIGN: "green",
+    MeterState.IDLE: "dim",
+    MeterState.NO_DATA: "dim",
+}
 _MAX_LINES = 8
 _MAX_CHART_WIDTH = 140
 
@@ -408,7 +421,7 @@ def _print_commands(console: Console, diagnosed: NatDiagnosis) -> None:
         console.print(Text(f"  and {more} more, one for each route table; --format json lists all"))
 
 
-def _findings(findings: Sequence[Finding]) -> Table:
+def _findings(findings: Sequence[SymptomFinding]) -> Table:
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column()
@@ -419,6 +432,6 @@ def _findings(findings: Sequence[Finding]) -> Table:
     return table
 
 
-def _finding_text(finding: Finding) -> str:
+def _finding_text(finding: SymptomFinding) -> str:
     symptom = finding.symptom.replace("_", " ").lower()
     return f"{symptom}, {span_text(finding.start, finding.end)}: {finding_numbers(finding)}"

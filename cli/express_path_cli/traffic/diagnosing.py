@@ -12,7 +12,7 @@ from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nat
 from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period, meters_of, read_metrics
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS, Diagnosis, State, diagnose
+from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS, Diagnosis, MeterState, diagnose
 
 HOURS = 24
 _PERIODS = (60, 300, 900, 3600, 6 * 3600, 24 * 3600)
@@ -112,7 +112,7 @@ class NatDiagnosis:
     @property
     def has_symptoms(self) -> bool:
         """Return whether any of its meters has symptoms."""
-        return any(diagnosis.state is State.SYMPTOMS for diagnosis in self.diagnoses or ())
+        return any(diagnosis.state is MeterState.SYMPTOMS for diagnosis in self.diagnoses or ())
 
 
 def nats_to_diagnose(

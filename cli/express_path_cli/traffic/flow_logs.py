@@ -240,7 +240,7 @@ class ExpressBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class FlowLogMeasurement:
     """The S3 Express bytes by NAT gateway, the bytes scanned, and the gateways that flow logs do not record."""
 
     by_gateway: Mapping[str, ExpressBytes]
@@ -270,7 +270,7 @@ def express_blocks(views: Sequence[View], region: str) -> tuple[Cidr, ...]:
 
 def measure(
     log_group: str, owned_nats: Sequence[OwnedNats], views: Sequence[View], during: TimeWindow, task_pool: TaskPool
-) -> Measurement:
+) -> FlowLogMeasurement:
     """Measure the NAT gateways of each account and Region; failures are added to the task pool's."""
     by_gateway: dict[str, ExpressBytes] = {}
     bytes_scanned = 0.0
@@ -281,10 +281,10 @@ def measure(
         task_pool.failures += [
             Failure(f"{error.nat_gateway_id} {owned.owner.aws.region}", error) for error in measurement.not_recorded
         ]
-    return Measurement(by_gateway, bytes_scanned)
+    return FlowLogMeasurement(by_gateway, bytes_scanned)
 
 
-def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, owned: OwnedNats) -> Measurement:
+def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, owned: OwnedNats) -> FlowLogMeasurement:
     aws = owned.owner.aws
     blocks = express_blocks(views, aws.region)
     group = read_log_group(aws, log_group)
@@ -308,7 +308,7 @@ def _measure_owned(log_group: str, views: Sequence[View], during: TimeWindow, ow
         by_gateway |= {
             placement.nat_gateway_id: _express_bytes(placement, fields, reading, window) for placement in batch
         }
-    return Measurement(by_gateway, bytes_scanned, not_recorded)
+    return FlowLogMeasurement(by_gateway, bytes_scanned, not_recorded)
 
 
 def _recorded_window(placement: NatPlacement, group: LogGroup, flow_log: FlowLog, during: TimeWindow) -> TimeWindow:

@@ -14,7 +14,7 @@ from express_path_cli.nat.prices import (
     bytes_by_metric,
     charged_bytes,
     charged_bytes_by_zone,
-    measured,
+    measured_cost,
     window,
 )
 
@@ -85,6 +85,6 @@ def test_an_amount_is_projected_on_a_month_of_730_hours() -> None:
 def test_a_share_is_of_the_bytes_of_the_same_window() -> None:
     """If no bytes were charged, there is no share."""
     day = window(NOW, 1)
-    found = measured(25e9, 100e9, PRICE, day, complete=False)
+    found = measured_cost(25e9, 100e9, PRICE, day, complete=False)
     assert (found.share, found.amount.usd, found.window, found.complete) == (0.25, 1.25, day, False)
-    assert measured(0, 0, PRICE, day, complete=True).share is None
+    assert measured_cost(0, 0, PRICE, day, complete=True).share is None

@@ -11,7 +11,7 @@ import pytest
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import averaged, axis, ticks
 from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart, lanes
-from express_path_cli.traffic.symptoms import Diagnosis, Finding, Load, Severity, Symptom
+from express_path_cli.traffic.symptoms import Diagnosis, Load, Severity, Symptom, SymptomFinding
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)
@@ -23,9 +23,9 @@ def points(values: Sequence[float | None]) -> tuple[tuple[datetime, float], ...]
     return tuple((START + index * PERIOD, value) for index, value in enumerate(values) if value is not None)
 
 
-def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> Finding:
+def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> SymptomFinding:
     """Return a finding from one period to another."""
-    return Finding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
+    return SymptomFinding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
 
 
 GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
