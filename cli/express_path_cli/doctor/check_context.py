@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from express_path.adapters.aws import Aws
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.stack import StackRecord, read_stack
+from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import read_caller
 from express_path_cli.installation.recorder import read_recorder, read_recorder_status
 from express_path_cli.installation.rule import (
@@ -62,9 +62,7 @@ class CheckContext:
         self.stack_name = stack_name
         self.now = datetime.now(UTC)
         self.caller = SharedRead(lambda: read_caller(aws))
-        self.stack: SharedRead[StackRecord | None] = SharedRead(
-            lambda: read_stack(aws.client("cloudformation"), stack_name)
-        )
+        self.stack: SharedRead[Stack | None] = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
         self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))

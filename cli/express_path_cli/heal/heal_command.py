@@ -155,18 +155,18 @@ def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
 
 def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool) -> None:
     """Heal one subnet, and print each step."""
-    documents = deployment.stack
-    given = {"SubnetId": subnet, **documents.common}
-    if not _has_work(run_document(deployment, documents.heal_document, {**given, "DryRun": "true"}, "dry run")):
+    runbooks = deployment.runbooks
+    given = {"SubnetId": subnet, **runbooks.common}
+    if not _has_work(run_document(deployment, runbooks.heal_document, {**given, "DryRun": "true"}, "dry run")):
         return
     if not apply:
         echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)} --apply{deployment.options}")
-    elif documents.approval_document:
+    elif runbooks.approval_document:
         confirm(yes=yes, question="Ask the approvers now?")
         request_approval(deployment, given)
     else:
         confirm(yes=yes, question="Heal it now?")
-        run = run_document(deployment, documents.heal_document, given, "heal")
+        run = run_document(deployment, runbooks.heal_document, given, "heal")
         for line in done_lines(run, deployment.options):
             echo(line)
 

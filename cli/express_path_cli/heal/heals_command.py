@@ -146,7 +146,7 @@ def heals(
     deployment = deployment_of(stack, region, profile)
     aws = deployment.account_region.aws
     with locating_errors(deployment.account_region):
-        history = read_history(aws.dynamodb, deployment.stack.ledger_table)
+        history = read_history(aws.dynamodb, deployment.runbooks.ledger_table)
     found = past_heals(history, vpc or (), run or ())
     _check_all_found(found, run or ())
     if form is TableFormat.JSON:

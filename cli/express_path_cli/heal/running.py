@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from express_path.errors import ApiError
-from express_path_cli.automation.runs import Job, Run, RunQueue, Stack, find_stack, start_run, watch_run
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.runs import Job, Run, RunQueue, start_run, watch_run
+from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, read_runbooks
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo
@@ -33,7 +33,7 @@ class Deployment:
     """A deployed stack with runbooks, and the options that select it, in this command and in the AWS CLI."""
 
     account_region: AccountRegion
-    stack: Stack
+    runbooks: Runbooks
     options: str
     aws_options: str
 
@@ -46,7 +46,7 @@ def deployment_of(stack: str, region: str | None, profile: str | None) -> Deploy
     own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
     aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
     with locating_errors(account_region):
-        return Deployment(account_region, find_stack(aws, stack), own_options, aws_options)
+        return Deployment(account_region, read_runbooks(aws, stack), own_options, aws_options)
 
 
 def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
@@ -74,7 +74,7 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
 
 def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
     """Return whether a run of this runbook heals, so that there may be something to undo."""
-    return document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+    return document == deployment.runbooks.heal_document and parameters.get("DryRun") != "true"
 
 
 def has_succeeded(run: Run) -> bool:
@@ -90,7 +90,7 @@ def failure_line(run: Run, deployment: Deployment) -> str:
 
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
     """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
-    document = deployment.stack.approval_document
+    document = deployment.runbooks.approval_document
     with locating_errors(deployment.account_region):
         run_id = start_run(deployment.account_region.aws, document, parameters)
     echo(f"asking the approvers: {document}, run {run_id}")

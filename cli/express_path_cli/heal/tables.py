@@ -242,10 +242,10 @@ def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
-    stack = deployment.stack
+    runbooks = deployment.runbooks
     by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
     jobs = [
-        Job(name, stack.heal_document, {"SubnetId": subnet, **stack.common, "DryRun": "true"})
+        Job(name, runbooks.heal_document, {"SubnetId": subnet, **runbooks.common, "DryRun": "true"})
         for name, (_, subnet) in by_name.items()
     ]
     result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
@@ -268,7 +268,7 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
     names = _count(changes)
     jobs = list(_jobs(deployment, changes))
-    if deployment.stack.approval_document:
+    if deployment.runbooks.approval_document:
         confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
         _request_approvals(deployment, jobs)
         return 0
@@ -283,10 +283,10 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
 
 
 def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
-    stack = deployment.stack
+    runbooks = deployment.runbooks
     for plan in changes:
         if plan.change:
-            yield Job(plan.table.id, stack.heal_document, {"SubnetId": plan.change.subnet_id, **stack.common})
+            yield Job(plan.table.id, runbooks.heal_document, {"SubnetId": plan.change.subnet_id, **runbooks.common})
 
 
 def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:

@@ -51,13 +51,13 @@ def undo(
     unique = list(dict.fromkeys(run_ids))
     if len(unique) > 1:
         raise typer.Exit(_undo_several(deployment, unique, keep_going=keep_going, yes=yes))
-    documents = deployment.stack
-    given = {"RunId": unique[0], **documents.common}
-    planned = run_document(deployment, documents.undo_document, {**given, "DryRun": "true"}, "dry run")
+    runbooks = deployment.runbooks
+    given = {"RunId": unique[0], **runbooks.common}
+    planned = run_document(deployment, runbooks.undo_document, {**given, "DryRun": "true"}, "dry run")
     for line in _changes(planned):
         echo(f"  {line}")
     confirm(yes=yes, question="Undo it now?")
-    run = run_document(deployment, documents.undo_document, given, "undo")
+    run = run_document(deployment, runbooks.undo_document, given, "undo")
     for line in _done(run):
         echo(line)
 
@@ -84,9 +84,9 @@ def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going:
 
 
 def _jobs(deployment: Deployment, run_ids: Sequence[str], *, dry_run: bool) -> list[Job]:
-    documents = deployment.stack
-    more = {**documents.common, "DryRun": str(dry_run).lower()}
-    return [Job(run_id, documents.undo_document, {"RunId": run_id, **more}) for run_id in run_ids]
+    runbooks = deployment.runbooks
+    more = {**runbooks.common, "DryRun": str(dry_run).lower()}
+    return [Job(run_id, runbooks.undo_document, {"RunId": run_id, **more}) for run_id in run_ids]
 
 
 def _print_outcome(result: BatchResult, options: str) -> None:
