@@ -81,7 +81,7 @@ _LABELS = {
 _SILENT = frozenset({"Pending", "InProgress"})
 
 
-def watch_run(aws: Aws, run_id: str, show_command: str, echo: Callable[[str], None] = echo) -> Run:
+def watch_run(aws: Aws, run_id: str, show_command: str) -> Run:
     """Print each step once, when it ends or starts to wait, and return the run when it has ended.
 
     Ctrl-C and a failed read stop only the watching: the run continues. Then its last known status and `show_command`,
