@@ -12,7 +12,7 @@ from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import read_caller
 from express_path_cli.installation.recorder import read_recorder, read_recorder_status
 from express_path_cli.installation.rule import (
-    Activity,
+    FunctionActivity,
     FunctionState,
     Remediation,
     Rule,
@@ -70,7 +70,7 @@ class CheckContext:
         self.function: SharedRead[FunctionState | None] = SharedRead(
             lambda: read_function(aws.client("lambda"), self.function_name)
         )
-        self.activity: SharedRead[Activity] = SharedRead(
+        self.activity: SharedRead[FunctionActivity] = SharedRead(
             lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
         )
         self.remediation: SharedRead[Remediation | None] = SharedRead(

@@ -19,7 +19,7 @@ from express_path_cli.installation.checks import (
 from express_path_cli.installation.recorder import read_bucket, read_deliveries
 from express_path_cli.installation.rule import (
     MAX_COUNTED,
-    Activity,
+    FunctionActivity,
     FunctionState,
     RuleTimes,
     count_flagged,
@@ -104,7 +104,7 @@ def check_state(name: str, state: str, others: tuple[str, ...]) -> CheckResult:
 
 
 def check_run(
-    name: str, times: RuleTimes, activity: Activity | None, period: timedelta | None, now: datetime
+    name: str, times: RuleTimes, activity: FunctionActivity | None, period: timedelta | None, now: datetime
 ) -> CheckResult:
     """Return whether the rule ran on its schedule.
 
@@ -127,7 +127,7 @@ def check_run(
     return ok(f"{finding}; it is due every {rough_duration_text(period)}")
 
 
-def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> CheckResult:
+def _never_ran(times: RuleTimes, activity: FunctionActivity | None, now: datetime, start: str) -> CheckResult:
     if times.activated and now - times.activated <= GRACE:
         return warn(
             f"was activated {rough_duration_text(now - times.activated)} ago and has not run yet",
@@ -156,7 +156,7 @@ def check_errors(times: RuleTimes) -> CheckResult:
     )
 
 
-def check_activity(activity: Activity, log_group: str) -> CheckResult:
+def check_activity(activity: FunctionActivity, log_group: str) -> CheckResult:
     """Return whether the function's invocations of the last day succeeded."""
     finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors:,} failed"
     if not activity.errors:

@@ -27,7 +27,7 @@ _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class FunctionActivity:
     """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation."""
 
     invocations: int
@@ -62,7 +62,7 @@ def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
     )
 
 
-def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> Activity:
+def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> FunctionActivity:
     """Read what CloudWatch counted for a function in the last day, and the hour of its last invocation within a week.
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
@@ -75,7 +75,7 @@ def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datet
         metric: sum(count for time, count in counts.items() if now - time <= _DAY) for metric, counts in by_time.items()
     }
     invoked = [time for time, count in by_time["invocations"].items() if count]
-    return Activity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
+    return FunctionActivity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
 
 
 def _query(namespace: str, metric: str, dimension: Mapping[str, str], period: int, statistic: str) -> Any:  # noqa: ANN401  # a literal of the stubs

@@ -17,7 +17,7 @@ from statistics import fmean, median, quantiles
 
 from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.nat.saturation import Cause, Evidence, classify
+from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
 
 Points = Sequence[tuple[datetime, float]]
 """Pairs of (start of period, value): aware times, one pair for each period with a datapoint."""
@@ -196,7 +196,7 @@ METRICS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class MeterLoad:
     """Points of one meter in chronological order; a period has no point if one of its metrics has none.
 
     carried: bit/s that left the gateway in both directions, as the mean of a period. arrived: packets that reached
@@ -214,13 +214,13 @@ class Load:
     connections: Points = ()
 
 
-def load_of(series: Iterable[Series], period: int) -> Load:
+def load_of(series: Iterable[Series], period: int) -> MeterLoad:
     """Return the load from the series of METRICS of one meter; period is theirs, in seconds."""
     metrics = {one.metric: dict(one.points) for one in series}
     arrived = _sum_of(metrics, "PacketsInFromSource", "PacketsInFromDestination")
     dropped = _sum_of(metrics, "PacketsDropCount")
     lost = dict(dropped)
-    return Load(
+    return MeterLoad(
         carried=_sum_of(metrics, "BytesOutToDestination", "BytesOutToSource", scale=8 / period),
         arrived=arrived,
         passed=tuple((time, (value - lost[time]) / period) for time, value in arrived if time in lost),
@@ -295,7 +295,7 @@ class SymptomFinding:
     evidence: Mapping[str, float]
 
 
-def findings_of(load: Load, period: timedelta) -> list[SymptomFinding]:
+def findings_of(load: MeterLoad, period: timedelta) -> list[SymptomFinding]:
     """Return all findings: by severity, worst first, then by symptom and time."""
     findings = [*_plateaus(load, period), *_port_errors(load, period), *_drops(load, period), *_peaks(load, period)]
     severities, symptoms = list(Severity), list(Symptom)
@@ -305,7 +305,7 @@ def findings_of(load: Load, period: timedelta) -> list[SymptomFinding]:
     )
 
 
-def _plateaus(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
+def _plateaus(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both."""
     bits = plateaus(load.carried, period, NEAR_LIMIT * LOWEST_BITS)
     packets = plateaus(load.passed, period, NEAR_LIMIT * LOWEST_PACKETS)
@@ -315,22 +315,22 @@ def _plateaus(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
             yield _plateau(plateau, "packets/s", HIGHEST_PACKETS, load)
 
 
-def _plateau(plateau: Plateau, unit: str, limit: float, load: Load) -> SymptomFinding:
+def _plateau(plateau: Plateau, unit: str, limit: float, load: MeterLoad) -> SymptomFinding:
     evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
     at_limit = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
-    cause = classify(Evidence(plateau=True, path_reports_limit=bool(at_limit)))
-    severity = Severity.HIGH if cause is Cause.PATH_CEILING else Severity.MEDIUM
+    cause = classify(SaturationEvidence(plateau=True, path_reports_limit=bool(at_limit)))
+    severity = Severity.HIGH if cause is ThroughputLimit.PATH_CEILING else Severity.MEDIUM
     return SymptomFinding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 
 
-def _port_errors(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
+def _port_errors(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     for episode in _episodes(load.port_errors, period):
         yield _finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, episode, episode.total, "errors", load)
 
 
-def _drops(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
+def _drops(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     """Yield dropped packets: few are LOW; many are MEDIUM, or HIGH while the gateway carries enough to have scaled."""
     for episode in _episodes(load.dropped, period):
         severity = Severity.LOW
@@ -340,7 +340,7 @@ def _drops(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
         yield _finding(Symptom.PACKETS_DROPPED, severity, episode, episode.total, "packets", load)
 
 
-def _peaks(load: Load, period: timedelta) -> Iterator[SymptomFinding]:
+def _peaks(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     for points, limit, unit in (
         (load.peak_bits, HIGHEST_BITS, "bit/s"),
         (load.peak_packets, HIGHEST_PACKETS, "packets/s"),
@@ -375,13 +375,13 @@ def _episodes(points: Points, period: timedelta) -> list[_Episode]:
 
 
 def _finding(
-    symptom: Symptom, severity: Severity, episode: _Episode, value: float, unit: str, load: Load
+    symptom: Symptom, severity: Severity, episode: _Episode, value: float, unit: str, load: MeterLoad
 ) -> SymptomFinding:
     evidence = _evidence(load, episode.start, episode.end)
     return SymptomFinding(symptom, severity, episode.start, episode.end, value, unit, evidence)
 
 
-def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
+def _evidence(load: MeterLoad, start: datetime, end: datetime) -> dict[str, float]:
     """Return the known numbers of a time, as SymptomFinding describes them."""
     evidence = {}
     for name, points, combine in (
@@ -421,7 +421,7 @@ class Diagnosis:
     start: datetime
     end: datetime
     period: int
-    load: Load
+    load: MeterLoad
     findings: tuple[SymptomFinding, ...]
 
     @property

@@ -1,6 +1,6 @@
 """The one-sentence verdict of a comparison, derived from the measurements only."""
 
-from express_path_cli.nat.saturation import Cause
+from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_cli.terminal.texts import count_text, rate_text, share_text
 from express_path_instrument.bench.compare import Comparison, Run, single_run
 from express_path_instrument.bench.results import BenchResult, Kind
@@ -37,14 +37,14 @@ def load_name(kind: Kind, load: float) -> str:
 def _limit(run: Run) -> str:
     best = run.best
     speed = rate_text(best.gbps * 1e9, "bit/s")
-    if run.cause is Cause.THROTTLED:
+    if run.cause is ThroughputLimit.THROTTLED:
         return f"{run.name} is throttled (503 for {share_text(max(point.throttled_share for point in run.points))} of requests)"
-    if run.cause is Cause.CLIENT_BOUND:
+    if run.cause is ThroughputLimit.CLIENT_BOUND:
         return f"{run.name} is client-bound at {speed} ({best.cpu_percent or 0:.0f} % of the client's CPU)"
-    if run.cause is Cause.PATH_CEILING:
+    if run.cause is ThroughputLimit.PATH_CEILING:
         cpu = max(point.cpu_percent or 0 for point in run.points)
         return f"{run.name} has a path ceiling of {speed} ({_climb(run)}at most {cpu:.0f} % of the client's CPU)"
-    if run.cause is Cause.UNDETERMINED:
+    if run.cause is ThroughputLimit.UNDETERMINED:
         return f"{run.name} stays flat at {speed}, because of the path or the client ({_climb(run)}CPU unknown)"
     return f"{run.name} is not saturated at {load_name(run.result.kind, run.points[-1].load)} ({speed})"
 

@@ -17,7 +17,7 @@ from express_path_cli.doctor.rule import (
     check_state,
 )
 from express_path_cli.installation.checks import CheckState
-from express_path_cli.installation.rule import Activity, FunctionState, RuleTimes
+from express_path_cli.installation.rule import FunctionActivity, FunctionState, RuleTimes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
@@ -35,19 +35,19 @@ def ago(span: timedelta) -> datetime:
         (RuleTimes(invoked=ago(DAY + GRACE)), None, DAY, CheckState.OK, "26 hours ago"),
         (RuleTimes(invoked=ago(DAY + GRACE + MINUTE)), None, DAY, CheckState.FAIL, "although it is due every 24 hours"),
         (RuleTimes(invoked=ago(4 * HOUR)), None, HOUR, CheckState.FAIL, "due every 60 minutes"),
-        (RuleTimes(invoked=ago(3 * DAY)), Activity(1, 0, ago(HOUR)), DAY, CheckState.OK, "60 minutes ago"),
-        (RuleTimes(), Activity(5, 0, ago(2 * HOUR)), DAY, CheckState.OK, "2 hours ago"),
-        (RuleTimes(), Activity(0, 0, ago(3 * DAY)), DAY, CheckState.FAIL, "3 days ago"),
-        (RuleTimes(), Activity(0, 0, None), DAY, CheckState.FAIL, "has not run"),
+        (RuleTimes(invoked=ago(3 * DAY)), FunctionActivity(1, 0, ago(HOUR)), DAY, CheckState.OK, "60 minutes ago"),
+        (RuleTimes(), FunctionActivity(5, 0, ago(2 * HOUR)), DAY, CheckState.OK, "2 hours ago"),
+        (RuleTimes(), FunctionActivity(0, 0, ago(3 * DAY)), DAY, CheckState.FAIL, "3 days ago"),
+        (RuleTimes(), FunctionActivity(0, 0, None), DAY, CheckState.FAIL, "has not run"),
         (RuleTimes(activated=ago(10 * MINUTE)), None, DAY, CheckState.WARN, "activated 10 minutes ago"),
-        (RuleTimes(activated=ago(10 * MINUTE)), Activity(0, 0, None), DAY, CheckState.WARN, "has not run yet"),
+        (RuleTimes(activated=ago(10 * MINUTE)), FunctionActivity(0, 0, None), DAY, CheckState.WARN, "has not run yet"),
         (RuleTimes(activated=ago(2 * DAY)), None, DAY, CheckState.FAIL, "has not run"),
         (RuleTimes(), None, DAY, CheckState.UNKNOWN, "neither"),
         (RuleTimes(invoked=ago(HOUR)), None, None, CheckState.WARN, "no schedule"),
     ],
 )
 def test_last_run(
-    times: RuleTimes, activity: Activity | None, period: timedelta | None, state: CheckState, expected_text: str
+    times: RuleTimes, activity: FunctionActivity | None, period: timedelta | None, state: CheckState, expected_text: str
 ) -> None:
     """A run is late after its period plus two hours; a rule that never ran is new, broken, or unknown."""
     answer = check_run("rule", times, activity, period, NOW)
@@ -145,8 +145,8 @@ def test_status_of_the_stack(status: str, expected: CheckState) -> None:
 
 def test_failing_invocations_and_given_up_events_warn() -> None:
     """They are counted, and a command to show details is printed."""
-    assert check_activity(Activity(3, 0, NOW), "/logs").state is CheckState.OK
-    failing = check_activity(Activity(3, 2, NOW), "/logs")
+    assert check_activity(FunctionActivity(3, 0, NOW), "/logs").state is CheckState.OK
+    failing = check_activity(FunctionActivity(3, 2, NOW), "/logs")
     assert (failing.state, "2 failed" in failing.finding, "/logs" in failing.command) == (CheckState.WARN, True, True)
     assert check_queue(0, "https://queue").state is CheckState.OK
     waiting = check_queue(2, "https://queue")

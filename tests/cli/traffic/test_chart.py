@@ -11,7 +11,7 @@ import pytest
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import averaged, axis, ticks
 from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart, lanes
-from express_path_cli.traffic.symptoms import Diagnosis, Load, Severity, Symptom, SymptomFinding
+from express_path_cli.traffic.symptoms import Diagnosis, MeterLoad, Severity, Symptom, SymptomFinding
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)
@@ -29,7 +29,7 @@ def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "
 
 
 GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
-LOAD = Load(
+LOAD = MeterLoad(
     carried=points([None if gbps is None else gbps * 1e9 for gbps in GBPS]),
     dropped=points([0.0] * 40 + [3.0, 2.0] + [0.0] * 102),
     port_errors=points([0.0] * 50 + [1.0] + [0.0] * 93),
@@ -81,7 +81,7 @@ def test_lanes_mark_what_was_seen_when() -> None:
         "peaks": ((START + 60 * PERIOD, START + 61 * PERIOD),),
         "no data": ((START + 72 * PERIOD, START + 75 * PERIOD),),
     }
-    quiet = replace(DIAGNOSIS, findings=(), load=Load(carried=points([1.0] * 144)))
+    quiet = replace(DIAGNOSIS, findings=(), load=MeterLoad(carried=points([1.0] * 144)))
     assert lanes(quiet) == []
 
 
@@ -151,7 +151,7 @@ def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
 
 def test_an_idle_gateway_can_be_drawn() -> None:
     """The chart of an idle gateway is a line at zero, without peaks and marks."""
-    idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, Load(carried=points([0.0] * 3)), ())
+    idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, MeterLoad(carried=points([0.0] * 3)), ())
     root = drawn(Panel("nat-1", (), idle))
     assert len(root.findall(".//*[@class='area']")) == 1
     assert root.findall(".//*[@class='peak']") == []
