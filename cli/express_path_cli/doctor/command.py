@@ -1,6 +1,5 @@
 """express-path doctor: check whether AWS Config, the rule, your permissions and healing work."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import groupby
@@ -18,6 +17,7 @@ from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import Check, Checkup, examine
 from express_path_cli.installation.checks import CheckState
 from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 
 EXAMPLES = """
@@ -72,13 +72,12 @@ def as_checkup_json(found: Checkup) -> str:
         for check in found.checks
     ]
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         "accountId": found.account,
         "region": found.region,
         "exitStatus": found.exit_status,
         "checks": checks,
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 _STYLES = {

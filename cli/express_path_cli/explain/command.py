@@ -1,6 +1,5 @@
 """express-path explain: one subnet's path, route by route, and its heal."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -24,6 +23,7 @@ from express_path_cli.findings.formats.target_labels import target_label
 from express_path_cli.findings.formats.terminal_table import STYLES
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.tables import printable
 
 EXAMPLES = """
@@ -86,7 +86,6 @@ def as_explanation_json(explanation: Explanation) -> str:
     remedy = explanation.remedy
     location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         **location,
         **verdict_answer(verdict),
         "names": explanation.names.fields(),
@@ -99,7 +98,7 @@ def as_explanation_json(explanation: Explanation) -> str:
         "unchecked": list(explanation.proposal.unchecked),
         "notes": list(explanation.notes),
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _route_selection(selection: RouteSelection) -> dict[str, Any]:

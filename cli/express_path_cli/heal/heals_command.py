@@ -1,6 +1,5 @@
 """Past heals as JSON, for other tools."""
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from express_path_cli.aws.options import TableFormat
 from express_path_cli.heal.running import StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, json_document, write_file
 from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
@@ -27,8 +26,8 @@ SCHEMA_VERSION = 1
 
 def as_heals_json(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
     """Yield the document; a time or id is null if it did not happen. undo_options: those of the undo command."""
-    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, undo_options) for heal in heals]}
-    yield json.dumps(document, indent=2) + "\n"
+    document = {"heals": [_heal(heal, region, undo_options) for heal in heals]}
+    yield json_document(SCHEMA_VERSION, document)
 
 
 def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """express-path org check: what would fail in each account and Region of an organization."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -27,6 +26,7 @@ from express_path_cli.org.check import (
 )
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import one_line, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Record, Screen, record_lines
 from express_path_cli.terminal.texts import count_text
@@ -154,14 +154,13 @@ def as_org_check_json(found: OrgCheck) -> str:
     """Return every account and Region with its problems, and what could not be read."""
     management = found.management_account
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         "exitStatus": found.exit_status,
         "places": [_place(check) for check in found.checks],
         "managementAccountId": management.id if management else None,
-        "failures": [{"where": failure.where, "error": one_line(failure.error)} for failure in found.failures],
+        "failures": [failure.fields() for failure in found.failures],
         "notes": list(found.notes),
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _place(check: PlaceCheck) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """express-path org status: the results of the rule in a whole organization."""
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,8 @@ from express_path_cli.org.status import (
     read_status,
 )
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import one_line, show_failures_and_notes
+from express_path_cli.terminal.errors import show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Layout, Record, Screen, record_lines
 from express_path_cli.terminal.texts import count_text
@@ -119,7 +119,6 @@ def as_org_status_json(found: OrgStatus) -> str:
     contain them.
     """
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         "madeAt": found.now.isoformat(timespec="seconds"),
         "exitStatus": found.exit_status,
         "byAccount": [_account(row, number, found.names) for row, number in found.by_account.items()],
@@ -131,10 +130,10 @@ def as_org_status_json(found: OrgStatus) -> str:
             {"name": row.name, "remediationMode": row.mode or None, "version": row.version or None}
             for row in found.stack_sets
         ],
-        "failures": [{"where": failure.where, "error": one_line(failure.error)} for failure in found.failures],
+        "failures": [failure.fields() for failure in found.failures],
         "notes": list(found.remarks),
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _account(row: AccountReason, number: int, names: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write a file completely or not at all, and read the JSON that an earlier command wrote.
+"""Write a file completely or not at all, write JSON, and read the JSON that an earlier command wrote.
 
 JSON with a repeated key in one object is refused, because JSON does not define which value counts
 (https://www.rfc-editor.org/rfc/rfc8259#section-4).
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from errno import EISDIR
 from pathlib import Path
 from shutil import copymode
+from typing import Any
 
 from express_path.adapters.fields import Description
 from express_path_cli.terminal.console import without_controls
@@ -78,6 +79,11 @@ def read_json(file: Path, written_by: WrittenBy, option: str = "") -> Descriptio
             f"use the version of express-path that wrote it, or make it again with: {written_by.command} {shlex.quote(file.name)}",
         )
     return document
+
+
+def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:
+    """Return a JSON document, which begins with its schemaVersion."""
+    return json.dumps({"schemaVersion": schema_version, **fields}, indent=2) + "\n"
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

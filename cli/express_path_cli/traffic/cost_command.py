@@ -1,6 +1,5 @@
 """express-path cost: what S3 Express traffic costs at the NAT gateways on flagged paths."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +29,7 @@ from express_path_cli.nat.prices import (
 from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, json_document, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import FILE_WIDTH
 from express_path_cli.terminal.texts import count_text
@@ -136,7 +135,6 @@ def as_cost_json(report: CostReport) -> str:
     """Return one document; a value that could not be read is null, and complete says whether a sum has all parts."""
     bounds = [cost.bound for cost in report.gateways]
     document = {
-        "schemaVersion": COST_SCHEMA_VERSION,
         "meaning": f"{UPPER_BOUND} {HOURLY_CHARGES}",
         "start": _time(report.window.start),
         "end": _time(report.window.end),
@@ -146,7 +144,7 @@ def as_cost_json(report: CostReport) -> str:
         "natGateways": [_gateway(cost) for cost in report.gateways],
         "natInstances": [cost.nat.fields() for cost in report.instances],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(COST_SCHEMA_VERSION, document)
 
 
 def _sum(amounts: Sequence[Amount | None], *, all_read: bool) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """express-path diagnose: whether a NAT on the path throttles S3 Express traffic."""
 
-import json
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -21,7 +20,7 @@ from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import write_file
+from express_path_cli.terminal.files import json_document, write_file
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
 from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart
@@ -285,14 +284,13 @@ SCHEMA_VERSION = 1
 def as_diagnosis_json(nats: Sequence[NatDiagnosis], during: Timing) -> str:
     """Return one document; meters is null if metrics could not be read, and for a NAT instance, which has none."""
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         "meaning": SHARE_UNKNOWN,
         "start": during.start.isoformat(),
         "end": during.end.isoformat(),
         "period": during.period,
         "nats": [_nat(nat) for nat in nats],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _nat(diagnosed: NatDiagnosis) -> dict[str, Any]:
