@@ -13,6 +13,7 @@ from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member, Organization, members_of, read_organization
+from express_path_cli.aws.policies import Document, Principal, trusts
 from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.checks import (
@@ -24,7 +25,6 @@ from express_path_cli.installation.checks import (
     check_types,
 )
 from express_path_cli.installation.recorder import RecorderStatus, read_bucket, read_recorder, read_recorder_status
-from express_path_cli.org.trust_policy import Document, Principal, trusts
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors
 from express_path_cli.terminal.progress import Watch
