@@ -1,4 +1,4 @@
-"""Decide whether the trust policy of a role lets another role assume it.
+"""What IAM policies say: whether a trust policy lets a role assume another one, and how patterns match.
 
 Only what trust policies of a central role use is evaluated. With anything else, the answer is unknown, never a guess
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html).
@@ -25,7 +25,7 @@ class Principal:
 
 def trusts(policy: Document, principal: Principal) -> bool | None:
     """Return whether a trust policy lets a principal assume the role, or None if that could not be determined."""
-    statements = _listed(policy.get("Statement"))
+    statements = listed(policy.get("Statement"))
     denied = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Deny")
     allowed = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Allow")
     return _all([allowed, None if denied is None else not denied])
@@ -34,10 +34,10 @@ def trusts(policy: Document, principal: Principal) -> bool | None:
 def _applies(statement: Document, principal: Principal) -> bool | None:
     if "NotPrincipal" in statement or "NotAction" in statement:
         return None
-    actions = _listed(statement.get("Action"))
+    actions = listed(statement.get("Action"))
     is_assumed = any(fnmatchcase("sts:assumerole", str(action).lower()) for action in actions)
     conditions = [
-        _meets(operator, key, _listed(values), principal)
+        _meets(operator, key, listed(values), principal)
         for operator, keys in (statement.get("Condition") or {}).items()
         for key, values in keys.items()
     ]
@@ -48,9 +48,7 @@ def _names(found: Any, principal: Principal) -> bool:  # noqa: ANN401  # any JSO
     """Return whether the Principal of a statement contains the principal: everybody, its account, or itself."""
     named = found.get("AWS") if isinstance(found, Mapping) else found
     root = f":iam::{principal.account_id}:root"
-    return any(
-        name in ("*", principal.account_id, principal.arn) or str(name).endswith(root) for name in _listed(named)
-    )
+    return any(name in ("*", principal.account_id, principal.arn) or str(name).endswith(root) for name in listed(named))
 
 
 def _meets(operator: str, key: str, values: Sequence[Any], principal: Principal) -> bool | None:
@@ -68,7 +66,7 @@ def _meets(operator: str, key: str, values: Sequence[Any], principal: Principal)
     return any(compare(value, str(pattern)) for pattern in values)
 
 
-def _is_like(value: str, pattern: str) -> bool:
+def is_like(value: str, pattern: str) -> bool:
     """Compare with * and ?. Unlike in a shell, brackets have no meaning."""
     return fnmatchcase(value, pattern.replace("[", "[[]"))
 
@@ -79,19 +77,20 @@ def _is_like_arn(value: str, pattern: str) -> bool:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
     """
     parts, patterns = value.split(":", 5), pattern.split(":", 5)
-    return len(parts) == len(patterns) and all(map(_is_like, parts, patterns))
+    return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
 
 
 _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "StringEquals": lambda value, wanted: value == wanted,
     "StringEqualsIgnoreCase": lambda value, wanted: value.lower() == wanted.lower(),
-    "StringLike": _is_like,
+    "StringLike": is_like,
     "ArnEquals": _is_like_arn,
     "ArnLike": _is_like_arn,
 }
 
 
-def _listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+def listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+    """Return an element of a policy, which may be absent, one value, or a list, as a list."""
     return [] if found is None else found if isinstance(found, list) else [found]
 
 

@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
@@ -14,6 +13,7 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
+from express_path_cli.aws.policies import is_like, listed
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
@@ -375,30 +375,25 @@ def _others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
 
 def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:
     """Yield the last part of the only ARN that each statement excepts which denies all of these actions to all others."""
-    for statement in _listed((policy or {}).get("Statement")):
+    for statement in listed((policy or {}).get("Statement")):
         if not isinstance(statement, Mapping):
             continue
         condition = statement.get("Condition", {})
         if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
             continue
         keys = condition["ArnNotLike"]
-        excepted = _listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
+        excepted = listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
         if (
             statement.get("Principal") in ("*", {"AWS": "*"})
             and len(excepted) == 1
-            and all(_is_named(action, _listed(statement.get("Action"))) for action in actions)
+            and all(_is_named(action, listed(statement.get("Action"))) for action in actions)
         ):
             yield str(excepted[0]).split(":", 5)[-1]
 
 
 def _is_named(action: str, patterns: list[Any]) -> bool:
     """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
-    return any(fnmatchcase(action.lower(), str(pattern).lower().replace("[", "[[]")) for pattern in patterns)
-
-
-def _listed(value: object) -> list[Any]:
-    """Return a policy's element, which may be one value or a list, as a list."""
-    return value if isinstance(value, list) else [value]
+    return any(is_like(action.lower(), str(pattern).lower()) for pattern in patterns)
 
 
 _SNS_KEY = "alias/aws/sns"
