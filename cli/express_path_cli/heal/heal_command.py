@@ -167,7 +167,7 @@ def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool)
     else:
         confirm(yes=yes, question="Heal it now?")
         run = run_document(deployment, runbooks.heal_document, given, "heal")
-        for line in done_lines(run, deployment.options):
+        for line in done_lines(run, deployment):
             echo(line)
 
 

@@ -221,7 +221,7 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     return status
 
 
-def done_lines(run: Run, options: str) -> Iterator[str]:
+def done_lines(run: Run, deployment: Deployment) -> Iterator[str]:
     """Yield the verdict after a heal, and the command that undoes it.
 
     If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
@@ -229,7 +229,7 @@ def done_lines(run: Run, options: str) -> Iterator[str]:
     yield run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", "")
     run_id = undone_by(run)
     if run_id:
-        yield f"to undo: express-path undo {shlex.quote(run_id)}{options}"
+        yield f"to undo: {deployment.undo_command(run_id)}"
 
 
 def undone_by(run: Run) -> str:
@@ -274,10 +274,8 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         return 0
     echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
     confirm(yes=given.yes, question=f"Heal {names} now?")
-    result = Batch(deployment, "heal", jobs).run(
-        lambda run: done_lines(run, deployment.options), keep_going=given.keep_going
-    )
-    for line in _outcome(result, deployment.options):
+    result = Batch(deployment, "heal", jobs).run(lambda run: done_lines(run, deployment), keep_going=given.keep_going)
+    for line in _outcome(result, deployment):
         echo(line)
     return UNDETERMINED if result.failed else 0
 
@@ -296,15 +294,15 @@ def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
         time.sleep(runs.START_SECONDS)
 
 
-def _outcome(result: BatchResult, options: str) -> Iterator[str]:
+def _outcome(result: BatchResult, deployment: Deployment) -> Iterator[str]:
     """Yield how many route tables were healed, and the commands that undo those and heal the others."""
     sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
     yield ", ".join(sums[: 3 if result.not_started else 2])
     if result.not_started:
-        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{options}"
+        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{deployment.options}"
     run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
     if len(run_ids) > 1:
-        yield f"to undo all of these heals: express-path undo {shlex.join(run_ids)}{options}"
+        yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"
 
 
 def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """express-path undo: start the runbook that undoes a heal, and watch its run."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -79,7 +78,7 @@ def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going:
     result = Batch(deployment, "undo", _jobs(deployment, possible, dry_run=False), parallel=1).run(
         _done, keep_going=keep_going
     )
-    _print_outcome(result, deployment.options)
+    _print_outcome(result, deployment)
     return UNDETERMINED if planned.failed or result.failed else 0
 
 
@@ -89,11 +88,11 @@ def _jobs(deployment: Deployment, run_ids: Sequence[str], *, dry_run: bool) -> l
     return [Job(run_id, runbooks.undo_document, {"RunId": run_id, **more}) for run_id in run_ids]
 
 
-def _print_outcome(result: BatchResult, options: str) -> None:
+def _print_outcome(result: BatchResult, deployment: Deployment) -> None:
     echo(f"{len(result.succeeded)} undone, {len(result.failed)} failed, {len(result.not_started)} not started")
     rest = [*result.failed, *result.not_started]
     if rest:
-        echo(f"to undo the others: express-path undo {shlex.join(rest)}{options}")
+        echo(f"to undo the others: {deployment.undo_command(*rest)}")
 
 
 def _changes(planned: Run) -> list[str]:
