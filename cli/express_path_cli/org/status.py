@@ -37,7 +37,7 @@ class Attention(StrEnum):
     AGGREGATOR_DIFFERS = "AGGREGATOR_DIFFERS"
 
 
-class PlaceNote(NamedTuple):
+class PlaceAttention(NamedTuple):
     """Why an account and Region needs attention, in a sentence."""
 
     code: Attention
@@ -67,21 +67,25 @@ class PlaceStatus:
     sweep: Sweep | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
 
-    def notes(self, now: datetime) -> Iterator[PlaceNote]:
+    def attention(self, now: datetime) -> Iterator[PlaceAttention]:
         """Yield what needs attention."""
         if self.results and not self.verdicts and not self._has_nothing_to_report(now):
             text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
-            yield PlaceNote(Attention.NO_RESULTS, self.place, text)
+            yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
         if self.instance and not self.instance.is_current:
             why = f": {self.instance.reason}" if self.instance.reason else ""
             name = self.instance.stack_set.name
-            yield PlaceNote(Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}")
+            yield PlaceAttention(
+                Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}"
+            )
         if self.sweep and self.sweep.is_overdue(now):
             last = f"the last sweep was at {time_text(self.sweep.time)}" if self.sweep.time else ""
-            yield PlaceNote(Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days")
+            yield PlaceAttention(
+                Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days"
+            )
         yield from self._difference()
 
-    def _difference(self) -> Iterator[PlaceNote]:
+    def _difference(self) -> Iterator[PlaceAttention]:
         """Yield that the last sweep counted more NON_COMPLIANT subnets, if no newer result explains it."""
         if self.results is None or self.sweep is None or self.sweep.time is None:
             return
@@ -92,7 +96,7 @@ class PlaceStatus:
                 f"the last sweep counted {counted} NON_COMPLIANT, the aggregator has {self.flagged}: it is late, or "
                 "subnets were deleted or excluded since"
             )
-            yield PlaceNote(Attention.AGGREGATOR_DIFFERS, self.place, text)
+            yield PlaceAttention(Attention.AGGREGATOR_DIFFERS, self.place, text)
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
@@ -126,7 +130,7 @@ class OrgStatus:
     without_rule: Sequence[str]
     management_account_id: str
     failures: Sequence[Failure]
-    remarks: Sequence[str]
+    notes: Sequence[str]
 
     @cached_property
     def verdicts(self) -> Sequence[Verdict]:
@@ -140,9 +144,9 @@ class OrgStatus:
         return worklist(self.verdicts)
 
     @cached_property
-    def notes(self) -> Sequence[PlaceNote]:
+    def attention(self) -> Sequence[PlaceAttention]:
         """What else needs attention, sorted."""
-        found = [note for status in self.places for note in status.notes(self.now)]
+        found = [row for status in self.places for row in status.attention(self.now)]
         return sorted(found, key=lambda row: (list(Attention).index(row.code), row.place))
 
     @property
@@ -159,9 +163,9 @@ class OrgStatus:
     @property
     def exit_status(self) -> int:
         """Return 2 if a result is missing, 1 if something is NON_COMPLIANT or needs attention, else 0."""
-        if self.failures or any(row.code is Attention.NO_RESULTS for row in self.notes):
+        if self.failures or any(row.code is Attention.NO_RESULTS for row in self.attention):
             return UNDETERMINED
-        return int(bool(self.notes) or any(map(is_flagged, self.verdicts)))
+        return int(bool(self.attention) or any(map(is_flagged, self.verdicts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +240,7 @@ class _Reading:
             without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
             management_account_id=deployed.management_account_id,
             failures=sorted(failures, key=lambda failure: failure.where),
-            remarks=[*outdated_sources(sources), *self._not_read(deployed)],
+            notes=[*outdated_sources(sources), *self._not_read(deployed)],
         )
 
     def _not_read(self, deployed: Deployed) -> Iterator[str]:

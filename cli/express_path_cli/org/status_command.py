@@ -20,7 +20,7 @@ from express_path_cli.org.status import (
     AccountReason,
     Attention,
     OrgStatus,
-    PlaceNote,
+    PlaceAttention,
     PlaceStatus,
     StatusRequest,
     read_status,
@@ -100,7 +100,7 @@ def org_status(
     live.check()
     with watching(quiet=quiet) as watch:
         found = read_status(StatusRequest(aggregator, rule_name, stack_set_prefix, live), watch)
-    show_failures_and_notes(found.failures, found.remarks, quiet=quiet)
+    show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)
     else:
@@ -131,7 +131,7 @@ def as_org_status_json(found: OrgStatus) -> str:
             for row in found.stack_sets
         ],
         "failures": [failure.fields() for failure in found.failures],
-        "notes": list(found.remarks),
+        "notes": list(found.notes),
     }
     return json_document(SCHEMA_VERSION, document)
 
@@ -174,7 +174,7 @@ def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
         "stackSet": instance.stack_set.name if instance else None,
         "stackStatus": instance.status if instance else None,
         "lastSweepAt": status.sweep.time.astimezone(UTC).isoformat() if status.sweep and status.sweep.time else None,
-        "attention": [{"code": row.code, "text": row.text} for row in status.notes(found.now)],
+        "attention": [{"code": row.code, "text": row.text} for row in status.attention(found.now)],
     }
 
 
@@ -198,7 +198,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
     if found.worklist.flagged:
         rows = [_record(row, found.names) for row in found.worklist.flagged]
         yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
-    for code, notes in groupby(found.notes, key=lambda row: row.code):
+    for code, notes in groupby(found.attention, key=lambda row: row.code):
         yield from _attention(code, list(notes), found.names, screen)
     if found.by_account:
         yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
@@ -211,7 +211,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
 def _totals(found: OrgStatus) -> Iterator[str]:
     flagged, total = sum(map(is_flagged, found.verdicts)), len(found.verdicts)
     accounts = {status.place.account_id for status in found.places}
-    attention = Counter(row.code for row in found.notes)
+    attention = Counter(row.code for row in found.attention)
     listed = ", ".join(f"{attention[code]:,} {code}" for code in Attention if attention[code])
     deployed = f"{count_text(len(found.places), 'deployment')} in {count_text(len(accounts), 'account')}"
     yield f"{deployed}: {listed}" if listed else deployed
@@ -256,7 +256,9 @@ def _record(row: WorklistRow, names: Mapping[str, str]) -> Record:
     )
 
 
-def _attention(code: Attention, notes: Sequence[PlaceNote], names: Mapping[str, str], screen: Screen) -> Iterator[str]:
+def _attention(
+    code: Attention, notes: Sequence[PlaceAttention], names: Mapping[str, str], screen: Screen
+) -> Iterator[str]:
     records = [
         Record(
             {
