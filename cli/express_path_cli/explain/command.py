@@ -20,7 +20,7 @@ from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, Subject, route_text
 from express_path_cli.findings.formats.target_labels import target_label
-from express_path_cli.findings.formats.terminal_table import STYLES
+from express_path_cli.findings.formats.text import STYLES
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
 from express_path_cli.terminal.files import json_document

@@ -31,7 +31,7 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import AccountRegion, connect
-from express_path_cli.findings.resource_labels import Names, names_in
+from express_path_cli.findings.row import Names, names_in
 from express_path_cli.sources.dump import read_dump
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import is_flagged
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.terminal.errors import OptionError
 
 TAG = "tag:"

@@ -9,10 +9,10 @@ import typer
 from express_path_cli.findings.formats.asff_batches import asff_batches
 from express_path_cli.findings.formats.baseline_lines import comparison_text
 from express_path_cli.findings.formats.html.additions import Additions
-from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.formats.markdown_table import as_markdown
+from express_path_cli.findings.formats.html.page import as_html
+from express_path_cli.findings.formats.markdown import as_markdown
 from express_path_cli.findings.formats.registry import RENDER, Format
-from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
+from express_path_cli.findings.formats.text import TableOptions, as_table, as_text_table
 from express_path_cli.findings.result import Render, Result
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls

@@ -15,7 +15,7 @@ from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.findings.scan_document import faults_in, flagged_rows, read_scan, subnet_in
+from express_path_cli.findings.scan_file import faults_in, flagged_rows, read_scan, subnet_in
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,

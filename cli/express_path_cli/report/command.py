@@ -13,13 +13,13 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.formats.html.additions import Additions, read_costs
-from express_path_cli.findings.formats.html.document import as_html
+from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.formats.registry import Format
 from express_path_cli.findings.history import HistoryPoint, read_history, trend
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.output import write_result
-from express_path_cli.findings.resource_labels import notes_on_tags
 from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.row import notes_on_tags
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes

@@ -17,12 +17,12 @@ from express_path_cli.findings.baseline import Baseline, notes_on_scope
 from express_path_cli.findings.baseline_file import read_baseline
 from express_path_cli.findings.formats.baseline_lines import comparison_text
 from express_path_cli.findings.formats.registry import Format, format_of
-from express_path_cli.findings.formats.terminal_table import TableOptions
+from express_path_cli.findings.formats.text import TableOptions
 from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.findings.output import write_result
-from express_path_cli.findings.resource_labels import notes_on_tags
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import notes_on_tags
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.source import Source

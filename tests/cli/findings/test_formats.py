@@ -22,7 +22,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
-from express_path_cli.findings.formats.markdown_table import MAX_COMMENT
+from express_path_cli.findings.formats.markdown import MAX_COMMENT
 from express_path_cli.findings.formats.registry import RENDER, Format
 from express_path_cli.findings.output import write_result
 from express_path_cli.findings.result import Result

@@ -10,7 +10,7 @@ import pytest
 
 from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError
-from express_path_cli.findings.formats.json_document import as_json
+from express_path_cli.findings.formats.json import as_json
 from express_path_cli.findings.history import HistoryPoint, read_history, scope_changes
 from express_path_cli.findings.result import Result
 from express_path_cli.terminal.errors import Failure, OptionError

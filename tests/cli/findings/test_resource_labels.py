@@ -9,7 +9,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
-from express_path_cli.findings.resource_labels import Names, ResourceLabels, notes_on_tags
+from express_path_cli.findings.row import Names, ResourceLabels, notes_on_tags
 from express_path_cli.sources.network import View
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of

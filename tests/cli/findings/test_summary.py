@@ -9,7 +9,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.html.headline import separate_counts
 from express_path_cli.findings.formats.registry import RENDER, Format
-from express_path_cli.findings.formats.terminal_table import as_text_table
+from express_path_cli.findings.formats.text import as_text_table
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import EXCLUDED_FIX, advice, closing, summary
 from express_path_cli.findings.worklist import worklist

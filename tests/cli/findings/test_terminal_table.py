@@ -13,7 +13,7 @@ from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
+from express_path_cli.findings.formats.text import TableOptions, as_table, as_text_table
 from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.result import Result
 from express_path_cli.terminal.tables import Screen, printable

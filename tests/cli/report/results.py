@@ -12,7 +12,7 @@ from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, NatCharge, NatCosts
-from express_path_cli.findings.formats.html.document import as_html
+from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.findings.worklist import worklist

@@ -15,9 +15,9 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import general_remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import parse_parameters
-from express_path_cli.findings.formats.html.contents import contents
-from express_path_cli.findings.formats.html.document import as_html
+from express_path_cli.findings.formats.html.data import contents
 from express_path_cli.findings.formats.html.headline import headline, whereabouts
+from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.worklist import CROSSES_NAT
 from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of

@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.formats.csv_rows import as_csv
+from express_path_cli.findings.formats.csv import as_csv
 from express_path_cli.findings.formats.html.additions import Additions
 from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.findings.worklist import CROSSES_NAT, Tasks, WorklistRow, worklist
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source

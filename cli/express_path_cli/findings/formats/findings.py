@@ -8,8 +8,8 @@ from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.baseline import Mark
-from express_path_cli.findings.resource_labels import Names, ResourceLabels
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Names, ResourceLabels
 
 
 class Finding(NamedTuple):

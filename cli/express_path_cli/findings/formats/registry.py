@@ -5,14 +5,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from express_path_cli.findings.formats.asff_findings import as_asff
-from express_path_cli.findings.formats.csv_rows import as_csv
-from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.formats.json_document import as_json
-from express_path_cli.findings.formats.junit_suites import as_junit
-from express_path_cli.findings.formats.markdown_table import as_markdown
-from express_path_cli.findings.formats.ocsf_findings import as_ocsf
-from express_path_cli.findings.formats.sarif_log import as_sarif
-from express_path_cli.findings.formats.terminal_table import as_text_table
+from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.formats.html.page import as_html
+from express_path_cli.findings.formats.json import as_json
+from express_path_cli.findings.formats.junit import as_junit
+from express_path_cli.findings.formats.markdown import as_markdown
+from express_path_cli.findings.formats.ocsf import as_ocsf
+from express_path_cli.findings.formats.sarif import as_sarif
+from express_path_cli.findings.formats.text import as_text_table
 from express_path_cli.findings.result import Render, Result
 
 

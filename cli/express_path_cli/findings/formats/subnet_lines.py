@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.terminal.tables import aligned
 
 _TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")

@@ -8,8 +8,8 @@ from express_path.domain.remedy.texts import how_to_find_out
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.baseline import Mark
 from express_path_cli.findings.grouping import Group, Grouping
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.findings.worklist import Task, WorklistRow
 from express_path_cli.terminal.tables import Layout, Record
 

@@ -10,8 +10,8 @@ from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.html.paths import TrafficPath, deciding_path, hop_labels, other_paths
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.findings.summary import COMPLIANCES
 from express_path_cli.findings.worklist import Tasks, Worklist, WorklistRow, worklist
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from string import Template
 
 from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions
-from express_path_cli.findings.formats.html.contents import contents
+from express_path_cli.findings.formats.html.data import contents
 from express_path_cli.findings.formats.html.headline import headline, not_read, separate_counts, whereabouts
 from express_path_cli.findings.result import Result
 from express_path_cli.terminal.errors import Failure, hint_for

@@ -21,8 +21,8 @@ from express_path_cli.findings.formats.worklist_records import (
 )
 from express_path_cli.findings.grouping import Grouping, groups
 from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
 from express_path_cli.findings.worklist import Tasks, WorklistRow, other_rows, worklist
 from express_path_cli.terminal.tables import Screen, printable, record_lines

@@ -10,7 +10,7 @@ from express_path_cli.findings.formats.findings import Finding
 from express_path_cli.findings.formats.json_rows import JsonRows, json_document
 from express_path_cli.findings.history import TIME
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.scan_document import SCHEMA_VERSION
+from express_path_cli.findings.scan_file import SCHEMA_VERSION
 from express_path_cli.terminal.errors import one_line
 
 

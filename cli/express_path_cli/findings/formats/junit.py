@@ -11,8 +11,8 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.findings import Finding
 from express_path_cli.findings.formats.row_templates import RowTemplates
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.row import ResourceLabels
 from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.terminal.errors import Failure
 

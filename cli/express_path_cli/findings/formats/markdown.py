@@ -13,8 +13,8 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.formats.baseline_lines import comparison_lines, comparison_text
 from express_path_cli.findings.formats.subnet_lines import in_order_of_work
 from express_path_cli.findings.formats.worklist_records import row_record, subnets, task_subnets
-from express_path_cli.findings.resource_labels import Names, ResourceLabels
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Names, ResourceLabels
 from express_path_cli.findings.summary import advice, closing, summary
 from express_path_cli.findings.worklist import Tasks, WorklistRow, worklist
 from express_path_cli.terminal.tables import limited

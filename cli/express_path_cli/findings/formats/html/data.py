@@ -5,7 +5,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
-from express_path_cli.findings.formats.csv_rows import COLUMNS
+from express_path_cli.findings.formats.csv import COLUMNS
 from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, NatCosts, console_address
 from express_path_cli.findings.formats.html.paths import LINE_STYLES
 from express_path_cli.findings.formats.html.rows import Rows

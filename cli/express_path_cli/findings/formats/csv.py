@@ -6,8 +6,8 @@ import re
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.resource_labels import ResourceLabels
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import ResourceLabels
 
 COLUMNS = (
     "accountId",
