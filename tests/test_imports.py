@@ -67,7 +67,16 @@ ALLOWED = {
     "express_path_integrations": (*SHARED, "express_path_integrations"),
     "express_path_integrations.adapters": (*SHARED, "mypy_boto3", "express_path_integrations"),
     "express_path_integrations.handlers": (*SHARED, "aws_lambda_powertools", "express_path_integrations"),
-    "express_path_cli": (*CORE, *AWS, "mypy_boto3", "rich", "typer", "express_path.adapters", "express_path_cli"),
+    "express_path_cli": (
+        *CORE,
+        *AWS,
+        "mypy_boto3",
+        "orjson",
+        "rich",
+        "typer",
+        "express_path.adapters",
+        "express_path_cli",
+    ),
     "express_path_instrument": (
         *(*CORE, *AWS, "awscrt", "hdrh", "mypy_boto3", "rich", "typer"),
         *("express_path.adapters", "express_path_cli", "express_path_instrument", "PIL"),

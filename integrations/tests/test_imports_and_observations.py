@@ -124,7 +124,7 @@ def test_severity_depends_on_the_reason_of_a_failing_subnet() -> None:
     verdict = seen(Reason.NAT_BEYOND_TRANSIT_GATEWAY, 1).verdict
     assert verdict is not None
     assert severity(verdict) == "HIGH"
-    assert severity(verdict._replace(compliance=Compliance.COMPLIANT)) == "INFORMATIONAL"
+    assert severity(replace(verdict, compliance=Compliance.COMPLIANT)) == "INFORMATIONAL"
 
 
 def test_finding_without_a_path_or_remedy_is_complete() -> None:

@@ -19,7 +19,6 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, Subject, route_text
-from express_path_cli.findings.formats.target_labels import target_label
 from express_path_cli.findings.formats.text import STYLES
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
@@ -82,13 +81,13 @@ SCHEMA_VERSION = 1
 
 def as_explanation_json(explanation: Explanation) -> str:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
-    verdict, plan = explanation.verdict, explanation.proposal.plan
-    remedy = explanation.remedy
+    verdict, plan = explanation.row, explanation.proposal.plan
+    remedy = explanation.row.remedy
     location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
     document = {
         **location,
         **verdict_answer(verdict),
-        "names": explanation.names.fields(),
+        "names": explanation.row.names(),
         "isMainRouteTable": explanation.is_main,
         "advice": remedy.advice if remedy else "",
         "remedy": asdict(remedy) if remedy else None,
@@ -147,7 +146,7 @@ def as_explanation(explanation: Explanation) -> RenderableType:
 
 def as_patches(explanation: Explanation) -> RenderableType:
     """Return the command of the remedy and the patches of a heal. Print them without wrapping: they are copied."""
-    remedy, patches = explanation.remedy, explanation.proposal.plan.patches
+    remedy, patches = explanation.row.remedy, explanation.proposal.plan.patches
     command = [Text(), Text(remedy.command)] if remedy and remedy.command and not patches else []
     sections = (
         [Text(), Text.from_markup(f"[bold]Patch for {_TOOL_NAMES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
@@ -162,9 +161,9 @@ def _line(markup: str, indent: int = 0) -> RenderableType:
 
 def _remedy(explanation: Explanation) -> Iterator[RenderableType]:
     """Yield what to do. The command is in the patches, too, which are not wrapped."""
-    if explanation.remedy:
+    if explanation.row.remedy:
         yield from _heading("What to do")
-        yield _line(escape(explanation.remedy.advice), 2)
+        yield _line(escape(explanation.row.remedy.advice), 2)
 
 
 def _heading(title: str) -> Iterator[RenderableType]:
@@ -172,31 +171,31 @@ def _heading(title: str) -> Iterator[RenderableType]:
 
 
 def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
-    verdict, names = explanation.verdict, explanation.names
-    subnet = f"[bold]{escape(verdict.subnet_id)}[/bold]{escape(_name(names.subnet))}"
-    yield _line(f"{subnet}  {escape(verdict.availability_zone_id or '')}")
-    yield _line(escape(f"{verdict.vpc_id}{_name(names.vpc)}  {verdict.region}  account {verdict.account_id}"))
-    yield _line(f"[{STYLES[verdict.compliance]}]{verdict.compliance}[/]  {verdict.reason}")
-    yield _line(escape(verdict.annotation))
+    row = explanation.row
+    subnet = f"[bold]{escape(row.subnet_id)}[/bold]{escape(_name(row.subnet_name))}"
+    yield _line(f"{subnet}  {escape(row.availability_zone_id or '')}")
+    yield _line(escape(f"{row.vpc_id}{_name(row.vpc_name)}  {row.region}  account {row.account_id}"))
+    yield _line(f"[{STYLES[row.compliance]}]{row.compliance}[/]  {row.reason}")
+    yield _line(escape(row.annotation))
 
 
 def _path(explanation: Explanation) -> Iterator[RenderableType]:
     yield from _heading("Path")
     yield _line(escape(_table_text(explanation)), 2)
     capacities = {capacity.hop_id: capacity for capacity in explanation.capacities}
-    for number, hop in enumerate(explanation.verdict.path, 1):
-        label = _capacity_text(capacities[hop.id]) if hop.id in capacities else target_label(hop.kind)
+    for number, hop in enumerate(explanation.row.path, 1):
+        label = _capacity_text(capacities[hop.id]) if hop.id in capacities else hop.kind.label
         yield _line(
             f"{number}. {escape(hop.destination)} -> [bold]{escape(hop.id)}[/bold]  [dim]{escape(label)}[/dim]", 2
         )
 
 
 def _table_text(explanation: Explanation) -> str:
-    verdict = explanation.verdict
+    verdict = explanation.row
     if verdict.route_table_id is None:
         return "the subnet's route table is unknown"
     association = f"the main route table of {verdict.vpc_id}" if explanation.is_main else "explicitly associated"
-    return f"route table {verdict.route_table_id}{_name(explanation.names.route_table)}, {association}"
+    return f"route table {verdict.route_table_id}{_name(verdict.route_table_name)}, {association}"
 
 
 def _name(name: str) -> str:
@@ -249,7 +248,7 @@ def _healing(explanation: Explanation) -> Iterator[RenderableType]:
     yield _line(escape(_action_text(explanation)), 2)
     for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
         for finding in dict.fromkeys(findings):
-            yield from _finding(label, style, finding, explanation.verdict)
+            yield from _finding(label, style, finding, explanation.row)
     if unchecked:
         yield _line(f"[dim]not checked: {'; '.join(unchecked)}[/dim]", 2)
 
@@ -263,7 +262,7 @@ def _notes(explanation: Explanation) -> Iterator[RenderableType]:
 
 def _action_text(explanation: Explanation) -> str:
     """Return what a heal would do; an unknown path may cross a NAT, and a heal does not fix traffic that AWS drops."""
-    action, reason = explanation.proposal.plan.action, explanation.verdict.reason
+    action, reason = explanation.proposal.plan.action, explanation.row.reason
     if action is Action.NOTHING_TO_DO and reason in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED):
         return "A heal would change nothing."
     return _ACTIONS[action]

@@ -1,27 +1,110 @@
-"""The labels of a verdict's resources: their Name tags, and the tags that the user selected, such as an owner."""
+"""The row: everything that people and files see of a subnet. Formats, worklist, report, and baseline are made from rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
 from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.remedy.remedies import AccountView, Remedies
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.sources.network import View
 
 _NO_TAGS: Tags = {}
 
 
-class Names(NamedTuple):
-    """The Name tags of a subnet, its route table and its VPC; empty without one. A tuple, since a scan has many."""
+class Mark(StrEnum):
+    """What a comparison with a baseline says about a finding."""
 
-    subnet: str
-    route_table: str
-    vpc: str
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    FIXED = "fixed"
+    UNKNOWN = "unknown"
+    REPLACED = "replaced"
+    """The subnet is still NON_COMPLIANT, for another reason."""
 
-    def fields(self) -> dict[str, str]:
+
+@dataclass(frozen=True, slots=True)
+class Row(Verdict):
+    """A verdict with what else is shown of its subnet. `docs/scan.schema.json` describes what JSON has of it.
+
+    The names are Name tags, empty without one. tags: the selected tags that the subnet has, or else its route table, or
+    else its VPC. remedy: None if nothing has to change. baseline: None without a baseline, and without a finding.
+    """
+
+    subnet_name: str = ""
+    route_table_name: str = ""
+    vpc_name: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    remedy: Remedy | None = None
+    baseline: Mark | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The account, the Region, and the ID of the subnet."""
+        return self.account_id, self.region, self.subnet_id
+
+    def names(self) -> dict[str, str]:
         """Return the names as documents have them, without those that are empty."""
-        named = {"subnet": self.subnet, "routeTable": self.route_table, "vpc": self.vpc}
-        return {field: name for field, name in named.items() if name}
+        named = {"subnet": self.subnet_name, "routeTable": self.route_table_name, "vpc": self.vpc_name}
+        return {resource: name for resource, name in named.items() if name}
+
+
+def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_keys: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of verdicts, in their order. Names, tags, and the commands of remedies come from the views."""
+    remedies = Remedies(views)
+    snapshots = {(view.account.id, view.tracer.snapshot.region): view.tracer.snapshot for view in views}
+    rows = []
+    for verdict in verdicts:
+        snapshot = snapshots.get((verdict.account_id, verdict.region))
+        found = _tags_in(snapshot, verdict) if snapshot else _Tags(_NO_TAGS, _NO_TAGS, _NO_TAGS)
+        rows.append(
+            Row(
+                verdict.account_id,
+                verdict.region,
+                verdict.vpc_id,
+                verdict.subnet_id,
+                verdict.availability_zone_id,
+                verdict.route_table_id,
+                verdict.compliance,
+                verdict.reason,
+                verdict.annotation,
+                verdict.path,
+                verdict.note,
+                verdict.lacks,
+                found.subnet.get("Name", ""),
+                found.route_table.get("Name", ""),
+                found.vpc.get("Name", ""),
+                found.selected(tag_keys) if tag_keys else _NO_TAGS,
+                remedies.of(verdict),
+            )
+        )
+    return rows
+
+
+class _Tags(NamedTuple):
+    """The tags of a subnet, its route table, and its VPC; a tuple, since a scan has many."""
+
+    subnet: Tags
+    route_table: Tags
+    vpc: Tags
+
+    def selected(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the tags with these keys: those of the subnet win, then those of the route table."""
+        return {key: tags[key] for key in keys for tags in reversed(self) if key in tags}
+
+
+def _tags_in(snapshot: Snapshot, verdict: Verdict) -> _Tags:
+    subnet = snapshot.subnets.get(verdict.subnet_id)
+    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
+    vpc = snapshot.vpcs.get(verdict.vpc_id)
+    return _Tags(
+        subnet.tags if subnet else _NO_TAGS,
+        route_table.tags if route_table else _NO_TAGS,
+        vpc.tags if vpc else _NO_TAGS,
+    )
 
 
 def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
@@ -41,57 +124,3 @@ def _all_tags(views: Iterable[View]) -> Iterator[Tags]:
         for resources in (snapshot.subnets, snapshot.route_tables, snapshot.vpcs):
             for resource in resources.values():
                 yield resource.tags
-
-
-class ResourceLabels:
-    """The labels of the resources in the networks that were read."""
-
-    def __init__(self, views: Iterable[View], tag_keys: Iterable[str] = ()) -> None:
-        """Look up resources in these views, and the tags with these keys."""
-        self._snapshots = {(view.account.id, view.region): view.tracer.snapshot for view in views}
-        self._tag_keys = tuple(tag_keys)
-
-    def names(self, verdict: Verdict) -> Names:
-        """Return the names of a verdict's subnet, route table and VPC."""
-        return _names(self._tags(verdict))
-
-    def subnet_name(self, verdict: Verdict) -> str:
-        """Return the name of a verdict's subnet, empty without one."""
-        snapshot = self._snapshots.get((verdict.account_id, verdict.region))
-        subnet = snapshot.subnets.get(verdict.subnet_id) if snapshot else None
-        return subnet.tags.get("Name", "") if subnet else ""
-
-    def tags(self, verdict: Verdict) -> Mapping[str, str]:
-        """Return the selected tags that a verdict's subnet has, or else its route table, or else its VPC."""
-        if not self._tag_keys:
-            return _NO_TAGS
-        found: dict[str, str] = {}
-        for tags in self._tags(verdict):
-            found |= {key: tags[key] for key in self._tag_keys if key in tags and key not in found}
-        return {key: found[key] for key in self._tag_keys if key in found}
-
-    def _tags(self, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
-        """Return the tags of a verdict's subnet, route table and VPC."""
-        snapshot = self._snapshots.get((verdict.account_id, verdict.region))
-        return _tags_in(snapshot, verdict) if snapshot else (_NO_TAGS, _NO_TAGS, _NO_TAGS)
-
-
-def names_in(snapshot: Snapshot, verdict: Verdict) -> Names:
-    """Return the names that a verdict's subnet, route table and VPC have in a snapshot."""
-    return _names(_tags_in(snapshot, verdict))
-
-
-def _names(tags: tuple[Tags, Tags, Tags]) -> Names:
-    subnet, route_table, vpc = tags
-    return Names(subnet.get("Name", ""), route_table.get("Name", ""), vpc.get("Name", ""))
-
-
-def _tags_in(snapshot: Snapshot, verdict: Verdict) -> tuple[Tags, Tags, Tags]:
-    subnet = snapshot.subnets.get(verdict.subnet_id)
-    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
-    vpc = snapshot.vpcs.get(verdict.vpc_id)
-    return (
-        subnet.tags if subnet else _NO_TAGS,
-        route_table.tags if route_table else _NO_TAGS,
-        vpc.tags if vpc else _NO_TAGS,
-    )

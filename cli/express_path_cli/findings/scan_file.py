@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from express_path.adapters.fields import Description, identifier
+from express_path.adapters.fields import Description, identifier, optional_identifier
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
 from express_path_cli.terminal.errors import OptionError
@@ -19,6 +20,15 @@ _WRITTEN_BY = WrittenBy(
 )
 
 
+class FindingId(NamedTuple):
+    """The identity of a finding, which is a NON_COMPLIANT subnet. A tuple, since a scan has many and sorts them."""
+
+    account_id: str
+    region: str
+    subnet_id: str
+    reason: str
+
+
 def read_scan(file: Path) -> Description:
     """Return the document in a file, whose list `subnets` has an object for each subnet.
 
@@ -31,22 +41,35 @@ def read_scan(file: Path) -> Description:
     return document
 
 
-def flagged_rows(document: Description) -> list[Description]:
-    """Return the rows of NON_COMPLIANT subnets. Raise RecordError if a row has no subnet or no valid compliance."""
-    return [row for row in document["subnets"] if _compliance(row) is Compliance.NON_COMPLIANT]
+def findings_in(document: Description) -> dict[FindingId, str]:
+    """Return the findings of a document, each with its VPC. Raise RecordError if a row is not valid."""
+    return dict(finding_in(row) for row in document["subnets"] if _compliance(row) is Compliance.NON_COMPLIANT)
 
 
-def subnet_in(row: Description) -> str:
-    """Return the ID of the subnet in a row. Raise RecordError if it is missing or not valid."""
+def read_findings(file: Path) -> list[FindingId]:
+    """Return the findings in a file, each once. Raise OptionError if it is not the JSON output of a scan."""
+    document = read_scan(file)
+    with faults_in(file):
+        return list(findings_in(document))
+
+
+def finding_in(row: Description) -> tuple[FindingId, str]:
+    """Return the finding of a row, and its VPC, empty if the row has none. Raise RecordError."""
+    subnet_id = _subnet_id(row)
+    fields = (identifier(row, name, subnet_id) for name in ("accountId", "region", "subnetId", "reason"))
+    return FindingId(*fields), optional_identifier(row, "vpcId", subnet_id)
+
+
+def _subnet_id(row: Description) -> str:
     return identifier(row, "subnetId", DOCUMENT)
 
 
 def _compliance(row: Description) -> Compliance:
-    found = identifier(row, "compliance", subnet_in(row))
+    found = identifier(row, "compliance", _subnet_id(row))
     try:
         return Compliance(found)
     except ValueError as error:
-        raise RecordError(subnet_in(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
+        raise RecordError(_subnet_id(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
 
 
 @contextmanager

@@ -4,18 +4,16 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.fields import Description, identifier
 from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.findings.scan_file import faults_in, flagged_rows, read_scan, subnet_in
+from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
@@ -75,7 +73,7 @@ def heal(
     APPROVAL, --apply asks the approvers, and each heal starts once one of them approves.
     """
     named = _checked(targets or (), from_scan)
-    flagged = read_flagged(from_scan) if from_scan else []
+    flagged = read_findings(from_scan) if from_scan else []
     deployment = deployment_of(stack, region, profile)
     if len(named) == 1 and named[0].startswith("subnet-"):
         _heal_subnet(deployment, named[0], apply=apply, yes=yes)
@@ -104,30 +102,8 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
     return named
 
 
-@dataclass(frozen=True, slots=True)
-class FlaggedSubnet:
-    """A NON_COMPLIANT subnet of a scan."""
-
-    account_id: str
-    region: str
-    subnet_id: str
-
-
-def read_flagged(file: Path) -> list[FlaggedSubnet]:
-    """Return the NON_COMPLIANT subnets of a scan, each once. Raise OptionError if the file is not a scan's JSON."""
-    document = read_scan(file)
-    with faults_in(file):
-        found = [_flagged(row) for row in flagged_rows(document)]
-    return list(dict.fromkeys(found))
-
-
-def _flagged(row: Description) -> FlaggedSubnet:
-    subnet_id = subnet_in(row)
-    return FlaggedSubnet(identifier(row, "accountId", subnet_id), identifier(row, "region", subnet_id), subnet_id)
-
-
 def _flagged_here(
-    flagged: Sequence[FlaggedSubnet], deployment: Deployment, command: str, profile: str | None
+    flagged: Sequence[FindingId], deployment: Deployment, command: str, profile: str | None
 ) -> Iterator[str]:
     """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
     here = deployment.account_region

@@ -6,7 +6,7 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from express_path.adapters.aws import Aws, pages
 from express_path.domain.network.resources import TargetKind, target_kind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import RecordError
+from express_path_cli.findings.row import Row
 from express_path_cli.sources.aggregator import Aggregator
 
 _ANNOTATION = re.compile(
@@ -77,7 +77,7 @@ class Place(NamedTuple):
 class PlaceResults:
     """The results of one account and Region, and when AWS Config recorded the newest of them; None without any."""
 
-    verdicts: Sequence[Verdict] = ()
+    rows: Sequence[Row] = ()
     newest: datetime | None = None
 
 
@@ -105,7 +105,7 @@ class AggregateResults:
 
     def of(self, place: Place) -> PlaceResults:
         """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
-        rows = pages(
+        results = pages(
             self.aws.config,
             "config",
             "get_aggregate_compliance_details_by_config_rule",
@@ -116,32 +116,32 @@ class AggregateResults:
             AwsRegion=place.region,
             PaginationConfig={"PageSize": _PAGE},
         )
-        newest = max((row["ResultRecordedTime"] for row in rows), default=None)
-        return PlaceResults([_verdict(place, row) for row in rows], newest)
+        newest = max((result["ResultRecordedTime"] for result in results), default=None)
+        return PlaceResults([_row(place, result) for result in results], newest)
 
-    def with_vpcs(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
-        """Read the VPCs of these verdicts' subnets, and return the verdicts with them. Raise ApiError, RecordError.
+    def with_vpcs(self, rows: Iterable[Row]) -> list[Row]:
+        """Read the VPCs of these rows' subnets, and return the rows with them. Raise ApiError, RecordError.
 
         A result does not contain the VPC. The VPC of a subnet never changes, so it does not matter that items are late;
         it is empty if the aggregator has no item of the subnet.
         """
-        given = list(verdicts)
-        vpc_ids = Aggregator(self.aws, self.aggregator).vpc_ids([verdict.subnet_id for verdict in given])
-        return [verdict._replace(vpc_id=vpc_ids.get(verdict.subnet_id, "")) for verdict in given]
+        given = list(rows)
+        vpc_ids = Aggregator(self.aws, self.aggregator).vpc_ids([row.subnet_id for row in given])
+        return [replace(row, vpc_id=vpc_ids.get(row.subnet_id, "")) for row in given]
 
 
-def _verdict(place: Place, row: Mapping[str, object]) -> Verdict:
-    qualifier = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
-    subnet_id, text = str(qualifier["ResourceId"]), str(row.get("Annotation") or "")
+def _row(place: Place, result: Mapping[str, object]) -> Row:
+    qualifier = result["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
+    subnet_id, text = str(qualifier["ResourceId"]), str(result.get("Annotation") or "")
     annotation = parse_annotation(subnet_id, text)
-    return Verdict(
+    return Row(
         account_id=place.account_id,
         region=place.region,
         vpc_id="",
         subnet_id=subnet_id,
         availability_zone_id="",
         route_table_id=annotation.route_table_id,
-        compliance=Compliance(str(row["ComplianceType"])),
+        compliance=Compliance(str(result["ComplianceType"])),
         reason=annotation.reason,
         annotation=text,
         path=annotation.path,

@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 from express_path.adapters.aws import Aws
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ExpressPathError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, read_caller
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import is_flagged
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import Worklist, worklist
 from express_path_cli.installation.rule import Sweep, read_exclusions, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
@@ -69,7 +68,7 @@ class PlaceStatus:
 
     def attention(self, now: datetime) -> Iterator[PlaceAttention]:
         """Yield what needs attention."""
-        if self.results and not self.verdicts and not self._has_nothing_to_report(now):
+        if self.results and not self.rows and not self._has_nothing_to_report(now):
             text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
             yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
         if self.instance and not self.instance.is_current:
@@ -99,14 +98,14 @@ class PlaceStatus:
             yield PlaceAttention(Attention.AGGREGATOR_DIFFERS, self.place, text)
 
     @property
-    def verdicts(self) -> Sequence[Verdict]:
+    def rows(self) -> Sequence[Row]:
         """The results; empty if there are none, or if they could not be read."""
-        return self.results.verdicts if self.results else ()
+        return self.results.rows if self.results else ()
 
     @property
     def flagged(self) -> int:
         """How many subnets the aggregator has as NON_COMPLIANT."""
-        return sum(map(is_flagged, self.verdicts))
+        return sum(row.is_flagged for row in self.rows)
 
     def _has_nothing_to_report(self, now: datetime) -> bool:
         """Return whether the last sweep found only NOT_APPLICABLE subnets, which an aggregator does not contain."""
@@ -133,15 +132,14 @@ class OrgStatus:
     notes: Sequence[str]
 
     @cached_property
-    def verdicts(self) -> Sequence[Verdict]:
+    def rows(self) -> Sequence[Row]:
         """All results, sorted by account, Region and subnet."""
-        found = [verdict for status in self.places for verdict in status.verdicts]
-        return sorted(found, key=lambda verdict: (verdict.account_id, verdict.region, verdict.subnet_id))
+        return sorted((row for status in self.places for row in status.rows), key=lambda row: row.place)
 
     @cached_property
     def worklist(self) -> Worklist:
         """What to fix."""
-        return worklist(self.verdicts)
+        return worklist(self.rows)
 
     @cached_property
     def attention(self) -> Sequence[PlaceAttention]:
@@ -152,12 +150,12 @@ class OrgStatus:
     @property
     def nat_ids(self) -> Sequence[str]:
         """The NATs that flagged subnets use, sorted."""
-        return sorted({nat_id for row in self.worklist.flagged for nat_id in row.nat_ids})
+        return sorted({nat_id for item in self.worklist.flagged for nat_id in item.nat_ids})
 
     @property
     def by_account(self) -> Mapping[AccountReason, int]:
         """How many subnets of each account have each reason: by account, the worst reason first."""
-        counts = Counter(AccountReason(row.account_id, row.compliance, row.reason) for row in self.verdicts)
+        counts = Counter(AccountReason(row.account_id, row.compliance, row.reason) for row in self.rows)
         return dict(sorted(counts.items(), key=lambda item: (item[0].account_id, SEVERITY_ORDER[item[0].reason])))
 
     @property
@@ -165,7 +163,7 @@ class OrgStatus:
         """Return 2 if a result is missing, 1 if something is NON_COMPLIANT or needs attention, else 0."""
         if self.failures or any(row.code is Attention.NO_RESULTS for row in self.attention):
             return UNDETERMINED
-        return int(bool(self.attention) or any(map(is_flagged, self.verdicts)))
+        return int(bool(self.attention) or any(row.is_flagged for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +255,11 @@ class _Reading:
     def _results_of(self, places: Sequence[Place]) -> dict[Place, PlaceResults]:
         """Read the results of each account and Region, then the VPCs of the subnets to fix."""
         found = dict(self._pool.run(places, self._results.of))
-        flagged = [verdict for results in found.values() for verdict in results.verdicts if is_flagged(verdict)]
+        flagged = [row for results in found.values() for row in results.rows if row.is_flagged]
         read = self._pool.run([flagged], self._results.with_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
-        named = {verdict.subnet_id: verdict for _, verdicts in read for verdict in verdicts}
+        named = {row.subnet_id: row for _, rows in read for row in rows}
         return {
-            place: replace(results, verdicts=[named.get(verdict.subnet_id, verdict) for verdict in results.verdicts])
+            place: replace(results, rows=[named.get(row.subnet_id, row) for row in results.rows])
             for place, results in found.items()
         }
 

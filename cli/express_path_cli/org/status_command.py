@@ -12,9 +12,8 @@ import typer
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
-from express_path_cli.findings.result import is_flagged
 from express_path_cli.findings.summary import EXCLUDED_FIX
-from express_path_cli.findings.worklist import WorklistRow
+from express_path_cli.findings.worklist import WorkItem
 from express_path_cli.org.check_command import RuleName, StackSetPrefix
 from express_path_cli.org.status import (
     AccountReason,
@@ -122,7 +121,7 @@ def as_org_status_json(found: OrgStatus) -> str:
         "madeAt": found.now.isoformat(timespec="seconds"),
         "exitStatus": found.exit_status,
         "byAccount": [_account(row, number, found.names) for row, number in found.by_account.items()],
-        "worklist": [_row_fields(row, found.names) for row in found.worklist.flagged],
+        "worklist": [_item_fields(item, found.names) for item in found.worklist.flagged],
         "natIds": found.nat_ids,
         "places": [_place(status, found) for status in found.places],
         "accountsWithoutRule": [{"accountId": row, "accountName": found.names[row]} for row in found.without_rule],
@@ -146,7 +145,8 @@ def _account(row: AccountReason, number: int, names: Mapping[str, str]) -> dict[
     }
 
 
-def _row_fields(row: WorklistRow, names: Mapping[str, str]) -> dict[str, Any]:
+def _item_fields(item: WorkItem, names: Mapping[str, str]) -> dict[str, Any]:
+    row = item.first
     return {
         "accountId": row.account_id,
         "accountName": names.get(row.account_id),
@@ -154,8 +154,8 @@ def _row_fields(row: WorklistRow, names: Mapping[str, str]) -> dict[str, Any]:
         "vpcId": row.vpc_id or None,
         "routeTableId": row.route_table_id,
         "reason": row.reason,
-        "natIds": list(row.nat_ids),
-        "subnetIds": [verdict.subnet_id for verdict in row.verdicts],
+        "natIds": list(item.nat_ids),
+        "subnetIds": [row.subnet_id for row in item.rows],
     }
 
 
@@ -166,8 +166,8 @@ def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
         "accountId": status.place.account_id,
         "accountName": found.names.get(status.place.account_id),
         "region": status.place.region,
-        "nonCompliant": status.flagged if status.verdicts else None,
-        "compliant": len(status.verdicts) - status.flagged if status.verdicts else None,
+        "nonCompliant": status.flagged if status.rows else None,
+        "compliant": len(status.rows) - status.flagged if status.rows else None,
         "notApplicable": gauges.get("NotApplicable"),
         "unresolved": gauges.get("Unresolved"),
         "excluded": [{"by": by, "subnets": number} for by, number in status.excluded.items()],
@@ -196,7 +196,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
     for line in _totals(found):
         yield from screen.folded(line)
     if found.worklist.flagged:
-        rows = [_record(row, found.names) for row in found.worklist.flagged]
+        rows = [_record(item, found.names) for item in found.worklist.flagged]
         yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
     for code, notes in groupby(found.attention, key=lambda row: row.code):
         yield from _attention(code, list(notes), found.names, screen)
@@ -209,7 +209,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
 
 
 def _totals(found: OrgStatus) -> Iterator[str]:
-    flagged, total = sum(map(is_flagged, found.verdicts)), len(found.verdicts)
+    flagged, total = sum(row.is_flagged for row in found.rows), len(found.rows)
     accounts = {status.place.account_id for status in found.places}
     attention = Counter(row.code for row in found.attention)
     listed = ", ".join(f"{attention[code]:,} {code}" for code in Attention if attention[code])
@@ -241,14 +241,15 @@ def _accounts(found: OrgStatus) -> Iterator[Record]:
         )
 
 
-def _record(row: WorklistRow, names: Mapping[str, str]) -> Record:
+def _record(item: WorkItem, names: Mapping[str, str]) -> Record:
+    row = item.first
     return Record(
         {
-            "Subnets": [str(len(row.verdicts))],
+            "Subnets": [str(len(item.rows))],
             "Reason": [row.reason],
             "Route table": [row.route_table_id or "unknown"],
             "VPC": [row.vpc_id or "unknown"],
-            "NAT": row.nat_ids,
+            "NAT": item.nat_ids,
             "Account": [row.account_id],
             "Name": [names.get(row.account_id, "")],
             "Region": [row.region],

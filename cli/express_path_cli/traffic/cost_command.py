@@ -14,7 +14,7 @@ from rich.text import Text
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.formats.html.additions import COST_SCHEMA_VERSION
+from express_path_cli.findings.costs import COST_SCHEMA_VERSION
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.nat.prices import (

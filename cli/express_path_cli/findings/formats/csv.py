@@ -1,13 +1,14 @@
-"""Verdicts as comma-separated values, one row for each subnet."""
+"""Rows as comma-separated values, one row for each subnet."""
 
 import csv
 import io
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 from express_path.domain.findings.texts import path_text
-from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import ResourceLabels
+from express_path_cli.findings.row import Row
 
 COLUMNS = (
     "accountId",
@@ -27,44 +28,49 @@ COLUMNS = (
 """The columns of every scan. A column for each selected tag follows, such as tag:owner, and with a baseline, the column
 baseline."""
 
-_FORMULA = re.compile(r"(^|[\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+_FORMULA_BEGINNINGS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
+_FORMULA = re.compile(rf"(^|[\r\n])(?=[{re.escape(_FORMULA_BEGINNINGS)}])")
 """The beginning of a line that a spreadsheet takes as a formula: also with the full-width forms of = + - @."""
 
 
-def as_csv(result: Result) -> str:
-    """Return a header, then a row for each subnet (RFC 4180), with the path in one cell. Unknown values are empty.
+def as_csv(result: Result) -> Iterator[str]:
+    """Yield a header, then a row for each subnet (RFC 4180), with the path in one cell. Unknown values are empty.
 
     A value that a spreadsheet would run as a formula gets an apostrophe; a name or a forged dump can contain one
     (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     written = io.StringIO(newline="")
-    writer = csv.writer(written)
-    labels = ResourceLabels(result.views, result.tag_keys)
-    baseline = ("baseline",) if result.comparison else ()
-    writer.writerow((*COLUMNS, *(_cell(f"tag:{key}") for key in result.tag_keys), *baseline))
-    for verdict in result.verdicts:
-        tags = labels.tags(verdict)
-        row = (*_row(verdict), *labels.names(verdict), *(tags.get(key, "") for key in result.tag_keys))
-        writer.writerow((*map(_cell, row), *(result.mark(verdict) for _ in baseline)))
-    return written.getvalue()
-
-
-def _row(verdict: Verdict) -> tuple[str | None, ...]:
-    """Return the values that the verdict itself contains, in the order of COLUMNS."""
-    return (
-        verdict.account_id,
-        verdict.region,
-        verdict.vpc_id,
-        verdict.subnet_id,
-        verdict.availability_zone_id,
-        verdict.route_table_id,
-        verdict.compliance,
-        verdict.reason,
-        verdict.annotation,
-        path_text(verdict),
+    baseline = ["baseline"] if result.comparison else []
+    cells = (_cells(row, result) for row in result.rows)
+    csv.writer(written).writerows(
+        chain([[*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline]], cells)
     )
+    yield written.getvalue()
 
 
-def _cell(value: str | None) -> str | None:
+def _cells(row: Row, result: Result) -> list[str | None]:
+    """Return the values of a row in the order of COLUMNS, its tags, and with a baseline its mark."""
+    values = (
+        row.account_id,
+        row.region,
+        row.vpc_id,
+        row.subnet_id,
+        row.availability_zone_id,
+        row.route_table_id,
+        row.compliance,
+        row.reason,
+        row.annotation,
+        path_text(row),
+        row.subnet_name,
+        row.route_table_name,
+        row.vpc_name,
+        *(row.tags.get(key, "") for key in result.tag_keys),
+    )
+    return [*map(_safe, values), *([row.baseline] if result.comparison else [])]
+
+
+def _safe(value: str | None) -> str | None:
     """Return a value in which no line begins like a formula."""
-    return _FORMULA.sub(r"\1'", value) if value else value
+    if not value or (value.isprintable() and value[0] not in _FORMULA_BEGINNINGS):
+        return value
+    return _FORMULA.sub(r"\1'", value)

@@ -1,42 +1,95 @@
-"""Verdicts as JSON, in the shape that other tools rely on. `history.py` and `baseline.py` read it."""
+"""Rows as JSON, in the shape that other tools rely on: docs/scan.schema.json. `scan_file.py` reads it."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC
+from itertools import chain
 from typing import Any
+
+import orjson
 
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
-from express_path_cli.findings.formats.findings import Finding
-from express_path_cli.findings.formats.json_rows import JsonRows, json_document
-from express_path_cli.findings.history import TIME
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
+from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import one_line
 
 
-def as_json(result: Result) -> Iterator[str]:
-    """Yield all verdicts as one JSON document; routeTableId is null if the subnet's route table cannot be read.
+def as_json(result: Result) -> Iterator[bytes]:
+    """Yield all rows as one JSON document. `names` and `tags` contain only those that exist.
 
-    `names` and `tags` contain only those that exist.
+    routeTableId is null if the subnet's route table cannot be read.
     """
-    rows = JsonRows(result, partial(_row, compared=result.comparison is not None)).of(result.verdicts)
-    return json_document({**_scan(result), "subnets": [], **_past(result)}, "subnets", rows)
+    compared = result.comparison is not None
+    subnets = (_row(row, compared=compared) for row in result.rows)
+    yield from document({**_scan(result), "subnets": subnets, **_past(result)})
+
+
+def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
+    """Yield JSON in UTF-8 that ends with a line break.
+
+    A field of an object and an item of an iterator is on a line of its own, which is easy to search and to diff. An
+    iterator is an array that is never in memory as a whole. It may yield objects that contain iterators.
+    """
+    yield from _pieces(content)
+    yield b"\n"
+
+
+def _pieces(content: object) -> Iterator[bytes]:
+    if isinstance(content, Mapping) and any(isinstance(value, Iterator) for value in content.values()):
+        separator = b"{\n"
+        for name, value in content.items():
+            yield separator + encoded(name) + b": "
+            yield from _pieces(value)
+            separator = b",\n"
+        yield b"\n}"
+    elif isinstance(content, Iterator):
+        separator = b"[\n"
+        for value in content:
+            yield separator
+            yield from _pieces(value)
+            separator = b",\n"
+        yield b"[]" if separator == b"[\n" else b"\n]"
+    else:
+        yield encoded(content)
+
+
+def encoded(value: object) -> bytes:
+    """Return a value as JSON in UTF-8, in one line, without characters that control a terminal."""
+    try:
+        found = orjson.dumps(value)
+        if found.isascii() and b"\x7f" not in found:
+            return found
+    except orjson.JSONEncodeError:  # half of a surrogate pair, which a dump may contain, has no form in UTF-8
+        pass
+    return orjson.dumps(_clean(value))
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return without_controls(value.encode("utf-8", "replace").decode())
+    if isinstance(value, Mapping):
+        return {_clean(key): _clean(found) for key, found in value.items()}
+    return list(map(_clean, value)) if isinstance(value, list | tuple) else value
 
 
 def _scan(result: Result) -> dict[str, Any]:
     """Return what the scan covered and found. The totals also count subnets that are not shown."""
-    point = result.as_point()
+    coverage, rows = result.coverage, list(chain(result.rows, result.unlisted))
+    compliances = Counter(row.compliance for row in rows)
     return {
         "schemaVersion": SCHEMA_VERSION,
-        "madeAt": point.made_at.strftime(TIME),
-        "parameters": point.parameters,
-        "accounts": point.accounts,
-        "filters": point.filters,
+        "madeAt": result.made_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "parameters": coverage.parameters,
+        "accounts": coverage.accounts,
+        "filters": coverage.filters,
         "notRead": [{"where": failure.where, "error": one_line(failure.error)} for failure in result.failures],
         "totals": {
-            "evaluated": point.evaluated,
-            "compliances": {compliance: point.compliances.get(compliance, 0) for compliance in Compliance},
-            "reasons": dict(sorted(point.reasons.items())),
+            "evaluated": len(rows),
+            "compliances": {compliance: compliances[compliance] for compliance in Compliance},
+            "reasons": dict(sorted(Counter(row.reason for row in rows).items())),
         },
     }
 
@@ -61,21 +114,20 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _row(finding: Finding, *, compared: bool) -> dict[str, Any]:
-    """Return the row of a finding. With a baseline, `baseline` is null if the subnet has no finding."""
-    verdict = finding.verdict
+def _row(row: Row, *, compared: bool) -> dict[str, Any]:
+    """Return a row as JSON. With a baseline, `baseline` is null if the subnet has no finding."""
     return {
-        "accountId": verdict.account_id,
-        "region": verdict.region,
-        "vpcId": verdict.vpc_id,
-        "subnetId": verdict.subnet_id,
-        "availabilityZoneId": verdict.availability_zone_id,
-        "routeTableId": verdict.route_table_id,
-        "compliance": verdict.compliance,
-        "reason": verdict.reason,
-        "annotation": verdict.annotation,
-        "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in verdict.path],
-        "names": finding.names.fields(),
-        "tags": finding.tags,
-        **({"baseline": finding.mark} if compared else {}),
+        "accountId": row.account_id,
+        "region": row.region,
+        "vpcId": row.vpc_id,
+        "subnetId": row.subnet_id,
+        "availabilityZoneId": row.availability_zone_id,
+        "routeTableId": row.route_table_id,
+        "compliance": row.compliance,
+        "reason": row.reason,
+        "annotation": row.annotation,
+        "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in row.path],
+        "names": row.names(),
+        "tags": row.tags,
+        **({"baseline": row.baseline} if compared else {}),
     }

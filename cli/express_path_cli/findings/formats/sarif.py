@@ -1,23 +1,20 @@
-"""Verdicts as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
+"""Rows as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
-import json
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
-from express_path.domain.findings.texts import path_text
+from express_path.domain.findings.texts import RULE_NAME, finding_id, path_text
 from express_path.domain.network.resources import subnet_arn
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.baseline import Mark, PastFinding
-from express_path_cli.findings.formats.baseline_lines import past_text
-from express_path_cli.findings.formats.findings import Finding, Findings
-from express_path_cli.findings.formats.json_rows import JsonRows, json_document
+from express_path.domain.verdict.evaluator import MEANINGS
+from express_path_cli.findings.baseline import PastFinding, past_text
+from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.summary import dropped, exclusions
-from express_path_cli.findings.wording import reason_text, subnet_uid
 from express_path_cli.terminal.errors import Failure
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -25,19 +22,9 @@ _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Complia
 _REASONS = list(Reason)
 
 
-def as_sarif(result: Result) -> Iterator[str]:
+def as_sarif(result: Result) -> Iterator[bytes]:
     """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    findings = Findings(result)
-    results = JsonRows(result, _result).of(result.verdicts)
-    fixed = (
-        json.dumps(_result(findings.of(past.now)) | _absent(past, past.now))
-        for past in (result.comparison.fixed if result.comparison else ())
-        if past.now
-    )
-    return json_document(_log(result), "results", chain(results, fixed))
-
-
-def _log(result: Result) -> dict[str, Any]:
+    fixed = (_absent(past, past.now) for past in (result.comparison.fixed if result.comparison else ()) if past.now)
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
@@ -47,13 +34,13 @@ def _log(result: Result) -> dict[str, Any]:
                 "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
             }
         ],
-        "results": [],  # one for each verdict
+        "results": chain(map(_result, result.rows), fixed),
         "properties": {
-            "express-path/dropped": dropped(result.verdicts),
-            "express-path/excluded": exclusions(result.verdicts),
+            "express-path/dropped": dropped(result.rows),
+            "express-path/excluded": exclusions(result.rows),
         },
     }
-    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    yield from document({"$schema": SCHEMA, "version": "2.1.0", "runs": iter([run])})
 
 
 def _driver() -> dict[str, Any]:
@@ -61,7 +48,7 @@ def _driver() -> dict[str, Any]:
         {
             "id": reason,
             "name": "".join(word.capitalize() for word in reason.split("_")),
-            "shortDescription": {"text": reason_text(reason)},
+            "shortDescription": {"text": MEANINGS[reason]},
             "help": {"text": general_remedy(reason) or "Nothing to do."},
             "helpUri": PAGES[reason],
         }
@@ -70,32 +57,31 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(finding: Finding) -> dict[str, Any]:
-    verdict = finding.verdict
-    kind = _KIND[verdict.compliance]
+def _result(row: Row) -> dict[str, Any]:
+    kind = _KIND[row.compliance]
     # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
-    location = "/".join((verdict.account_id, verdict.region, verdict.vpc_id or "unknown", verdict.subnet_id))
+    location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", row.subnet_id))
     return {
-        "ruleId": verdict.reason,
-        "ruleIndex": _REASONS.index(verdict.reason),
+        "ruleId": row.reason,
+        "ruleIndex": _REASONS.index(row.reason),
         "kind": kind,
         "level": "error" if kind == "fail" else "none",
-        "message": {"text": verdict.annotation},
+        "message": {"text": row.annotation},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
                 "logicalLocations": [
                     {
-                        "name": verdict.subnet_id,
-                        "fullyQualifiedName": subnet_arn(verdict.account_id, verdict.region, verdict.subnet_id),
+                        "name": row.subnet_id,
+                        "fullyQualifiedName": subnet_arn(row.account_id, row.region, row.subnet_id),
                         "kind": "resource",
                     }
                 ],
             }
         ],
-        "partialFingerprints": {"subnet/v1": subnet_uid(verdict)},
-        "properties": _properties(finding) | _remedy(finding.remedy),
-        **_baseline_state(finding.mark),
+        "partialFingerprints": {"subnet/v1": finding_id(RULE_NAME, row.account_id, row.region, row.subnet_id)},
+        "properties": _properties(row) | _remedy(row.remedy),
+        **_baseline_state(row.baseline),
     }
 
 
@@ -104,10 +90,10 @@ def _baseline_state(mark: Mark | None) -> dict[str, str]:
     return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
 
 
-def _absent(past: PastFinding, now: Verdict) -> dict[str, Any]:
-    """Return what the result of a fixed finding has instead. It passes, because some viewers ignore baselineState."""
+def _absent(past: PastFinding, now: Row) -> dict[str, Any]:
+    """Return the result of a fixed finding. It passes, because some viewers ignore baselineState."""
     reason = past.finding.reason
-    return {
+    return _result(now) | {
         "ruleId": reason,
         "ruleIndex": _REASONS.index(Reason(reason)) if reason in _REASONS else -1,
         "kind": "pass",
@@ -123,13 +109,13 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
         yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
 
 
-def _properties(finding: Finding) -> dict[str, Any]:
+def _properties(row: Row) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
     return {
-        "routeTableId": finding.verdict.route_table_id,
-        "path": path_text(finding.verdict),
-        "names": finding.names.fields(),
-        "resourceTags": finding.tags,
+        "routeTableId": row.route_table_id,
+        "path": path_text(row),
+        "names": row.names(),
+        "resourceTags": row.tags,
     }
 
 

@@ -2,30 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 
-from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.remedy.remedies import Remedies
-from express_path_cli.findings.baseline import Comparison
-from express_path_cli.findings.formats.baseline_lines import comparison_lines, comparison_text
-from express_path_cli.findings.formats.subnet_lines import in_order_of_work, subnet_lines
-from express_path_cli.findings.formats.worklist_records import (
-    PLACE,
-    ROW_LAYOUTS,
-    group_layouts,
-    group_record,
-    row_record,
-    subnets,
-    task_subnets,
-)
-from express_path_cli.findings.grouping import Grouping, groups
-from express_path_cli.findings.next_commands import ScanOptions
+from express_path.domain.findings.texts import path_text
+from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
+from express_path_cli.findings.grouping import Grouping, group_layouts, group_record, groups
+from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import ResourceLabels
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
-from express_path_cli.findings.worklist import Tasks, WorklistRow, other_rows, worklist
-from express_path_cli.terminal.tables import Screen, printable, record_lines
+from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, worklist
+from express_path_cli.terminal.tables import Screen, aligned, printable, record_lines
+from express_path_cli.terminal.texts import count_text
 
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",
@@ -38,51 +27,22 @@ _MAX_REMEDIES = 3
 """How many remedies of one reason are shown. The others differ mainly in their IDs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableOptions:
-    """What the table of a scan shows.
-
-    details: the subnets, one per line, not the worklist. grouping: other groups than route tables.
-    with_all: also the subnets that need no work. scan: the options for the next commands.
-    """
-
-    details: bool = False
-    grouping: Grouping | None = None
-    with_all: bool = False
-    scan: ScanOptions = field(default_factory=ScanOptions)
-
-    @property
-    def tag_keys(self) -> tuple[str, ...]:
-        """The keys of the tags to show."""
-        grouped = (self.grouping.tag_key,) if self.grouping and self.grouping.tag_key else ()
-        return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))
-
-
-_DEFAULT = TableOptions()
-
-
-def as_text_table(result: Result, options: TableOptions = _DEFAULT) -> Iterator[str]:
-    """Return the table for a file."""
-    return as_table(result, Screen(), options)
-
-
-def as_table(result: Result, screen: Screen, options: TableOptions = _DEFAULT) -> Iterator[str]:
+def as_text(result: Result, options: RenderOptions, screen: Screen) -> Iterator[str]:
     """Yield the table, in the width and colors of a screen."""
-    return (f"{line}\n" for line in _Table(result, screen, options).lines())
+    return (f"{line}\n" for line in _Table(result, options, screen).lines())
 
 
 class _Table:
     """A table of one result."""
 
-    def __init__(self, result: Result, screen: Screen, options: TableOptions) -> None:
-        self._result, self._screen, self._options = result, screen, options
-        self._labels = ResourceLabels(result.views, result.tag_keys)
-        self._worklist = worklist(result.verdicts)
+    def __init__(self, result: Result, options: RenderOptions, screen: Screen) -> None:
+        self._result, self._options, self._screen = result, options, screen
+        self._worklist = worklist(result.rows)
 
     def lines(self) -> Iterator[str]:
         """Yield every line."""
         details, grouping = self._options.details, self._options.grouping
-        yield from self._screen.folded(summary(self._result.verdicts, self._result.evaluated))
+        yield from self._screen.folded(summary(self._result.rows, self._result.evaluated))
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
         if grouping:
@@ -111,23 +71,24 @@ class _Table:
             Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved
         )
         if self._options.with_all:
-            yield from self._section("Other subnets", "", other_rows(self._result.verdicts))
+            yield from self._section("Other subnets", "", found.others)
 
-    def _section(self, title: str, meaning: str, rows: Sequence[WorklistRow]) -> Iterator[str]:
-        if not rows:
+    def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
+        if not items:
             return
-        places = {f", account {row.account_id} {row.region}" for row in rows}
+        places = {f", account {item.first.account_id} {item.first.region}" for item in items}
         is_one_place = self._screen.width is not None and len(places) == 1
         hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []))
         style = STYLES[Compliance.NON_COMPLIANT] if title == Compliance.NON_COMPLIANT else "bold"
         yield ""
         for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
             yield self._screen.paint(line, style)
-        records = [row_record(row, self._labels, self._result) for row in rows]
-        yield from record_lines(records, ROW_LAYOUTS, self._screen, hidden)
+        is_compared = self._result.comparison is not None
+        records = [item_record(item, self._result.tag_keys, is_compared=is_compared) for item in items]
+        yield from record_lines(records, LAYOUTS, self._screen, hidden)
 
     def _groups(self, grouping: Grouping) -> Iterator[str]:
-        found = groups(self._result.verdicts, grouping, self._labels)
+        found = groups(self._result.rows, grouping)
         shown = [group for group in found if group.needs_work or self._options.with_all]
         if shown:
             yield ""
@@ -140,46 +101,44 @@ class _Table:
 
     def _subnets(self) -> Iterator[str]:
         """Yield the subnets, without COMPLIANT ones unless they are wanted."""
-        wanted = [
-            verdict
-            for verdict in self._result.verdicts
-            if self._options.with_all or verdict.compliance is not Compliance.COMPLIANT
-        ]
+        rows = self._result.rows
+        wanted = [row for row in rows if self._options.with_all or row.compliance is not Compliance.COMPLIANT]
         if wanted:
             yield ""
-            yield from subnet_lines(sorted(wanted, key=in_order_of_work), self._labels, self._result)
-        hidden = len(self._result.verdicts) - len(wanted)
+            yield from _subnet_lines(sorted(wanted, key=in_order_of_work), self._result)
+        hidden = len(rows) - len(wanted)
         if hidden:
             yield ""
-            yield f"{hidden} COMPLIANT not listed; --verdict COMPLIANT lists them"
+            yield f"{hidden} COMPLIANT not listed; --show COMPLIANT lists them"
 
     def _remedies(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-        flagged = self._worklist.flagged
-        tasks, shown = Tasks(flagged, Remedies(self._result.views)), Counter[Reason]()
-        for reason, of_reason in groupby(flagged, key=lambda row: row.reason):
-            rows = list(of_reason)
-            found = list(islice(tasks.remaining(rows), _MAX_REMEDIES))
-            for task in found:
-                shown.update(dict(task.subnets))
-            more = sum(len(row.verdicts) for row in rows) - shown[reason]
+        shown = Counter[Reason]()
+        by_reason = groupby(changes_of(self._worklist.flagged), key=lambda change: change.rows[0].reason)
+        changes = {reason: list(found) for reason, found in by_reason}
+        for reason, number in Counter(row.reason for item in self._worklist.flagged for row in item.rows).items():
+            found = changes.get(reason, [])[:_MAX_REMEDIES]
+            for change in found:
+                shown.update(change.subnets)
+            more = number - shown[reason]
             if not found and not more:
                 continue
             yield ""
             yield self._screen.paint(f"What to do: {reason}", "bold")
-            for task in found:
-                yield from self._screen.folded(f"{task_subnets(task, reason)}: {task.remedy.text}")
-                yield from map(printable, filter(None, [task.remedy.command]))
+            for change in found:
+                remedy = change.remedy
+                yield from self._screen.folded(f"{change.counted(reason)}: {remedy.text}")
+                yield from map(printable, filter(None, [remedy.command]))
             if more:
-                others = f"{subnets(more)}: changes like these, in other route tables. To see each with its command:"
+                others = f"{count_text(more, 'subnet')}: changes like these, in other route tables. To see each with its command:"
                 yield from self._screen.folded(others)
                 yield f"  {printable(self._options.scan.report())}"
 
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
         result = self._result
-        sentences = closing(result.verdicts, self._worklist, result.evaluated, is_partial=bool(result.failures))
-        if any(verdict.reason is Reason.EXCLUDED for verdict in result.verdicts):
+        sentences = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
+        if any(row.reason is Reason.EXCLUDED for row in result.rows):
             sentences.append(f"{Reason.EXCLUDED}: {EXCLUDED_FIX}")
         for sentence in sentences:
             yield ""
@@ -189,3 +148,46 @@ class _Table:
             yield ""
             yield from self._screen.folded(f"{purpose}:")
             yield f"  {printable(command)}"
+
+
+_TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")
+_NAMES = ("Subnet name", "Table name", "VPC name")
+
+
+def _subnet_lines(rows: Sequence[Row], result: Result) -> Iterator[str]:
+    """Yield a header and the subnets in this order, each in one line with everything that a search may look for.
+
+    The columns up to the reason contain no spaces, so that they can be selected by their number. The path is last.
+    """
+    header = (*_TITLES, *_NAMES, *result.tag_keys, *(["Baseline"] if result.comparison else []), "Path")
+    return aligned([header, *(_cells(row, result) for row in rows)])
+
+
+def in_order_of_work(row: Row) -> tuple[bool, int, str, str, str, str, str]:
+    """Return the key that sorts rows like the worklist: NON_COMPLIANT first, the worst reason, then by table."""
+    place = (row.account_id, row.region, row.vpc_id, row.route_table_id or "", row.subnet_id)
+    return not row.is_flagged, SEVERITY_ORDER[row.reason], *place
+
+
+def _cells(row: Row, result: Result) -> tuple[str, ...]:
+    return (
+        row.account_id,
+        row.region,
+        row.vpc_id,
+        row.subnet_id,
+        row.route_table_id or "unknown",
+        row.compliance,
+        row.reason,
+        row.subnet_name,
+        row.route_table_name,
+        row.vpc_name,
+        *(row.tags.get(key, "") for key in result.tag_keys),
+        *([row.baseline or ""] if result.comparison else []),
+        _path(row),
+    )
+
+
+def _path(row: Row) -> str:
+    """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
+    path = path_text(row) or row.annotation.removeprefix(f"{row.reason}: ")
+    return f"{path} (to fix: {row.note})" if row.reason is Reason.DROPPED else path

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import Self
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
@@ -18,7 +18,7 @@ from express_path.domain.verdict.parameters import RuleParameters, Scope
 MAX_LENGTH = 256
 """The longest annotation that AWS Config accepts, in characters (botocore model: config Evaluation)."""
 
-_PHRASES = {
+MEANINGS = {
     Reason.PARTLY_NAT: "part of S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
     Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
     Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
@@ -35,6 +35,7 @@ _PHRASES = {
     Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
     Reason.DELETED: "the subnet no longer exists",
 }
+"""What each reason means, as a part of a sentence."""
 
 
 def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family: Family = Family.IPV4) -> str:
@@ -42,7 +43,7 @@ def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family
 
     family is the address family that decided. The line names IPv6, but not IPv4.
     """
-    line = f"{reason}: {_PHRASES[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
+    line = f"{reason}: {MEANINGS[reason]}" + (f" ({family})" if family is Family.IPV6 else "")
     if deciding.route and table:
         line += f"; route {deciding.route.destination} -> {deciding.route.target_id or 'unknown'} in {table.id}"
         line += "".join(f", then {hop.id}" for hop in deciding.path[1:])
@@ -54,7 +55,7 @@ def annotate(reason: Reason, deciding: Outcome, table: RouteTable | None, family
 def reason_of(annotation: str) -> Reason | None:
     """Return the reason with which an annotation starts; None if it was not rendered by `annotate`."""
     word = annotation.partition(":")[0]
-    return Reason(word) if word in _PHRASES else None
+    return Reason(word) if word in MEANINGS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def decision_by(
     )
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Verdict:
     """What was decided about one subnet.
 
     route_table_id is the governing route table, None if it cannot be seen. path is empty if no hop was followed.
@@ -132,6 +134,11 @@ class Verdict(NamedTuple):
     path: tuple[Hop, ...] = ()
     note: str = ""
     lacks: str = ""
+
+    @property
+    def is_flagged(self) -> bool:
+        """Whether the subnet is NON_COMPLIANT."""
+        return self.compliance is Compliance.NON_COMPLIANT
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,12 @@
-"""What a report shows in addition to its result: the costs of NATs, and links to the AWS console."""
+"""What S3 Express traffic costs at each NAT, as `express-path cost` wrote it, for a report."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 from express_path.adapters.fields import Description, flag, identifier, nested, rows
-from express_path.domain.network.resources import partition
 from express_path.errors import RecordError
-from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 
@@ -74,35 +72,3 @@ def _usd(amount: Description) -> float | None:
     if isinstance(found, bool) or not isinstance(found, int | float) or not isfinite(found) or found < 0:
         raise RecordError("an amount", "usdPerMonth", found, "a number of US dollars, 0 or more")
     return float(found)
-
-
-_CONSOLE_DOMAINS = {
-    "aws": "console.aws.amazon.com",
-    "aws-cn": "console.amazonaws.cn",
-    "aws-us-gov": "console.amazonaws-us-gov.com",
-}
-"""The domain of the console in each partition; the consoles of isolated partitions have no public domain.
-
-https://docs.aws.amazon.com/general/latest/gr/mgmt-console.html
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Additions:
-    """costs: of `--cost`. console_links: whether IDs lead to the AWS console, which tells nobody what they may see.
-
-    scan: the options of the command that writes the report, for the commands in the page.
-    """
-
-    costs: NatCosts | None = None
-    console_links: bool = False
-    scan: ScanOptions = field(default_factory=ScanOptions)
-
-
-NO_ADDITIONS = Additions()
-
-
-def console_address(region: str) -> str:
-    """Return the address of the VPC console of a Region, to which a fragment is added; empty if it has none."""
-    domain = _CONSOLE_DOMAINS.get(partition(region))
-    return f"https://{region}.{domain}/vpcconsole/home?region={region}" if domain else ""

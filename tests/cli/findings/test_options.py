@@ -7,7 +7,7 @@ import pytest
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.next_commands import ScanOptions
+from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.worklist import worklist
 from express_path_cli.main import SUBCOMMANDS

@@ -1,15 +1,17 @@
-"""The names and tags of a verdict's resources."""
+"""The names and tags of a row."""
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
-from express_path.domain.network.resources import RouteTable, Subnet, Tags, Vpc
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, Tags, Vpc
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
-from express_path_cli.findings.row import Names, ResourceLabels, notes_on_tags
+from express_path_cli.findings.row import Row, notes_on_tags, rows_of
 from express_path_cli.sources.network import View
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
@@ -28,25 +30,31 @@ def _view(subnet: Tags, route_table: Tags, vpc: Tags) -> View:
         vpcs={"vpc-1": Vpc("vpc-1", ACCOUNT, vpc)},
         subnets={"subnet-1": Subnet("subnet-1", "vpc-1", ACCOUNT, tags=subnet)},
         route_tables={"rtb-1": RouteTable("rtb-1", "vpc-1", tags=route_table)},
+        prefix_lists={"pl-1": PrefixList("pl-1", f"com.amazonaws.{REGION}.s3express", Family.IPV4, ())},
     )
     return View(Account(ACCOUNT), Tracer(snapshot), ("subnet-1",))
 
 
+def _row(verdict: Verdict, view: View, tag_keys: tuple[str, ...] = ()) -> Row:
+    [row] = rows_of([verdict], [view], tag_keys)
+    return row
+
+
 def test_each_resource_has_the_name_in_its_tag() -> None:
     """A resource without a Name tag, or that was not read, has an empty name."""
-    labels = ResourceLabels([_view({"Name": "app"}, {"name": "other key"}, {"Name": "prod"})])
-    assert labels.names(VERDICT) == Names("app", "", "prod")
-    assert labels.names(VERDICT._replace(route_table_id=None, vpc_id="vpc-2")) == Names("app", "", "")
-    assert labels.names(VERDICT._replace(region="us-west-2")) == Names("", "", "")
+    view = _view({"Name": "app"}, {"name": "other key"}, {"Name": "prod"})
+    assert _row(VERDICT, view).names() == {"subnet": "app", "vpc": "prod"}
+    assert _row(replace(VERDICT, route_table_id=None, vpc_id="vpc-2"), view).names() == {"subnet": "app"}
+    assert _row(replace(VERDICT, region="us-west-2"), view).names() == {}
 
 
 def test_a_selected_tag_is_that_of_the_nearest_resource() -> None:
     """The subnet's tag comes before the table's, and the table's before the VPC's; missing tags are left out."""
     view = _view({"team": "data"}, {"team": "network", "cost": "42"}, {"cost": "7", "owner": "ops"})
-    labels = ResourceLabels([view], ("owner", "team", "cost", "missing"))
-    assert labels.tags(VERDICT) == {"owner": "ops", "team": "data", "cost": "42"}
-    assert list(labels.tags(VERDICT)) == ["owner", "team", "cost"]
-    assert ResourceLabels([view]).tags(VERDICT) == {}
+    tags = _row(VERDICT, view, ("owner", "team", "cost", "missing")).tags
+    assert tags == {"owner": "ops", "team": "data", "cost": "42"}
+    assert list(tags) == ["owner", "team", "cost"]
+    assert _row(VERDICT, view).tags == {}
 
 
 def test_a_tag_that_no_resource_has_is_noted() -> None:

@@ -1,4 +1,4 @@
-"""The commands to run after a scan, with the options of that scan, so that they can be pasted into a shell."""
+"""The options of a scan and of its output, and the commands to run next, which can be pasted into a shell."""
 
 import shlex
 from collections.abc import Iterator
@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from express_path.domain.path.reasons import NAT_REASONS
-from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.findings.costs import NatCosts
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.selection import Selection
-from express_path_cli.findings.worklist import Worklist, WorklistRow
+from express_path_cli.findings.worklist import Worklist
 from express_path_cli.sources.source import Source
 
 
@@ -29,16 +31,18 @@ class ScanOptions:
     tag_keys: tuple[str, ...] = ()
 
     def next_commands(self, worklist: Worklist, *, details: bool) -> Iterator[NextCommand]:
-        """Yield the commands for the first row of a worklist; none if there is nothing to do."""
-        rows = [*worklist.flagged, *worklist.dropped, *worklist.unresolved]
-        if not rows:
+        """Yield the commands for the first item of a worklist; none if there is nothing to do."""
+        items = [*worklist.flagged, *worklist.dropped, *worklist.unresolved]
+        if not items:
             return
         if not details:
             yield NextCommand("To list these subnets", self._details())
-        first = rows[0].verdicts[0]
+        first = items[0].first
         elsewhere = f", with credentials of account {first.account_id}" if self._reads_many_accounts() else ""
         yield NextCommand(f"To see why, route by route, and what to change{elsewhere}", self._explain(first))
-        healable = [row for row in worklist.flagged if row.reason in NAT_REASONS and row.route_table_id]
+        healable = [
+            item.first for item in worklist.flagged if item.first.reason in NAT_REASONS and item.first.route_table_id
+        ]
         if healable and not self.source.from_dump and not self._reads_many_accounts():
             yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
 
@@ -56,12 +60,12 @@ class ScanOptions:
         words = [word for option in selected for word in option]
         return shlex.join(["express-path", "scan", "--details", *self.source.options(), *self._parameters(), *words])
 
-    def _explain(self, verdict: Verdict) -> str:
+    def _explain(self, row: Row) -> str:
         is_needed = not self.source.from_dump or self.source.live.regions
-        region = ["--region", verdict.region] if is_needed else []
-        return shlex.join(["express-path", "explain", verdict.subnet_id, *region, *self.explain_options()])
+        region = ["--region", row.region] if is_needed else []
+        return shlex.join(["express-path", "explain", row.subnet_id, *region, *self.explain_options()])
 
-    def _heal(self, row: WorklistRow) -> str:
+    def _heal(self, row: Row) -> str:
         where = ["--region", row.region, *self.heal_options()]
         return shlex.join(["express-path", "heal", str(row.route_table_id), *where])
 
@@ -83,3 +87,26 @@ class ScanOptions:
 
     def _parameters(self) -> list[str]:
         return [word for parameter in self.parameters for word in ("--parameter", parameter)]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """How a result is shown. A format ignores what it does not have.
+
+    details: the subnets, one per line, not the worklist. grouping: other groups than route tables. with_all: also the
+    subnets that need no work. scan: the options for the next commands. costs: of NATs. console_links: whether IDs lead
+    to the AWS console, which tells nobody what they may see.
+    """
+
+    details: bool = False
+    grouping: Grouping | None = None
+    with_all: bool = False
+    scan: ScanOptions = field(default_factory=ScanOptions)
+    costs: NatCosts | None = None
+    console_links: bool = False
+
+    @property
+    def tag_keys(self) -> tuple[str, ...]:
+        """The keys of the tags to show."""
+        grouped = (self.grouping.tag_key,) if self.grouping and self.grouping.tag_key else ()
+        return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))
