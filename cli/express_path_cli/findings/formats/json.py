@@ -6,15 +6,13 @@ from datetime import UTC
 from itertools import chain
 from typing import Any
 
-import orjson
-
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
-from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import one_line
+from express_path_cli.terminal.files import to_json
 
 
 def as_json(result: Result) -> Iterator[bytes]:
@@ -41,7 +39,7 @@ def _pieces(content: object) -> Iterator[bytes]:
     if isinstance(content, Mapping) and any(isinstance(value, Iterator) for value in content.values()):
         separator = b"{\n"
         for name, value in content.items():
-            yield separator + encoded(name) + b": "
+            yield separator + to_json(name) + b": "
             yield from _pieces(value)
             separator = b",\n"
         yield b"\n}"
@@ -53,26 +51,7 @@ def _pieces(content: object) -> Iterator[bytes]:
             separator = b",\n"
         yield b"[]" if separator == b"[\n" else b"\n]"
     else:
-        yield encoded(content)
-
-
-def encoded(value: object) -> bytes:
-    """Return a value as JSON in UTF-8, in one line, without characters that control a terminal."""
-    try:
-        found = orjson.dumps(value)
-        if found.isascii() and b"\x7f" not in found:
-            return found
-    except orjson.JSONEncodeError:  # half of a surrogate pair, which a dump may contain, has no form in UTF-8
-        pass
-    return orjson.dumps(_clean(value))
-
-
-def _clean(value: object) -> object:
-    if isinstance(value, str):
-        return without_controls(value.encode("utf-8", "replace").decode())
-    if isinstance(value, Mapping):
-        return {_clean(key): _clean(found) for key, found in value.items()}
-    return list(map(_clean, value)) if isinstance(value, list | tuple) else value
+        yield to_json(content)
 
 
 def _scan(result: Result) -> dict[str, Any]:

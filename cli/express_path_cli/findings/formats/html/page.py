@@ -10,12 +10,12 @@ from importlib.resources import files
 from string import Template
 
 from express_path_cli.findings.formats.html.data import page_data
-from express_path_cli.findings.formats.json import encoded
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.terminal.errors import Failure, hint_for
+from express_path_cli.terminal.files import to_json
 
 SCRIPTS = (
     "elements.js",
@@ -95,7 +95,7 @@ def _data(result: Result, options: RenderOptions) -> str:
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
-    return encoded(page_data(result, options)).decode().replace("<", "\\u003c")
+    return to_json(page_data(result, options)).decode().replace("<", "\\u003c")
 
 
 def _headline(result: Result) -> str:
