@@ -12,7 +12,7 @@ from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
 from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
 from express_path_integrations import updating

@@ -9,8 +9,8 @@ from express_path.adapters.config_rule.history import whole_item
 from express_path.adapters.config_rule.items import Item
 from express_path.adapters.config_rule.results import Evaluation, changed_evaluations, deleted_resource_ids
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.network_changes import cannot_change_path, change_of
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer

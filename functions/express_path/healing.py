@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, calling
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
@@ -30,6 +29,7 @@ from express_path.adapters.heal_steps import (
     undo_answer,
 )
 from express_path.adapters.ledger import Ledger, Write, Writer
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import (

@@ -96,7 +96,7 @@ REQUIRED = (
     Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
     Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
 )
-"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
+"""Reads without which a scan may fail (adapters/network_reader.py, prefix_list_reader.py)."""
 OPTIONAL = (
     Probe(
         "ec2:DescribeManagedPrefixLists",

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from express_path.adapters.fields import Description, identifier, optional_identifier, rows
+from express_path.fields import Description, identifier, optional_identifier, rows
 from express_path_cli.findings.baseline import Baseline, Cause, FindingId
 from express_path_cli.findings.history import point_in
 from express_path_cli.findings.scan_document import DOCUMENT, faults_in, flagged_rows, read_scan, subnet_in

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from express_path.adapters.fields import Description, identifier, ids, nested, number, rows
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.parameters import NO_TAG, PARAMETERS, RuleParameters
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier, ids, nested, number, rows
 from express_path_cli.findings.scan_document import DOCUMENT, faults_in, read_scan
 from express_path_cli.terminal.errors import OptionError
 

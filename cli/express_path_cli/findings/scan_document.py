@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from express_path.adapters.fields import Description, identifier
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from express_path.adapters.fields import Description, identifier
+from express_path.fields import Description, identifier
 from express_path_cli.findings.scan_document import faults_in, flagged_rows, read_scan, subnet_in
 
 

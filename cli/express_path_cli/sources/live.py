@@ -7,7 +7,7 @@ from functools import partial
 
 from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError

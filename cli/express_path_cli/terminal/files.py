@@ -14,7 +14,7 @@ from errno import EISDIR
 from pathlib import Path
 from shutil import copymode
 
-from express_path.adapters.fields import Description
+from express_path.fields import Description
 from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import OptionError
 

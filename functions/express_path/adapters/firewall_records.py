@@ -6,9 +6,9 @@ Field names are those of the botocore model of network-firewall.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from express_path.adapters.fields import Description, identifier, nested, optional_identifier, rows
 from express_path.domain.network.resources import Firewall
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier, nested, optional_identifier, rows
 
 
 def firewalls(described: Iterable[Description], associations: Iterable[Description] = ()) -> dict[str, Firewall]:

@@ -6,9 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
-from express_path.adapters.ec2_records import route_table, vpc_endpoint
-from express_path.adapters.fields import Description, block, identifier, optional_free_text, rows
 from express_path.adapters.prefix_list_records import entry_blocks
+from express_path.adapters.records import route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
 from express_path.domain.heal.preflight import (
@@ -26,6 +25,7 @@ from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
+from express_path.fields import Description, block, identifier, optional_free_text, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient

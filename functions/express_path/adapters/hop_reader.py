@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
-from express_path.adapters.ec2_records import network_interface
-from express_path.adapters.fields import Description
 from express_path.adapters.firewall_records import association_firewall, firewalls
+from express_path.adapters.records import network_interface
 from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
 from express_path.domain.network.resources import (
     Firewall,
@@ -22,6 +21,7 @@ from express_path.domain.network.resources import (
     target_ids,
 )
 from express_path.errors import ApiError
+from express_path.fields import Description
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import OptionalReads, pages
-from express_path.adapters.fields import Description
 from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists, shows_express_lists
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, Subnet
 from express_path.domain.network.snapshot import is_express_service
+from express_path.fields import Description
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from express_path.adapters.fields import Description, block, free_text, identifier, number, optional_free_text
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import RecordError
+from express_path.fields import Description, block, free_text, identifier, number, optional_free_text
 
 
 @dataclass(frozen=True, slots=True)

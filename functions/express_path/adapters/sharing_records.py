@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from express_path.adapters.fields import Description, identifier
+from express_path.fields import Description, identifier
 
 OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
 """The parameters of ram:ListResources: the subnets that the account itself shares with others."""

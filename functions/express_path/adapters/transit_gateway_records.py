@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from express_path.adapters.fields import Description, block, flag, identifier, ids, nested, optional_identifier, rows
 from express_path.domain.network.resources import (
     Rank,
     Route,
@@ -10,6 +9,7 @@ from express_path.domain.network.resources import (
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
 )
+from express_path.fields import Description, block, flag, identifier, ids, nested, optional_identifier, rows
 
 
 def attachments(

@@ -12,8 +12,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.event_bus import put_entries
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError

@@ -10,7 +10,6 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_steps import (
     check_contract,
     is_approval,
@@ -22,6 +21,7 @@ from express_path.adapters.heal_steps import (
     parse_undo_request,
 )
 from express_path.adapters.ledger import Ledger
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.adapters.fields import identifier, optional_identifier, rows
 from express_path.domain.findings.asff import asff_finding, product_arn
 from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
+from express_path.fields import identifier, optional_identifier, rows
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
 from express_path_integrations.observations import Observation
 

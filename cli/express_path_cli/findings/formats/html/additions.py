@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 
-from express_path.adapters.fields import Description, flag, identifier, nested, rows
 from express_path.domain.network.resources import partition
 from express_path.errors import RecordError
+from express_path.fields import Description, flag, identifier, nested, rows
 from express_path_cli.findings.next_commands import ScanOptions
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json

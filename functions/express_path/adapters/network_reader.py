@@ -7,8 +7,6 @@ from typing import Any
 
 from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws, OptionalReads, pages
-from express_path.adapters.ec2_records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, Record
 from express_path.adapters.hop_reader import (
     met_appliance_endpoints,
     read_firewalls,
@@ -18,10 +16,12 @@ from express_path.adapters.hop_reader import (
 )
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
+from express_path.adapters.records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
 from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
 from express_path.domain.network.resources import BlockMode, NatGateway, RouteTable, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.parameters import RuleParameters, Scope
+from express_path.fields import Description, Record
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000

@@ -4,19 +4,6 @@ A missing or invalid field raises RecordError, because a verdict must not be bas
 Field names are those of the botocore model of ec2.
 """
 
-from express_path.adapters.fields import (
-    Description,
-    block,
-    flag,
-    free_text,
-    identifier,
-    ids,
-    nested,
-    number,
-    optional_free_text,
-    optional_identifier,
-    rows,
-)
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import (
     Association,
@@ -33,6 +20,19 @@ from express_path.domain.network.resources import (
     target_kind,
 )
 from express_path.errors import RecordError
+from express_path.fields import (
+    Description,
+    block,
+    flag,
+    free_text,
+    identifier,
+    ids,
+    nested,
+    number,
+    optional_free_text,
+    optional_identifier,
+    rows,
+)
 
 _TARGET_FIELDS = (
     "GatewayId",

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
