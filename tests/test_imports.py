@@ -24,7 +24,7 @@ SHARED = (
     *CORE,
     "express_path.events",
     "express_path.adapters.aws",
-    "express_path.adapters.config_rule.stored_results",
+    "express_path.adapters.config_rule.results",
     "express_path.adapters.event_bus",
 )
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
@@ -45,10 +45,11 @@ ALLOWED = {
     "express_path.adapters.config_rule": (
         "express_path.errors",
         "express_path.adapters.aws",
-        "express_path.adapters.memory",
+        "express_path.fields",
         "express_path.adapters.config_rule",
         "express_path.domain.network.ids",
         "express_path.events.checks",
+        "express_path.fields",
         "mypy_boto3",
     ),
     "express_path.evaluation": (*CORE, "express_path.adapters"),
@@ -150,7 +151,7 @@ def test_modules_import_only_what_their_part_can() -> None:
         ("express_path.adapters.reports", "from express_path.handlers import evaluate"),
         ("express_path.adapters.reports", "from aws_lambda_powertools import Logger"),
         ("express_path.adapters.config_rule.results", "from express_path.domain.verdict.evaluator import Verdict"),
-        ("express_path.adapters.config_rule.items", "from express_path.adapters.network_changes import change_of"),
+        ("express_path.adapters.config_rule.events", "from express_path.adapters.network_changes import change_of"),
         ("express_path.evaluation", "from aws_lambda_powertools import Logger"),
         ("express_path.evaluation", "from express_path.healing import answer_step"),
         ("express_path.healing", "from express_path.handlers.plan_heal import handler"),

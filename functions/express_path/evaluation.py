@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from express_path.adapters.aws import Aws, unless_denied
-from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.history import whole_item
-from express_path.adapters.config_rule.items import Item
-from express_path.adapters.config_rule.results import Evaluation, changed_evaluations, deleted_resource_ids
-from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
+from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_item
+from express_path.adapters.config_rule.results import (
+    Evaluation,
+    StoredResult,
+    changed_evaluations,
+    deleted_resource_ids,
+    stored_results,
+    stored_results_of,
+)
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
+from express_path.adapters.config_rule.results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict, reason_of

@@ -6,8 +6,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from express_path.adapters.assumed_role import assuming
-from express_path.adapters.aws import Aws, calling, pages, unless_denied
+from express_path.adapters.aws import Aws, assuming, calling, pages, unless_denied
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
 

@@ -8,7 +8,7 @@ import pytest
 from moto.ec2.models import ec2_backends
 
 from express_path.adapters.aws import Aws, OptionalReads
-from express_path.adapters.hop_reader import (
+from express_path.adapters.network_reader import (
     read_instances,
     read_network_interfaces,
     read_transit_gateway_routes,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_securityhub import SecurityHubClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
+    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
@@ -142,6 +143,21 @@ def calling(operation: str) -> Iterator[None]:
         raise ApiError(operation, fault["Code"], fault["Message"]) from error
     except BotoCoreError as error:
         raise ApiError(operation, type(error).__name__, str(error)) from error
+
+
+def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
+    """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
+    with calling("sts:AssumeRole"):
+        request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
+        if external_id:
+            request["ExternalId"] = external_id
+        answer = aws.sts.assume_role(**request)["Credentials"]
+    credentials = {
+        "aws_access_key_id": answer["AccessKeyId"],
+        "aws_secret_access_key": answer["SecretAccessKey"],
+        "aws_session_token": answer["SessionToken"],
+    }
+    return replace(aws, credentials=credentials)
 
 
 def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401  # any client

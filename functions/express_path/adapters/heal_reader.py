@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
-from express_path.adapters.prefix_list_records import entry_blocks
-from express_path.adapters.records import route_table, vpc_endpoint
+from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
 from express_path.domain.heal.preflight import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from express_path.adapters.config_rule.items import (
+from express_path.adapters.config_rule.events import (
     Item,
     changed_properties,
     check_item,

@@ -1,27 +1,55 @@
-"""Read a snapshot of the network in few calls, for one VPC or for a whole account and Region."""
+"""Read a snapshot of the network in few calls, for one VPC or for a whole account and Region.
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+Route tables and endpoints are always read. What following hops needs in addition is read only if a route leads there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.assumed_role import assuming
-from express_path.adapters.aws import Aws, OptionalReads, pages
-from express_path.adapters.hop_reader import (
-    met_appliance_endpoints,
-    read_firewalls,
-    read_instances,
-    read_network_interfaces,
-    read_transit_gateways,
+from express_path.adapters.aws import Aws, OptionalReads, assuming, calling, filtered, pages
+from express_path.adapters.records import (
+    OWN_SUBNETS,
+    PrefixLists,
+    association_firewall,
+    attachments,
+    firewalls,
+    nat_gateway,
+    network_interface,
+    prefix_lists,
+    route_table,
+    shared_subnet_ids,
+    shows_express_lists,
+    subnet,
+    transit_gateway_route_table,
+    vpc,
+    vpc_endpoint,
 )
-from express_path.adapters.memory import gc_paused
-from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
-from express_path.adapters.records import nat_gateway, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.sharing_records import OWN_SUBNETS, shared_subnet_ids
-from express_path.domain.network.resources import BlockMode, NatGateway, RouteTable, TargetKind, target_ids
-from express_path.domain.network.snapshot import Snapshot, merged
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import (
+    BlockMode,
+    Firewall,
+    Instance,
+    NatGateway,
+    NetworkInterface,
+    PrefixList,
+    RouteTable,
+    Subnet,
+    TargetKind,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+    VpcEndpoint,
+    target_ids,
+)
+from express_path.domain.network.snapshot import Snapshot, is_express_service, merged
 from express_path.domain.verdict.parameters import RuleParameters, Scope
-from express_path.fields import Description, Record
+from express_path.errors import ApiError
+from express_path.fields import Description, Record, gc_paused
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
@@ -173,3 +201,239 @@ def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:
     return {
         route.destination for table in tables.values() for route in table.routes if isinstance(route.destination, str)
     }
+
+
+@dataclass(frozen=True, slots=True)
+class TransitGateways:
+    """The transit gateway resources that an account can read, by id; None: could not be read."""
+
+    attachments: Mapping[str, TransitGatewayAttachment] | None
+    route_tables: Mapping[str, TransitGatewayRouteTable] | None
+
+
+def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str, NetworkInterface]:
+    """Read the network interfaces that routes name by their own id or by that of their instance."""
+    known = list(tables)
+    interface_ids = target_ids(known, TargetKind.NETWORK_INTERFACE)
+    instance_ids = target_ids(known, TargetKind.INSTANCE)
+    operation, field = "describe_network_interfaces", "NetworkInterfaces"
+    rows = [
+        *filtered(aws.ec2, operation, field, "network-interface-id", interface_ids),
+        *filtered(aws.ec2, operation, field, "attachment.instance-id", instance_ids),
+    ]
+    return {record.id: record for record in map(network_interface, rows)}
+
+
+def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str, Instance]:
+    """Read the instances of interfaces that forward traffic, with the bandwidth of their types' network cards.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html
+    """
+    instance_ids = sorted(
+        {interface.instance_id for interface in interfaces if interface.instance_id and not interface.source_dest_check}
+    )
+    if not instance_ids:
+        return {}
+    reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
+    found = {row["InstanceId"]: row for reservation in reservations for row in reservation["Instances"]}
+    names = sorted({row["InstanceType"] for row in found.values()})
+    described = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
+    cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
+    return {key: _instance(row, cards.get(row["InstanceType"], [])) for key, row in found.items()}
+
+
+def _instance(row: Mapping[str, Any], cards: list[Mapping[str, Any]]) -> Instance:
+    def total(field: str) -> float | None:
+        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
+        known = [float(card[field]) for card in cards if card.get(field) is not None]
+        return sum(known) if known else None
+
+    interfaces = {found["NetworkInterfaceId"]: found["SubnetId"] for found in row.get("NetworkInterfaces", [])}
+    baseline, peak = total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps")
+    return Instance(row["InstanceId"], row["InstanceType"], baseline, peak, interfaces)
+
+
+def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:
+    """Return the Gateway Load Balancer endpoints that routes lead to."""
+    met = (endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT))
+    return [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
+
+
+def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:
+    """Read the firewalls that name Gateway Load Balancer endpoints as their own; None if nothing could be read.
+
+    Endpoints in other VPCs than the firewall's have an association, which does not say whether the firewall translates.
+    A firewall of another account that cannot be described is left out, and so is one that was just deleted.
+    """
+    described = describe_firewalls(aws, optional, sorted({endpoint.vpc_id for endpoint in endpoints}))
+    found = firewalls(described or ())
+    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.endpoint_ids}
+    if all(endpoint.id in named for endpoint in endpoints):
+        return found
+    associations = describe_endpoint_associations(aws, optional)
+    if described is None and associations is None:
+        return None
+    more = {association_firewall(answer) for answer in associations or ()} - found.keys()
+    others = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in sorted(more))
+    return firewalls([*(described or ()), *filter(None, others)], associations or ())
+
+
+def describe_firewalls(aws: Aws, optional: OptionalReads, vpc_ids: Sequence[str] = ()) -> list[Description] | None:
+    """Describe the firewalls of the Region, or those of some VPCs; None if they cannot be listed."""
+    of_vpcs = {"VpcIds": list(vpc_ids)} if vpc_ids else {}
+    client = aws.client("network-firewall")
+    listed = optional.read(lambda: pages(client, "network-firewall", "list_firewalls", "Firewalls", **of_vpcs))
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", row["FirewallArn"]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def describe_endpoint_associations(aws: Aws, optional: OptionalReads) -> list[Description] | None:
+    """Describe the endpoints that firewalls have in other VPCs; None if they cannot be listed."""
+    client, field = aws.client("network-firewall"), "VpcEndpointAssociationArn"
+    listed = optional.read(
+        lambda: pages(client, "network-firewall", "list_vpc_endpoint_associations", "VpcEndpointAssociations")
+    )
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_vpc_endpoint_association", field, row[field]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def _describe(aws: Aws, optional: OptionalReads, operation: str, field: str, arn: str) -> Description | None:
+    """Describe one resource of Network Firewall; None if that is denied, or if it does not exist any more."""
+
+    def read() -> Description:
+        with calling("network-firewall:" + "".join(map(str.capitalize, operation.split("_")))):
+            answer: Description = getattr(aws.client("network-firewall"), operation)(**{field: arn})
+            return answer
+
+    try:
+        return optional.read(read)
+    except ApiError as error:
+        if error.code == "ResourceNotFoundException":
+            return None
+        raise
+
+
+def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
+    """Read attachments, and the routes of every transit gateway route table that one of them is associated with."""
+    described = optional.read(
+        lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_attachments", "TransitGatewayAttachments")
+    )
+    of_vpcs = optional.read(
+        lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
+    )
+    found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
+    table_ids = sorted(
+        {attachment.route_table_id for attachment in (found or {}).values() if attachment.route_table_id}
+    )
+    tables = {}
+    for table_id in table_ids:
+        table = optional.read(partial(read_transit_gateway_routes, aws, table_id))
+        if table:
+            tables[table_id] = transit_gateway_route_table(table_id, table)
+    return TransitGateways(found, tables or None)
+
+
+def read_transit_gateway_routes(aws: Aws, table_id: str) -> dict[str, Any]:
+    """Read all pages of SearchTransitGatewayRoutes as one; AdditionalRoutesAvailable is that of the last page."""
+    with calling("ec2:SearchTransitGatewayRoutes"):
+        paginator = aws.ec2.get_paginator("search_transit_gateway_routes")
+        found = list(
+            paginator.paginate(
+                TransitGatewayRouteTableId=table_id,
+                Filters=[{"Name": "state", "Values": ["active", "blackhole"]}],
+            )
+        )
+    routes = [row for page in found for row in page.get("Routes", [])]
+    more = any(page.get("AdditionalRoutesAvailable") is True for page in found[-1:])
+    return {"Routes": routes, "AdditionalRoutesAvailable": more}
+
+
+REMEMBERED_SECONDS = 15 * 60
+_Version = tuple[object, object, object]
+
+
+class PrefixListReader:
+    """Reads the prefix lists of the Region that are needed, and remembers them for 15 minutes.
+
+    Customers may change theirs at any time, so those are described every time, and their entries are read again if
+    there is a new version, which adding or removing entries creates
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyManagedPrefixList.html).
+    """
+
+    def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.time) -> None:
+        """Read nothing yet. clock returns seconds, including those in which Lambda keeps the function frozen."""
+        self._ec2 = ec2
+        self._region = region
+        self._clock = clock
+        self._forget()
+
+    def _forget(self) -> None:
+        self._read_at = self._clock()
+        self._plain: list[Description] | None = None
+        self._managed: list[Description] | None = None
+        self._entries: dict[_Version, list[Description] | None] = {}
+
+    def read(self, wanted: Iterable[str], families: Iterable[Family], optional: OptionalReads) -> PrefixLists:
+        """Return every AWS-managed list, and those among wanted that can be read.
+
+        families are those of the subnets' addresses. Usually one call of DescribePrefixLists is enough. Only if it does
+        not return a wanted list, or S3 Express's list of one of the families, DescribeManagedPrefixLists and
+        GetManagedPrefixListEntries are called too, which may be denied.
+        """
+        if not 0 <= self._clock() - self._read_at <= REMEMBERED_SECONDS:
+            self._forget()
+        if self._plain is None:
+            self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")
+        plain = prefix_lists(self._plain)
+        if self._lacks(prefix_lists(self._plain, self._managed or ()), wanted, families):
+            self._managed = optional.read(
+                lambda: pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
+            )
+        managed = self._managed or []
+        self._read_entries(managed, plain, set(wanted), set(families), optional)
+        found = {
+            str(description.get("PrefixListId")): self._entries.get(_version(description)) for description in managed
+        }
+        entries = {list_id: rows for list_id, rows in found.items() if rows is not None}
+        are_all_listed = shows_express_lists(managed, self._region)
+        return PrefixLists(prefix_lists(self._plain, managed, entries), are_all_listed)
+
+    def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
+        """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
+        express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
+        lacks_family = bool(express) and self._managed is None and not set(families) <= express
+        return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
+
+    def _read_entries(
+        self,
+        managed: Iterable[Description],
+        plain: Mapping[str, PrefixList],
+        wanted: set[str],
+        families: set[Family],
+        optional: OptionalReads,
+    ) -> None:
+        """Read the entries of wanted lists, and of S3 Express's lists of the families, if their blocks are unknown."""
+        for description in managed:
+            list_id, version = str(description.get("PrefixListId")), _version(description)
+            is_express = is_express_service(str(description.get("PrefixListName")), self._region)
+            is_wanted = list_id in wanted or (is_express and description.get("AddressFamily") in families)
+            readable = list_id in plain and plain[list_id].cidrs is not None
+            if is_wanted and not readable and version not in self._entries:
+                self._entries[version] = optional.read(partial(self._entries_of, list_id))
+
+    def _entries_of(self, list_id: str) -> list[Description]:
+        return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+
+
+def _version(description: Description) -> _Version:
+    """Return what identifies a version of a list; while its state shows a change, its entries may still change."""
+    return description.get("PrefixListId"), description.get("Version"), description.get("State")
+
+
+def families_of(subnets: Iterable[Subnet]) -> set[Family]:
+    """Return the families whose lists decide the subnets' paths: IPv4 (for NAT64 too), and IPv6 if a subnet has it."""
+    return {Family.IPV4, Family.IPV6} if any(subnet.has_ipv6 for subnet in subnets) else {Family.IPV4}

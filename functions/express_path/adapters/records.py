@@ -1,24 +1,33 @@
-"""Turn EC2's descriptions, as boto3 and the AWS CLI return them, into records.
+"""Turn descriptions of EC2, Network Firewall, and Resource Access Manager into records of the network.
 
-A missing or invalid field raises RecordError, because a verdict must not be based on an incomplete description.
-Field names are those of the botocore model of ec2.
+The descriptions are as boto3 and the AWS CLI return them, with the field names of the botocore models. A missing or
+invalid field raises RecordError, because a verdict must not be based on an incomplete description.
 """
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
+    Firewall,
     NatGateway,
     NetworkInterface,
+    PrefixList,
     Rank,
     Route,
     RouteTable,
     Subnet,
     Tags,
+    TargetKind,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
     Vpc,
     VpcEndpoint,
     target_kind,
 )
+from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import RecordError
 from express_path.fields import (
     Description,
@@ -206,3 +215,235 @@ def network_interface(description: Description) -> NetworkInterface:
         instance_id=optional_identifier(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
     )
+
+
+def attachments(
+    described: Iterable[Description], vpc_attachments: Iterable[Description]
+) -> dict[str, TransitGatewayAttachment]:
+    """Join DescribeTransitGatewayAttachments (association) with DescribeTransitGatewayVpcAttachments (subnets)."""
+    of_vpcs = {
+        identifier(attachment, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): attachment
+        for attachment in vpc_attachments
+    }
+    found = {}
+    for description in described:
+        attachment_id = identifier(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
+        found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
+    for attachment_id, description in of_vpcs.items():
+        as_resource = {**description, "ResourceType": "vpc", "ResourceId": description.get("VpcId")}
+        found[attachment_id] = _attachment(attachment_id, as_resource, description)
+    return found
+
+
+def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
+    association = nested(description, "Association", attachment_id)
+    table_id = optional_identifier(association, "TransitGatewayRouteTableId", attachment_id)
+    associated = optional_identifier(association, "State", attachment_id).lower() == "associated"
+    options = nested(of_vpc, "Options", attachment_id)
+    return TransitGatewayAttachment(
+        id=attachment_id,
+        transit_gateway_id=identifier(description, "TransitGatewayId", attachment_id),
+        resource_type=identifier(description, "ResourceType", attachment_id).lower(),
+        resource_id=optional_identifier(description, "ResourceId", attachment_id),
+        state=identifier(description, "State", attachment_id).lower(),
+        route_table_id=(table_id or None) if associated else None,
+        subnet_ids=ids(of_vpc, "SubnetIds", attachment_id) or None,
+        appliance_mode=optional_identifier(options, "ApplianceModeSupport", attachment_id) == "enable",
+    )
+
+
+def transit_gateway_route_table(table_id: str, response: Description) -> TransitGatewayRouteTable:
+    """Return the record of a SearchTransitGatewayRoutes response; AdditionalRoutesAvailable: it left routes out."""
+    found = rows(response, "Routes", table_id)
+    routes = tuple(route for description in found for route in _equal_routes(description, table_id))
+    return TransitGatewayRouteTable(table_id, routes, truncated=flag(response, "AdditionalRoutesAvailable", table_id))
+
+
+def _equal_routes(description: Description, table_id: str) -> list[Route]:
+    """Return one route per attachment: several mean equal-cost paths, any of which may carry a flow."""
+    destination = description.get("DestinationCidrBlock")
+    prefix_list_id = optional_identifier(description, "PrefixListId", table_id)
+    state = identifier(description, "State", f"a route of {table_id}").lower()
+    rank = Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC
+    if optional_identifier(description, "Type", table_id) == "propagated":
+        rank = Rank.PROPAGATED
+    targets = [
+        optional_identifier(attachment, "TransitGatewayAttachmentId", table_id)
+        for attachment in rows(description, "TransitGatewayAttachments", table_id)
+    ]
+    return [
+        Route(
+            destination=block(destination, "DestinationCidrBlock", table_id) if destination else prefix_list_id,
+            target_id=target,
+            target_kind=TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
+            rank=rank,
+            state=state,
+        )
+        for target in targets or [""]
+        if state in ("active", "blackhole")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixLists:
+    """The prefix lists of a Region by id; are_all_listed is true if DescribeManagedPrefixLists was read."""
+
+    by_id: Mapping[str, PrefixList]
+    are_all_listed: bool
+
+
+def prefix_lists(
+    plain: Iterable[Description],
+    managed: Iterable[Description] = (),
+    entries: Mapping[str, Sequence[Description]] | None = None,
+) -> dict[str, PrefixList]:
+    """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries by list id into records by id.
+
+    Entries alone are enough to know what a route matches, even if their list may not be described.
+    """
+    listed = entries or {}
+    found = {record.id: record for record in map(_plain, plain)}
+    for description in managed:
+        record = _managed(description, listed.get(str(description.get("PrefixListId"))))
+        known = found.get(record.id)
+        if record.cidrs is None and known:
+            record = replace(record, cidrs=known.cidrs)
+        found[record.id] = record
+    return {list_id: _undescribed(list_id, rows) for list_id, rows in listed.items()} | found
+
+
+def shows_express_lists(managed: Iterable[Description], region: str) -> bool:
+    """Return whether an answer of DescribeManagedPrefixLists contains S3 Express's lists, so that it shows all of them.
+
+    One that is filtered, such as by its owner, does not.
+    """
+    return any(is_express_service(str(row.get("PrefixListName")), region) for row in managed)
+
+
+def _plain(description: Description) -> PrefixList:
+    """Return the record of an entry of DescribePrefixLists: an AWS-managed list with blocks but without a family.
+
+    A list without any blocks counts as unreadable, because its addresses are unknown.
+    """
+    list_id = identifier(description, "PrefixListId", "PrefixLists")
+    found = description.get("Cidrs")
+    if not isinstance(found, list):
+        raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
+    cidrs = tuple(block(cidr, "Cidrs", list_id) for cidr in found)
+    name = free_text(description, "PrefixListName", list_id)
+    return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
+
+
+def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
+    return next((cidr.family for cidr in cidrs), Family.IPV6 if ".ipv6." in name else Family.IPV4)
+
+
+def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
+    list_id = identifier(description, "PrefixListId", "PrefixLists")
+    family = description.get("AddressFamily")
+    if family not in tuple(Family):
+        raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
+    cidrs = None if entries is None else entry_blocks(entries, list_id)
+    aws_owned = identifier(description, "OwnerId", list_id) == "AWS"
+    if aws_owned and not cidrs:
+        cidrs = None
+    name = optional_free_text(description, "PrefixListName", list_id)
+    return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
+
+
+def _undescribed(list_id: str, entries: Sequence[Description]) -> PrefixList:
+    """Return a list of which only the entries are known; without a name and an owner it is not AWS-managed."""
+    cidrs = entry_blocks(entries, list_id)
+    return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
+
+
+def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:
+    """Return the blocks of GetManagedPrefixListEntries' Entries."""
+    return tuple(block(entry.get("Cidr"), "Cidr", list_id) for entry in entries)
+
+
+def firewalls(described: Iterable[Description], associations: Iterable[Description] = ()) -> dict[str, Firewall]:
+    """Join answers of DescribeFirewall and of DescribeVpcEndpointAssociation into records by ARN.
+
+    An association whose firewall is not described adds nothing, because it does not say whether the firewall
+    translates. Raise RecordError.
+    """
+    associated: dict[str, list[str]] = {}
+    for answer in associations:
+        arn = association_firewall(answer)
+        status = nested(answer, "VpcEndpointAssociationStatus", arn)
+        associated.setdefault(arn, []).extend(_endpoint_ids(status, "AssociationSyncState", arn).values())
+    records = [_firewall(answer) for answer in described]
+    return {
+        record.arn: replace(record, endpoint_ids=(*record.endpoint_ids, *associated.get(record.arn, ())))
+        for record in records
+    }
+
+
+def association_firewall(answer: Description) -> str:
+    """Return the ARN of the firewall that an answer of DescribeVpcEndpointAssociation names. Raise RecordError."""
+    return identifier(_required(answer, "VpcEndpointAssociation"), "FirewallArn", "VpcEndpointAssociation")
+
+
+def _firewall(answer: Description) -> Firewall:
+    """Return the record of an answer of DescribeFirewall.
+
+    ProxySettings or NatGatewayAttachments show a NAT/Proxy firewall, which translates unless its
+    TransparentFilteringNatScope is NAT_NONE
+    (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-concepts.html).
+    """
+    firewall = _required(answer, "Firewall")
+    arn = identifier(firewall, "FirewallArn", "Firewall")
+    status = nested(answer, "FirewallStatus", arn)
+    endpoint_ids = _endpoint_ids(status, "SyncStates", arn)
+    gateways = {
+        zone: [optional_identifier(row, "NatGatewayId", arn) for row in rows(state, "NatGatewayAttachments", arn)]
+        for zone, state in _zones(status, "SyncStates", arn)
+    }
+    is_proxy = bool(nested(firewall, "ProxySettings", arn)) or any(gateways.values())
+    scope = optional_identifier(firewall, "TransparentFilteringNatScope", arn)
+    return Firewall(
+        arn=arn,
+        endpoint_ids=tuple(endpoint_ids.values()),
+        is_proxy=is_proxy,
+        translates=is_proxy and scope != "NAT_NONE",
+        nat_gateway_ids={
+            endpoint_id: gateways[zone][0] for zone, endpoint_id in endpoint_ids.items() if any(gateways[zone])
+        },
+    )
+
+
+def _endpoint_ids(status: Description, field: str, arn: str) -> dict[str, str]:
+    """Return the id of the endpoint in each zone that has one: an endpoint that is being created has none yet."""
+    found = {
+        zone: optional_identifier(nested(state, "Attachment", arn), "EndpointId", arn)
+        for zone, state in _zones(status, field, arn)
+    }
+    return {zone: endpoint_id for zone, endpoint_id in found.items() if endpoint_id}
+
+
+def _zones(status: Description, field: str, arn: str) -> Iterator[tuple[str, Description]]:
+    """Yield the state of each Availability Zone."""
+    states = nested(status, field, arn)
+    for zone in states:
+        yield zone, nested(states, zone, arn)
+
+
+def _required(answer: Description, field: str) -> Description:
+    found = nested(answer, field, field)
+    if not found:
+        raise RecordError(field, field, answer.get(field), "an object")
+    return found
+
+
+OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
+"""The parameters of ram:ListResources: the subnets that the account itself shares with others."""
+
+
+def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str]:
+    """Return the ids of the subnets that ram:ListResources returns for resourceOwner SELF, whatever their status.
+
+    The response is described in https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html; a subnet's
+    ARN ends in subnet/<id>. Raise RecordError if a resource has no ARN.
+    """
+    return frozenset(identifier(resource, "arn", "resources").rpartition("/")[2] for resource in resources)

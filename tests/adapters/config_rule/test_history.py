@@ -5,7 +5,7 @@ import json
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.history import RecordedItem, whole_item
+from express_path.adapters.config_rule.events import RecordedItem, whole_item
 from express_path.errors import ApiError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox

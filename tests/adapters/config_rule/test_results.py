@@ -10,12 +10,15 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.results import (
+    FEW,
     Evaluation,
+    StoredResult,
     changed_evaluations,
     deleted_resource_ids,
     put_evaluations,
+    stored_results,
+    stored_results_of,
 )
-from express_path.adapters.config_rule.stored_results import FEW, StoredResult, stored_results, stored_results_of
 from express_path.errors import ApiError, ReportError
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition

@@ -1,13 +1,13 @@
-"""Report evaluations to AWS Config: those that differ from the results that it has stored."""
+"""Read the results that AWS Config has stored for a rule, and report those that differ."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import calling, pages
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.stored_results import StoredResult
 from express_path.errors import ReportError
+from express_path.fields import gc_paused
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
@@ -16,7 +16,23 @@ if TYPE_CHECKING:
 
 BATCH = 100
 """The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
+PAGE = 100
+"""The most results of one page (https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html)."""
+FEW = 20
+"""Up to so many resources, results are read one resource at a time. One call then reads one resource, and otherwise 100
+results of the rule, so reading all results is faster for more resources, unless the rule has thousands of results."""
 NOT_APPLICABLE = "NOT_APPLICABLE"
+
+
+class StoredResult(NamedTuple):
+    """The result that AWS Config has stored for a resource; annotation is empty if there is none.
+
+    ordering_timestamp is that of the evaluation. AWS Config ignores evaluations that are older.
+    """
+
+    compliance: str
+    annotation: str
+    ordering_timestamp: datetime
 
 
 class Evaluation(NamedTuple):
@@ -91,3 +107,50 @@ def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Colle
     """
     deleted = stored.keys() - set(existing_ids)
     return sorted(resource_id for resource_id in deleted if stored[resource_id].compliance != NOT_APPLICABLE)
+
+
+@gc_paused()
+def stored_results(config: "ConfigServiceClient", rule_name: str) -> dict[str, StoredResult]:
+    """Return the stored result of every resource that the rule has reported, by resource id. Raise ApiError."""
+    rows = pages(
+        config,
+        "config",
+        "get_compliance_details_by_config_rule",
+        "EvaluationResults",
+        ConfigRuleName=rule_name,
+        PaginationConfig={"PageSize": PAGE},
+    )
+    return {_identifier(row)["ResourceId"]: _stored(row) for row in rows}
+
+
+def stored_results_of(
+    config: "ConfigServiceClient", rule_name: str, resource_type: str, resource_ids: Collection[str]
+) -> dict[str, StoredResult]:
+    """Return the rule's stored results of these resources, by resource id. Raise ApiError."""
+    if len(resource_ids) > FEW:
+        return stored_results(config, rule_name)
+    found = {}
+    for resource_id in resource_ids:
+        rows = pages(
+            config,
+            "config",
+            "get_compliance_details_by_resource",
+            "EvaluationResults",
+            ResourceType=resource_type,
+            ResourceId=resource_id,
+        )
+        for row in rows:
+            if _identifier(row)["ConfigRuleName"] == rule_name:
+                found[resource_id] = _stored(row)
+    return found
+
+
+def _identifier(row: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the rule and the resource of a result."""
+    qualifier: Mapping[str, str] = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]
+    return qualifier
+
+
+def _stored(row: Mapping[str, Any]) -> StoredResult:
+    ordering_timestamp = row["EvaluationResultIdentifier"]["OrderingTimestamp"].astimezone(UTC)
+    return StoredResult(row["ComplianceType"], row.get("Annotation", ""), ordering_timestamp)
