@@ -35,16 +35,16 @@ def event_of(rule_name: str, item: dict[str, Any] | None, diff: dict[str, Any] |
 
 
 def test_answer_has_verdicts_and_what_to_report(sandbox: Sandbox, services: Services, vpc: Private) -> None:
-    """The answer has the verdict, the evaluation to report with the event's time, and the network that was read."""
+    """The answer has the verdict, the result to report with the event's time, and the network that was read."""
     item = {"resourceType": "AWS::EC2::Subnet", "resourceId": vpc.subnet, "configurationItemStatus": "OK"}
     event = event_of("rule", item)
     sandbox.calls.clear()
     answer = evaluate(services, event)
     [verdict] = answer.verdicts
-    [evaluation] = answer.evaluations(event)
+    [(subnet_id, result)] = answer.results(event).items()
     assert (verdict.subnet_id, verdict.reason) == (vpc.subnet, "NAT_GATEWAY")
-    assert (evaluation.resource_id, evaluation.compliance) == (vpc.subnet, "NON_COMPLIANT")
-    assert (evaluation.annotation, evaluation.ordering_timestamp) == (verdict.annotation, CAPTURED)
+    assert (subnet_id, result.compliance) == (vpc.subnet, "NON_COMPLIANT")
+    assert (result.annotation, result.ordering_timestamp) == (verdict.annotation, CAPTURED)
     assert answer.snapshot is not None
     assert vpc.table in answer.snapshot.route_tables
     assert sandbox.calls.of("config") == []

@@ -24,7 +24,7 @@ SHARED = (
     *CORE,
     "express_path.events",
     "express_path.adapters.aws",
-    "express_path.adapters.config_rule.results",
+    "express_path.adapters.config_rule.stored_results",
     "express_path.adapters.event_bus",
 )
 # What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
@@ -47,8 +47,6 @@ ALLOWED = {
         "express_path.adapters.aws",
         "express_path.fields",
         "express_path.adapters.config_rule",
-        "express_path.domain.network.ids",
-        "express_path.events.checks",
         "express_path.fields",
         "mypy_boto3",
     ),

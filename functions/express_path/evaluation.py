@@ -5,14 +5,8 @@ from dataclasses import dataclass, replace
 
 from express_path.adapters.aws import Aws, unless_denied
 from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_item
-from express_path.adapters.config_rule.results import (
-    Evaluation,
-    StoredResult,
-    changed_evaluations,
-    deleted_resource_ids,
-    stored_results,
-    stored_results_of,
-)
+from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
@@ -29,7 +23,7 @@ from express_path.domain.verdict.evaluator import (
 )
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
-from express_path.errors import EventError, SightLostError
+from express_path.errors import RecordError, SightLostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +55,9 @@ class Answer:
     everything: Sequence[Verdict] = ()
     lost: SightLostError | None = None
 
-    def evaluations(self, event: ConfigEvent) -> list[Evaluation]:
-        """Return what to report to AWS Config in answer to the event."""
-        return [_evaluation(verdict, event) for verdict in self.verdicts]
+    def results(self, event: ConfigEvent) -> dict[str, StoredResult]:
+        """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts."""
+        return {verdict.subnet_id: _result(verdict, event) for verdict in self.verdicts}
 
     @property
     def became_unresolved(self) -> int:
@@ -94,7 +88,7 @@ class Answer:
 def evaluate(services: Services, event: ConfigEvent) -> Answer:
     """Decide what an event changes. It reports nothing.
 
-    Raise EventError, ParameterError, ApiError or RecordError instead of deciding with incomplete information.
+    Raise ParameterError, ApiError or RecordError instead of deciding with incomplete information.
     """
     rule = _Rule(services, event, parse_parameters(event.parameters))
     answer = rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
@@ -119,9 +113,11 @@ class _Rule:
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
-        verdicts = {verdict.subnet_id: verdict for verdict in (*existing, *deleted)}
-        changed = changed_evaluations((_evaluation(verdict, self.event) for verdict in verdicts.values()), stored)
-        to_report = [verdicts[evaluation.resource_id] for evaluation in changed]
+        to_report = [
+            verdict
+            for verdict in (*existing, *deleted)
+            if is_changed(_result(verdict, self.event), stored.get(verdict.subnet_id))
+        ]
         return Answer(to_report, evaluator, note, stored, existing)
 
     def without_lost_sight(self, answer: Answer) -> Answer:
@@ -161,7 +157,9 @@ class _Rule:
         """Return the verdicts of the subnets that a changed resource concerns."""
         region = self.services.aws.region
         if item.get("awsRegion") not in (None, region):
-            raise EventError("awsRegion", item["awsRegion"], f"the Region of the function, {region}")
+            raise RecordError(
+                "configurationItem", "awsRegion", item["awsRegion"], f"the Region of the function, {region}"
+            )
         if cannot_change_path(item, self.event.diff):
             return _nothing("this change cannot change a path")
         change = self._change(item)
@@ -244,11 +242,5 @@ def _nothing(reason: str) -> Answer:
     return Answer([], note=f"nothing to evaluate: {reason}")
 
 
-def _evaluation(verdict: Verdict, event: ConfigEvent) -> Evaluation:
-    return Evaluation(
-        ResourceType.SUBNET.value,
-        verdict.subnet_id,
-        verdict.compliance.value,
-        verdict.annotation,
-        event.ordering_timestamp,
-    )
+def _result(verdict: Verdict, event: ConfigEvent) -> StoredResult:
+    return StoredResult(verdict.compliance.value, verdict.annotation, event.ordering_timestamp)

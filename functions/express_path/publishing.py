@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator, Mapping
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.results import StoredResult, stored_results_of
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Verdict, reason_of
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
 from express_path.evaluation import Answer
-from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries, timestamp
 
 StoredResults = Mapping[str, StoredResult] | None
@@ -48,7 +48,7 @@ class Publication:
         wanted = set(subnet_ids)
         for verdict in self.answer.verdicts:
             if verdict.subnet_id in wanted and self._is_change(verdict):
-                yield changed_entry(VerdictChanged(self.run, self._earlier(verdict), self._published(verdict)))
+                yield changed_entry(self._change(verdict))
 
     def sweep(self, summary: Summary) -> Iterator[Entry]:
         """Yield the snapshot of all verdicts, and the end of the sweep."""
@@ -59,7 +59,7 @@ class Publication:
         yield completed_entry(SweepCompleted(self.run, parts, summary))
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
-        return PublishedVerdict.of(verdict, self._remedies.of(verdict))
+        return PublishedVerdict(verdict, self._remedies.of(verdict))
 
     def _is_change(self, verdict: Verdict) -> bool:
         """Return whether the compliance or the reason changed.
@@ -76,6 +76,9 @@ class Publication:
             return False
         return (result.compliance, reason_of(result.annotation)) != (verdict.compliance, verdict.reason)
 
-    def _earlier(self, verdict: Verdict) -> EarlierResult | None:
+    def _change(self, verdict: Verdict) -> VerdictChanged:
         result = self.stored.get(verdict.subnet_id) if self.stored else None
-        return EarlierResult(Compliance(result.compliance), reason_of(result.annotation)) if result else None
+        if result is None:
+            return VerdictChanged(self.run, self._published(verdict))
+        old = Compliance(result.compliance)
+        return VerdictChanged(self.run, self._published(verdict), old, reason_of(result.annotation))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.results import StoredResult, stored_results, stored_results_of
+from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.verdict.evaluator import Verdict, reason_of

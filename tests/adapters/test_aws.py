@@ -6,7 +6,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from express_path.adapters.aws import Aws, assuming, calling, pages, unless_denied
+from express_path.adapters.aws import Aws, calling, pages, unless_denied
+from express_path.adapters.network_reader import assuming
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
 

@@ -7,8 +7,8 @@ import pytest
 
 from express_path.adapters.network_changes import cannot_change_path, change_of
 from express_path.domain.verdict.fanout import Change, ResourceType
-from express_path.errors import EventError
-from tests.adapters.events import Object, item
+from express_path.errors import RecordError
+from tests.adapters.events import Object, item, place
 
 ASSOCIATION = {"main": False, "subnetId": "subnet-1", "associationState": {"state": "associated"}}
 TABLE = {"routeTableId": "rtb-1", "vpcId": "vpc-1", "associations": [ASSOCIATION]}
@@ -147,26 +147,26 @@ def test_deletion_is_told_by_the_status(status: str, deleted: bool) -> None:
 @pytest.mark.parametrize("found", ["AWS::EC2::VPC", "AWS::EC2::subnet", "", None, ..., 7, ["AWS::EC2::Subnet"]])
 def test_other_types_are_refused(found: object) -> None:
     """An item of another resource type is an error that names the supported types."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(resourceType=found), None)
-    assert raised.value.field == "configurationItem.resourceType"
+    assert place(raised.value) == "configurationItem.resourceType"
     assert "AWS::EC2::RouteTable, AWS::EC2::Subnet" in raised.value.allowed
 
 
 @pytest.mark.parametrize("found", ["", None, ..., 7, ["rtb-1"]])
 def test_resource_id_is_required(found: object) -> None:
     """An item without an id is an error that names the field."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(resourceId=found), None)
-    assert raised.value.field == "configurationItem.resourceId"
+    assert place(raised.value) == "configurationItem.resourceId"
 
 
 @pytest.mark.parametrize("found", ["", "{", "vpc-1"])
 def test_configuration_that_is_no_json_is_refused(found: str) -> None:
     """A configuration that is text must be JSON."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configuration=found), None)
-    assert raised.value.field == "configurationItem.configuration"
+    assert place(raised.value) == "configurationItem.configuration"
 
 
 INTERFACE = related("AWS::EC2::NetworkInterface", "eni-1")
@@ -271,17 +271,17 @@ def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str
 def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
     """Truncated, deeply nested, or impossible values are errors that name the field."""
     for function in (cannot_change_path, change_of):
-        with pytest.raises(EventError) as raised:
+        with pytest.raises(RecordError) as raised:
             function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
-        assert raised.value.field == "configurationItem.configuration"
+        assert place(raised.value) == "configurationItem.configuration"
 
 
 @pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
 def test_status_is_required(found: object) -> None:
     """A status other than AWS Config's five is an error that names the field (botocore model: config)."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configurationItemStatus=found), None)
-    assert raised.value.field == "configurationItem.configurationItemStatus"
+    assert place(raised.value) == "configurationItem.configurationItemStatus"
 
 
 @pytest.mark.parametrize("found", ["text", 7, ["a"], {"Relationships.0": "text"}, {"Relationships.0": None}])
@@ -289,14 +289,14 @@ def test_changed_properties_are_objects(found: object) -> None:
     """A malformed diff is an error that names the field, also for a subnet's item."""
     changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
     for function in (cannot_change_path, change_of):
-        with pytest.raises(EventError) as raised:
+        with pytest.raises(RecordError) as raised:
             function(changed_subnet, {"changedProperties": found, "changeType": "UPDATE"})
-        assert raised.value.field.startswith("configurationItemDiff.changedProperties")
+        assert place(raised.value).startswith("configurationItemDiff.changedProperties")
 
 
 @pytest.mark.parametrize("found", [7, ["a"], True])
 def test_configuration_of_another_type_is_refused(found: object) -> None:
     """A configuration is an object, JSON text of one, or null."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configuration=found), None)
-    assert raised.value.field == "configurationItem.configuration"
+    assert place(raised.value) == "configurationItem.configuration"

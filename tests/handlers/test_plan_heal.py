@@ -17,8 +17,8 @@ from express_path.errors import (
     ClaimLostError,
     ElectionError,
     EndpointNotReadyError,
-    EventError,
     NotCuredError,
+    RecordError,
     SettingError,
     TableChangedError,
 )
@@ -153,7 +153,7 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
 def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:
     """The error names the invalid field, and AWS is not called."""
     sandbox.calls.clear()
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         plan_heal.handler(event, Context())
     assert raised.value.field == field
     assert list(sandbox.calls) == []

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from mypy_boto3_securityhub import SecurityHubClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
-    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 _FILTER_VALUES = 200
 """The most values that one EC2 filter takes (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/Query-Requests.html)."""
@@ -145,21 +144,6 @@ def calling(operation: str) -> Iterator[None]:
         raise ApiError(operation, type(error).__name__, str(error)) from error
 
 
-def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
-    """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
-    with calling("sts:AssumeRole"):
-        request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
-        if external_id:
-            request["ExternalId"] = external_id
-        answer = aws.sts.assume_role(**request)["Credentials"]
-    credentials = {
-        "aws_access_key_id": answer["AccessKeyId"],
-        "aws_secret_access_key": answer["SecretAccessKey"],
-        "aws_session_token": answer["SessionToken"],
-    }
-    return replace(aws, credentials=credentials)
-
-
 def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401  # any client
     """Read all rows of a paginated call: `operation` in boto3's spelling, `field` the list in each page.
 
@@ -178,6 +162,18 @@ def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Se
         by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
         found += pages(ec2, "ec2", operation, field, Filters=by_value)
     return found
+
+
+def attributes(item: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an item of DynamoDB without the types of its attributes: whole numbers as such, and sets as lists.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+    """
+    return {name: _attribute(kind, value) for name, typed in item.items() for kind, value in typed.items()}
+
+
+def _attribute(kind: str, value: Any) -> Any:  # noqa: ANN401  # any JSON
+    return int(value) if kind == "N" and value.isdecimal() else value
 
 
 class OptionalReads:

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import attributes, calling
 from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election
 from express_path.domain.heal.ledger import (
@@ -29,7 +29,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.records import NONE
-from express_path.errors import RecordError
+from express_path.fields import Description, flag, ids, member, number, optional_free_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -83,26 +83,27 @@ class Ledger:
 
 def table_record(route_table_id: str, item: Item) -> TableRecord:
     """Read the item of a route table. Raise RecordError."""
+    found = attributes(item)
     return TableRecord(
         route_table_id,
-        state=_one_of(item, "state", TableState) if _text(item, "state") else None,
-        run_id=_text(item, "runId"),
-        subnet_id=_text(item, "subnetId"),
-        vpc_id=_text(item, "vpcId"),
-        endpoint_id=_text(item, "endpointId"),
-        expires_at=_number(item, "expiresAt"),
-        changed_at=_text(item, "changedAt"),
-        approval=_approval(item),
-        state_before=TableState.UNDONE if _text(item, "stateBefore") == TableState.UNDONE else None,
-        heal_run_id=_text(item, "healRunId"),
-        undo_run_id=_text(item, "undoRunId"),
+        state=_word(found, "state", TableState) if _text(found, "state") else None,
+        run_id=_text(found, "runId"),
+        subnet_id=_text(found, "subnetId"),
+        vpc_id=_text(found, "vpcId"),
+        endpoint_id=_text(found, "endpointId"),
+        expires_at=_number(found, "expiresAt"),
+        changed_at=_text(found, "changedAt"),
+        approval=_approval(found),
+        state_before=TableState.UNDONE if _text(found, "stateBefore") == TableState.UNDONE else None,
+        heal_run_id=_text(found, "healRunId"),
+        undo_run_id=_text(found, "undoRunId"),
     )
 
 
-def _approval(item: Item) -> Approval | None:
+def _approval(item: Description) -> Approval | None:
     if not _text(item, "approvalState"):
         return None
-    state = _one_of(item, "approvalState", ApprovalState)
+    state = _word(item, "approvalState", ApprovalState)
     return Approval(
         state, _text(item, "approvalRunId"), _number(item, "approvalExpiresAt"), _text(item, "approvalPlan")
     )
@@ -110,43 +111,45 @@ def _approval(item: Item) -> Approval | None:
 
 def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
     """Read the item of a VPC. Raise RecordError."""
+    found = attributes(item)
     return VpcRecord(
         vpc_id,
-        generation=_number(item, "generation"),
-        token_run=_text(item, "tokenRun"),
-        token_ids=_texts(item, "tokenIds"),
-        token_runs=_texts(item, "tokenRuns"),
-        created_ids=_texts(item, "createdIds"),
-        deleted_ids=_texts(item, "deletedIds"),
+        generation=_number(found, "generation"),
+        token_run=_text(found, "tokenRun"),
+        token_ids=_texts(found, "tokenIds"),
+        token_runs=_texts(found, "tokenRuns"),
+        created_ids=_texts(found, "createdIds"),
+        deleted_ids=_texts(found, "deletedIds"),
     )
 
 
 def run_record(item: Item) -> RunRecord:
     """Read the item of a run. Raise RecordError."""
+    found = attributes(item)
     return RunRecord(
-        run_id=_text(item, "id").removeprefix(RUN_PREFIX),
-        kind=_one_of(item, "kind", RunKind),
-        started_by=_one_of(item, "startedBy", StartedBy),
-        account_id=_text(item, "accountId"),
-        subnet_id=_text(item, "subnetId"),
-        vpc_id=_text(item, "vpcId"),
-        route_table_id=_text(item, "routeTableId"),
-        endpoint_id=_text(item, "endpointId"),
-        created_endpoint=item.get("createdEndpoint", {}).get("BOOL") is True,
-        started_at=_text(item, "startedAt"),
-        creation_intended_at=_text(item, "creationIntendedAt"),
-        intended_at=_text(item, "intendedAt"),
-        associated_at=_text(item, "associatedAt"),
-        deletion_intended_at=_text(item, "deletionIntendedAt"),
-        deleted_at=_text(item, "deletedAt"),
-        finished_at=_text(item, "finishedAt"),
-        heal_run_id=_text(item, "healRunId"),
-        undo_run_id=_text(item, "undoRunId"),
-        marks=_marks(item),
+        run_id=_text(found, "id").removeprefix(RUN_PREFIX),
+        kind=_word(found, "kind", RunKind),
+        started_by=_word(found, "startedBy", StartedBy),
+        account_id=_text(found, "accountId"),
+        subnet_id=_text(found, "subnetId"),
+        vpc_id=_text(found, "vpcId"),
+        route_table_id=_text(found, "routeTableId"),
+        endpoint_id=_text(found, "endpointId"),
+        created_endpoint=flag(found, "createdEndpoint", _place(found)),
+        started_at=_text(found, "startedAt"),
+        creation_intended_at=_text(found, "creationIntendedAt"),
+        intended_at=_text(found, "intendedAt"),
+        associated_at=_text(found, "associatedAt"),
+        deletion_intended_at=_text(found, "deletionIntendedAt"),
+        deleted_at=_text(found, "deletedAt"),
+        finished_at=_text(found, "finishedAt"),
+        heal_run_id=_text(found, "healRunId"),
+        undo_run_id=_text(found, "undoRunId"),
+        marks=_marks(found),
     )
 
 
-def _marks(item: Item) -> Marks | None:
+def _marks(item: Description) -> Marks | None:
     """Return what the heal saw; None if an earlier version wrote the item."""
     if not _text(item, "seenPolicy"):
         return None
@@ -154,37 +157,24 @@ def _marks(item: Item) -> Marks | None:
     return Marks(*("" if value == NONE else value for value in seen))
 
 
-def _text(item: Item, name: str) -> str:
-    found = item.get(name, {"S": ""}).get("S")
-    if not isinstance(found, str):
-        raise _unreadable(item, name, "a string (S)")
-    return found
+def _text(item: Description, name: str) -> str:
+    return optional_free_text(item, name, _place(item))
 
 
-def _number(item: Item, name: str) -> int:
-    found = item.get(name, {"N": "0"}).get("N")
-    if not isinstance(found, str) or not found.isdecimal():
-        raise _unreadable(item, name, "a whole number (N)")
-    return int(found)
+def _number(item: Description, name: str) -> int:
+    return number(item, name, _place(item)) or 0
 
 
-def _texts(item: Item, name: str) -> frozenset[str]:
-    found = item.get(name, {"SS": []}).get("SS")
-    if not isinstance(found, list):
-        raise _unreadable(item, name, "a set of strings (SS)")
-    return frozenset(found)
+def _texts(item: Description, name: str) -> frozenset[str]:
+    return frozenset(ids(item, name, _place(item)))
 
 
-def _one_of(item: Item, name: str, words: type[_Word]) -> _Word:
-    try:
-        return words(_text(item, name))
-    except ValueError:
-        raise _unreadable(item, name, "one of " + ", ".join(word.value for word in words)) from None
+def _word(item: Description, name: str, words: type[_Word]) -> _Word:
+    return member(item, name, _place(item), words)
 
 
-def _unreadable(item: Item, name: str, allowed: str) -> RecordError:
-    resource = f"ledger item {item.get('id', {}).get('S', '')}"
-    return RecordError(resource, name, item.get(name), allowed)
+def _place(item: Description) -> str:
+    return f"ledger item {item.get('id', '')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
 def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Change:
     """Return the change that an item reports. previous is the item recorded before it, if known.
 
-    Raise EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
+    Raise RecordError if the item lacks its type or id, or has a type that the rule does not evaluate.
     """
     check_item(item, tuple(ResourceType))
     now = list(configuration_leaves(item))

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, OptionalReads, assuming, calling, filtered, pages
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
 from express_path.adapters.records import (
     OWN_SUBNETS,
     PrefixLists,
     association_firewall,
     attachments,
     firewalls,
+    instance,
     nat_gateway,
     network_interface,
     prefix_lists,
@@ -46,10 +47,11 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot, is_express_service, merged
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
-from express_path.fields import Description, Record, gc_paused
+from express_path.fields import Description, Record, gc_paused, identifier, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
@@ -187,6 +189,21 @@ class SnapshotReader:
         return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
 
 
+def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
+    """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
+    with calling("sts:AssumeRole"):
+        request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
+        if external_id:
+            request["ExternalId"] = external_id
+        answer = aws.sts.assume_role(**request)["Credentials"]
+    credentials = {
+        "aws_access_key_id": answer["AccessKeyId"],
+        "aws_secret_access_key": answer["SecretAccessKey"],
+        "aws_session_token": answer["SessionToken"],
+    }
+    return replace(aws, credentials=credentials)
+
+
 def _read_central(role: Aws, account_id: str, optional: OptionalReads) -> Snapshot:
     """Read the whole Region of the network account."""
     reader = SnapshotReader(role)
@@ -235,22 +252,11 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
     if not instance_ids:
         return {}
     reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
-    found = {row["InstanceId"]: row for reservation in reservations for row in reservation["Instances"]}
-    names = sorted({row["InstanceType"] for row in found.values()})
-    described = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
-    cards = {row["InstanceType"]: row["NetworkInfo"]["NetworkCards"] for row in described}
-    return {key: _instance(row, cards.get(row["InstanceType"], [])) for key, row in found.items()}
-
-
-def _instance(row: Mapping[str, Any], cards: list[Mapping[str, Any]]) -> Instance:
-    def total(field: str) -> float | None:
-        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
-        known = [float(card[field]) for card in cards if card.get(field) is not None]
-        return sum(known) if known else None
-
-    interfaces = {found["NetworkInterfaceId"]: found["SubnetId"] for found in row.get("NetworkInterfaces", [])}
-    baseline, peak = total("BaselineBandwidthInGbps"), total("PeakBandwidthInGbps")
-    return Instance(row["InstanceId"], row["InstanceType"], baseline, peak, interfaces)
+    described = [row for reservation in reservations for row in rows(reservation, "Instances", "Reservations")]
+    names = sorted({identifier(row, "InstanceType", "Instances") for row in described})
+    types = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
+    by_name = {identifier(row, "InstanceType", "InstanceTypes"): row for row in types}
+    return {record.id: record for record in (instance(row, by_name.get(row["InstanceType"], {})) for row in described)}
 
 
 def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:

@@ -12,6 +12,7 @@ from express_path.domain.network.resources import (
     Association,
     BlockMode,
     Firewall,
+    Instance,
     NatGateway,
     NetworkInterface,
     PrefixList,
@@ -36,10 +37,14 @@ from express_path.fields import (
     free_text,
     identifier,
     ids,
+    member,
     nested,
     number,
     optional_free_text,
     optional_identifier,
+    required_flag,
+    required_object,
+    required_rows,
     rows,
 )
 
@@ -116,20 +121,14 @@ def route_table(description: Description) -> RouteTable:
     return RouteTable(
         id=table_id,
         vpc_id=identifier(description, "VpcId", table_id),
-        routes=tuple(_route(route, table_id) for route in _routes(description, table_id)),
+        # EC2 always returns this list, so if it is missing, the routes are unknown.
+        routes=tuple(_route(route, table_id) for route in required_rows(description, "Routes", table_id)),
         associations=tuple(
             _association(association, table_id) for association in rows(description, "Associations", table_id)
         ),
         owner_id=optional_identifier(description, "OwnerId", table_id),
         tags=_tags(description, table_id),
     )
-
-
-def _routes(description: Description, table_id: str) -> list[Description]:
-    """Return the routes. EC2 always returns this list, so if it is missing, the routes are unknown."""
-    if description.get("Routes") is None:
-        raise RecordError(table_id, "Routes", None, "a list of objects")
-    return rows(description, "Routes", table_id)
 
 
 def _route(description: Description, table_id: str) -> Route:
@@ -205,15 +204,39 @@ def network_interface(description: Description) -> NetworkInterface:
     """Return the record of an entry of DescribeNetworkInterfaces."""
     interface_id = identifier(description, "NetworkInterfaceId", "NetworkInterfaces")
     attachment = nested(description, "Attachment", interface_id)
-    check = description.get("SourceDestCheck")
-    if not isinstance(check, bool):
-        raise RecordError(interface_id, "SourceDestCheck", check, "true or false")
     return NetworkInterface(
         id=interface_id,
         subnet_id=identifier(description, "SubnetId", interface_id),
-        source_dest_check=check,
+        source_dest_check=required_flag(description, "SourceDestCheck", interface_id),
         instance_id=optional_identifier(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
+    )
+
+
+def instance(description: Description, instance_type: Description) -> Instance:
+    """Return the record of an instance, with the bandwidth of the network cards that its type has.
+
+    instance_type is an entry of DescribeInstanceTypes, or empty
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html).
+    """
+    instance_id = identifier(description, "InstanceId", "Instances")
+    type_name = identifier(description, "InstanceType", instance_id)
+    cards = rows(nested(instance_type, "NetworkInfo", type_name), "NetworkCards", type_name)
+
+    def total(field: str) -> float | None:
+        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
+        known = [float(card[field]) for card in cards if card.get(field) is not None]
+        return sum(known) if known else None
+
+    return Instance(
+        instance_id,
+        type_name,
+        total("BaselineBandwidthInGbps"),
+        total("PeakBandwidthInGbps"),
+        {
+            identifier(interface, "NetworkInterfaceId", instance_id): identifier(interface, "SubnetId", instance_id)
+            for interface in rows(description, "NetworkInterfaces", instance_id)
+        },
     )
 
 
@@ -340,15 +363,13 @@ def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
 
 def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
     list_id = identifier(description, "PrefixListId", "PrefixLists")
-    family = description.get("AddressFamily")
-    if family not in tuple(Family):
-        raise RecordError(list_id, "AddressFamily", family, "IPv4 or IPv6")
+    family = member(description, "AddressFamily", list_id, Family)
     cidrs = None if entries is None else entry_blocks(entries, list_id)
     aws_owned = identifier(description, "OwnerId", list_id) == "AWS"
     if aws_owned and not cidrs:
         cidrs = None
     name = optional_free_text(description, "PrefixListName", list_id)
-    return PrefixList(list_id, name, Family(family), cidrs, aws_owned, number(description, "MaxEntries", list_id))
+    return PrefixList(list_id, name, family, cidrs, aws_owned, number(description, "MaxEntries", list_id))
 
 
 def _undescribed(list_id: str, entries: Sequence[Description]) -> PrefixList:
@@ -382,7 +403,11 @@ def firewalls(described: Iterable[Description], associations: Iterable[Descripti
 
 def association_firewall(answer: Description) -> str:
     """Return the ARN of the firewall that an answer of DescribeVpcEndpointAssociation names. Raise RecordError."""
-    return identifier(_required(answer, "VpcEndpointAssociation"), "FirewallArn", "VpcEndpointAssociation")
+    return identifier(
+        required_object(answer, "VpcEndpointAssociation", "VpcEndpointAssociation"),
+        "FirewallArn",
+        "VpcEndpointAssociation",
+    )
 
 
 def _firewall(answer: Description) -> Firewall:
@@ -392,7 +417,7 @@ def _firewall(answer: Description) -> Firewall:
     TransparentFilteringNatScope is NAT_NONE
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-concepts.html).
     """
-    firewall = _required(answer, "Firewall")
+    firewall = required_object(answer, "Firewall", "Firewall")
     arn = identifier(firewall, "FirewallArn", "Firewall")
     status = nested(answer, "FirewallStatus", arn)
     endpoint_ids = _endpoint_ids(status, "SyncStates", arn)
@@ -427,13 +452,6 @@ def _zones(status: Description, field: str, arn: str) -> Iterator[tuple[str, Des
     states = nested(status, field, arn)
     for zone in states:
         yield zone, nested(states, zone, arn)
-
-
-def _required(answer: Description, field: str) -> Description:
-    found = nested(answer, field, field)
-    if not found:
-        raise RecordError(field, field, answer.get(field), "an object")
-    return found
 
 
 OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}

@@ -15,6 +15,7 @@ from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
+from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Answer, Services, evaluate
@@ -87,7 +88,7 @@ def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
     publication = Publication(rule_run(event, services.aws.region), answer, _results_before(services, event, answer))
     accepted: list[str] = []
     try:
-        accepted.extend(put_evaluations(services.aws.config, event, answer.evaluations(event)))
+        accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, answer.results(event)))
     except ExpressPathError:
         _publish(services, [] if event.is_test else publication.changes(accepted))
         raise

@@ -25,7 +25,7 @@ from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
-from express_path.events.checks import checked
+from express_path.fields import plain_json
 from express_path.healing import Request, Services, answer_step
 
 logger = Logger(service="express-path")
@@ -83,11 +83,11 @@ def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_
 
 
 def parse_request(event: dict[str, Any]) -> Request:
-    """Read the request of a step of any of the runbooks. Raise EventError, and ContractError.
+    """Read the request of a step of any of the runbooks. Raise RecordError, and ContractError.
 
     The last step of a run that failed is answered in every version: its answer says which step failed, and why.
     """
-    checked(event, "event")
+    plain_json(event, "request")
     if is_failure(event):
         return parse_failure_request(event)
     check_contract(event)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, attributes, calling, pages
 from express_path.adapters.event_bus import put_entries
 from express_path.domain.findings.ocsf import CLOSE, CREATE, UPDATE, Activity, ocsf_finding
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path.events.writer import Entry, dump
+from express_path.fields import count, identifier, member, optional_free_text
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
 from express_path_integrations.observations import Observation
 
@@ -146,9 +147,13 @@ class PublishedFindings:
 
 
 def _published(item: Mapping[str, Any]) -> Published:
-    """Read an item of the table, which only this module writes."""
-    at = datetime.fromtimestamp(int(item["observedAt"]["N"]) / 1000, UTC)
-    return Published(item["subnetId"]["S"], at, Compliance(item["compliance"]["S"]), item["reason"]["S"])
+    """Read an item of the table. Raise RecordError."""
+    found = attributes(item)
+    subnet_id = identifier(found, "subnetId", "published finding")
+    place = f"published finding of {subnet_id}"
+    at = datetime.fromtimestamp(count(found, "observedAt", place) / 1000, UTC)
+    compliance = member(found, "compliance", place, Compliance)
+    return Published(subnet_id, at, compliance, optional_free_text(found, "reason", place))
 
 
 def _milliseconds(time: datetime) -> int:

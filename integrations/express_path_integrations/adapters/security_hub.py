@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.domain.findings.asff import asff_finding, product_arn
 from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
-from express_path.fields import identifier, optional_identifier, rows
+from express_path.fields import identifier, optional_identifier, rows, time
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
 from express_path_integrations.observations import Observation
 
@@ -165,7 +165,7 @@ def own_finding(found: Mapping[str, Any]) -> OwnFinding:
     """Read a finding that we imported before."""
     finding_id = identifier(found, "Id", "finding")
     is_active = optional_identifier(found, "RecordState", finding_id) == _ACTIVE
-    return OwnFinding(subnet_of(found), _time(found, "UpdatedAt", finding_id), is_active, found)
+    return OwnFinding(subnet_of(found), time(found, "UpdatedAt", finding_id), is_active, found)
 
 
 def subnet_of(found: Mapping[str, Any]) -> str:
@@ -175,15 +175,6 @@ def subnet_of(found: Mapping[str, Any]) -> str:
     if len(arns) != 1 or ":subnet/" not in arns[0]:
         raise RecordError(finding_id, "Resources", arns, "one subnet with its ARN")
     return arns[0].rpartition("/")[2]
-
-
-def _time(found: Mapping[str, Any], field: str, finding_id: str) -> datetime:
-    text = identifier(found, field, finding_id)
-    try:
-        time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:
-        raise RecordError(finding_id, field, text, "a time such as 2026-01-31T12:00:00.000Z") from error
 
 
 def _equal(values: Sequence[str]) -> list[dict[str, str]]:

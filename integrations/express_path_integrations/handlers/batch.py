@@ -5,8 +5,8 @@ from typing import Any
 
 from aws_lambda_powertools import Logger
 
-from express_path.errors import EventError, FindingsError, RecordError, SettingError
-from express_path.events.checks import checked
+from express_path.errors import FindingsError, RecordError, SettingError
+from express_path.fields import free_text, plain_json, required_rows
 from express_path_integrations.adapters.messages import News, parse_message
 from express_path_integrations.findings import Rejected
 from express_path_integrations.updating import Services, apply_news
@@ -43,17 +43,14 @@ def setting(environment: Mapping[str, str], name: str, allowed: str) -> str:
 
 
 def _parsed(event: dict[str, Any], services: Services) -> tuple[dict[str, News], list[str]]:
-    """Return what the messages say by message ID, and the IDs of those that cannot be read. Raise EventError."""
-    records = checked(event, "event").get("Records")
-    if not isinstance(records, list):
-        raise EventError("Records", records, "a list of messages")
+    """Return what the messages say by message ID, and the IDs of those that cannot be read. Raise RecordError."""
     news: dict[str, News] = {}
     failed: list[str] = []
-    for record in records:
-        message_id = str(record["messageId"])
+    for message in required_rows(plain_json(event, "event"), "Records", "event"):
+        message_id = free_text(message, "messageId", "message")
         try:
-            news[message_id] = parse_message(record.get("body"), services.scope, services.now())
-        except (EventError, RecordError):
+            news[message_id] = parse_message(message, services.scope, services.now())
+        except RecordError:
             logger.exception("message not read", extra={"messageId": message_id})
             failed.append(message_id)
     return news, failed

@@ -14,9 +14,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import calling
-from express_path.domain.network.ids import wrong_form
-from express_path.errors import ApiError, EventError
-from express_path.events.checks import checked, checked_json, time_of
+from express_path.errors import ApiError, RecordError
+from express_path.fields import (
+    free_text,
+    identifier,
+    json_text,
+    nested,
+    plain_json,
+    required_flag,
+    required_object,
+    time,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
@@ -53,92 +61,55 @@ class ConfigEvent:
 
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
-    """Read an event. Raise EventError that names the field which is missing or invalid."""
-    checked(event, "event")
-    invoking = checked_json(event.get("invokingEvent"), "invokingEvent")
+    """Read an event. Raise RecordError that names the field which is missing or invalid."""
+    plain_json(event, "event")
+    invoking = json_text(event, "invokingEvent", "event")
     message_type = invoking.get("messageType")
     readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
     if not isinstance(message_type, str) or message_type not in readers:
-        raise EventError("invokingEvent.messageType", message_type, "one of " + ", ".join(readers))
+        raise RecordError("invokingEvent", "messageType", message_type, "one of " + ", ".join(readers))
     return readers[message_type](event, invoking)
 
 
 def _of_change(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    item = _object(invoking, "configurationItem")
-    diff = invoking.get("configurationItemDiff")
-    if diff is not None and not isinstance(diff, Mapping):
-        raise EventError("invokingEvent.configurationItemDiff", diff, "an object or null")
-    return _event(event, item, _time(item, "configurationItem.configurationItemCaptureTime"), item=item, diff=diff)
+    item = required_object(invoking, "configurationItem", "invokingEvent")
+    diff = nested(invoking, "configurationItemDiff", "invokingEvent")
+    captured = time(item, "configurationItemCaptureTime", "invokingEvent.configurationItem")
+    return _event(event, item, captured, item=item, diff=diff or None)
 
 
 def _of_oversized(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    summary = _object(invoking, "configurationItemSummary")
-    captured = _time(summary, "configurationItemSummary.configurationItemCaptureTime")
+    summary = required_object(invoking, "configurationItemSummary", "invokingEvent")
+    captured = time(summary, "configurationItemCaptureTime", "invokingEvent.configurationItemSummary")
     return _event(event, summary, captured, item=summary, is_oversized=True)
 
 
 def _of_schedule(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    return _event(event, invoking, _time(invoking, "notificationCreationTime"))
+    return _event(event, invoking, time(invoking, "notificationCreationTime", "invokingEvent"))
 
 
 def _event(
     event: Mapping[str, Any],
     cause: Mapping[str, Any],
-    time: datetime,
+    ordering_timestamp: datetime,
     **why: Any,  # noqa: ANN401  # fields of ConfigEvent
 ) -> ConfigEvent:
     """Return the event; cause is the item or the notification, which must be of the rule's own account."""
     account_id = cause.get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
-        raise EventError("awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
+        raise RecordError("event", "awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
+    # AWS Config omits ruleParameters if the rule has none.
+    has_parameters = event.get("ruleParameters") not in (None, "")
     return ConfigEvent(
-        account_id=_account(account_id),
-        rule_name=_text(event, "configRuleName"),
-        result_token=_text(event, "resultToken"),
-        parameters=_parameters(event),
-        ordering_timestamp=time,
-        left_scope=_boolean(event, "eventLeftScope"),
+        account_id=identifier({"accountId": account_id}, "accountId", "event"),
+        rule_name=free_text(event, "configRuleName", "event"),
+        result_token=free_text(event, "resultToken", "event"),
+        parameters=json_text(event, "ruleParameters", "event") if has_parameters else {},
+        ordering_timestamp=ordering_timestamp,
+        # AWS Config always sends it; events written by hand may omit it.
+        left_scope="eventLeftScope" in event and required_flag(event, "eventLeftScope", "event"),
         **why,
     )
-
-
-def _parameters(event: Mapping[str, Any]) -> Mapping[str, object]:
-    """Return the rule's parameters. AWS Config omits ruleParameters if the rule has none."""
-    parameters = event.get("ruleParameters")
-    return {} if parameters in (None, "") else checked_json(parameters, "ruleParameters")
-
-
-def _object(invoking: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    found = invoking.get(field)
-    if not isinstance(found, Mapping):
-        raise EventError(f"invokingEvent.{field}", found, "an object")
-    return found
-
-
-def _text(event: Mapping[str, Any], field: str) -> str:
-    found = event.get(field)
-    if not isinstance(found, str) or not found:
-        raise EventError(field, found, "a non-empty string")
-    return found
-
-
-def _account(found: object) -> str:
-    allowed = wrong_form(found if isinstance(found, str) else "", "accountId")
-    if not isinstance(found, str) or allowed:
-        raise EventError("accountId", found, allowed)
-    return found
-
-
-def _boolean(event: Mapping[str, Any], field: str) -> bool:
-    """Return a field that AWS Config always sends as true or false; events written by hand may omit it (false)."""
-    found = event.get(field, False)
-    if not isinstance(found, bool):
-        raise EventError(field, found, "true or false")
-    return found
-
-
-def _time(source: Mapping[str, Any], field: str) -> datetime:
-    return time_of(source.get(field.rpartition(".")[2]), f"invokingEvent.{field}")
 
 
 Item = Mapping[str, Any]
@@ -156,16 +127,11 @@ _STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED
 
 
 def check_item(item: Item, resource_types: Collection[str]) -> None:
-    """Raise EventError if an item is not of one of the types, or lacks its resource's id or a known status."""
-    resource_type = item.get("resourceType")
-    if resource_type not in tuple(resource_types):
-        raise EventError("configurationItem.resourceType", resource_type, "one of " + ", ".join(resource_types))
-    resource_id = item.get("resourceId")
-    if not isinstance(resource_id, str) or wrong_form(resource_id, "resourceId"):
-        raise EventError("configurationItem.resourceId", resource_id, "the resource's id")
-    status = item.get("configurationItemStatus")
-    if status not in _STATUSES:
-        raise EventError("configurationItem.configurationItemStatus", status, "one of " + ", ".join(_STATUSES))
+    """Raise RecordError if an item is not of one of the types, or lacks its resource's id or a known status."""
+    for field, words in (("resourceType", tuple(resource_types)), ("configurationItemStatus", _STATUSES)):
+        if item.get(field) not in words:
+            raise RecordError("configurationItem", field, item.get(field), "one of " + ", ".join(words))
+    identifier(item, "resourceId", "configurationItem")
 
 
 def is_deleted(item: Item) -> bool:
@@ -179,12 +145,11 @@ def is_update(item: Item) -> bool:
 
 
 def configuration_leaves(item: Item) -> Iterator[Leaf]:
-    """Yield every value of an item's configuration. Raise EventError if that is not an object."""
-    configuration = item.get("configuration")
-    field = "configurationItem.configuration"
-    if isinstance(configuration, str):
-        return leaves(checked_json(configuration, field))
-    return leaves({} if configuration is None else checked(configuration, field))
+    """Yield every value of an item's configuration. Raise RecordError if that is not an object."""
+    found, field = item.get("configuration"), "configuration"
+    if isinstance(found, str):
+        return leaves(json_text(item, field, "configurationItem"))
+    return leaves({} if found is None else plain_json(found, "configurationItem", field))
 
 
 def leaves(value: object, name: str = "") -> Iterator[Leaf]:
@@ -206,16 +171,10 @@ def diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
 
 
 def changed_properties(diff: Item | None) -> Mapping[str, Item]:
-    """Return the changes of a configurationItemDiff by property, empty if there is no diff. Raise EventError."""
-    field = "configurationItemDiff.changedProperties"
-    changed = (diff or {}).get("changedProperties")
-    if changed is None:
-        return {}
-    if not isinstance(changed, Mapping):
-        raise EventError(field, changed, "an object")
-    for name, change in changed.items():
-        if not isinstance(change, Mapping):
-            raise EventError(f"{field}.{name}", change, "an object with previousValue and updatedValue")
+    """Return the changes of a configurationItemDiff by property, empty if there is no diff. Raise RecordError."""
+    changed = nested(diff or {}, "changedProperties", "configurationItemDiff")
+    for name in changed:
+        required_object(changed, name, "configurationItemDiff.changedProperties")
     return changed
 
 
