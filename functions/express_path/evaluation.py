@@ -12,6 +12,7 @@ from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.annotations import reason_of
 from express_path.domain.verdict.evaluator import (
     Account,
     Evaluator,
@@ -19,7 +20,6 @@ from express_path.domain.verdict.evaluator import (
     deleted_verdict,
     out_of_scope,
     outside_vpc_ids,
-    reason_of,
 )
 from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters

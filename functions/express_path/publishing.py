@@ -7,7 +7,8 @@ from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies
-from express_path.domain.verdict.evaluator import Verdict, reason_of
+from express_path.domain.verdict.annotations import reason_of
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
 from express_path.evaluation import Answer

@@ -5,7 +5,6 @@ snapshot says the same. A finding is written only after AWS Config's stored resu
 reordered messages cannot bring an old state back.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,15 +15,16 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
-from express_path.domain.verdict.evaluator import Verdict, reason_of
+from express_path.domain.verdict.annotations import read_annotation
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
+from express_path.fields import member
 from express_path_integrations.adapters.messages import News
 from express_path_integrations.findings import Findings, Rejected, RuleScope, Written
 from express_path_integrations.observations import Observation, confirmed, newer
 
 _NOT_ENABLED = "InvalidAccessException"
-_TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +159,20 @@ class _Changes:
 
 
 def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Observation:
-    """Return what a stored result says: the annotation starts with the reason and names the deciding route table."""
-    reason = reason_of(result.annotation)
-    if reason is None:
-        raise RecordError(f"result of {subnet_id}", "Annotation", result.annotation, "one of this rule")
-    table = _TABLE.search(result.annotation)
+    """Return what a stored result says. Raise RecordError if it is not one of this rule."""
+    place = f"result of {subnet_id}"
+    said = read_annotation(result.annotation)
+    if said is None:
+        raise RecordError(place, "Annotation", result.annotation, "one of this rule")
     verdict = Verdict(
         scope.account_id,
         scope.region,
         "",
         subnet_id,
         "",
-        table[1] if table else None,
-        Compliance(result.compliance),
-        reason,
+        said.route_table_id,
+        member(result._asdict(), "compliance", place, Compliance),
+        said.reason,
         result.annotation,
     )
     what_to_do = remedy(verdict, None)

@@ -5,7 +5,8 @@ from functools import cache
 from express_path.domain.findings.texts import RULE_NAME, finding_id
 from express_path.domain.path.outcomes import Outcome
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.evaluator import Verdict, annotate
+from express_path.domain.verdict.annotations import annotate
+from express_path.domain.verdict.evaluator import Verdict
 
 
 @cache
