@@ -92,8 +92,8 @@ class Place:
         """Make the services of the functions, as their cold starts do."""
         aws = self.runtime.aws(self.region)
         scope = RuleScope(self.account_id, self.region, RULE_NAME)
-        self.services = evaluation.Services(aws, SnapshotReader(aws), BUS)
-        self._findings = updating.Services(aws, scope, OwnFindings(aws.security_hub, scope))
+        self.services = evaluation.RuleServices(aws, SnapshotReader(aws), BUS)
+        self._findings = updating.IntegrationServices(aws, scope, OwnFindings(aws.security_hub, scope))
 
     def look(self) -> list[dict[str, Any]]:
         """Let AWS Config record what changed, and return the invoking events."""

@@ -16,7 +16,7 @@ from express_path.domain.verdict.summary import Summary
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
 from express_path_integrations.handlers.security_hub import compose_services, handler
-from express_path_integrations.updating import Services
+from express_path_integrations.updating import IntegrationServices
 from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import deploy_rule
 from sandbox.security_hub import findings_of
@@ -61,7 +61,7 @@ class Hub:
         deploy_rule(sandbox, RULE)
         self.results = results_of(sandbox.account_id, sandbox.region)
         self.store = findings_of(sandbox.account_id, sandbox.region)
-        self._services: Services | None = None
+        self._services: IntegrationServices | None = None
         sandbox.calls.clear()
 
     def run(self, time: datetime, **changes: str) -> RuleRun:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from express_path.adapters.network_changes import cannot_change_path, change_of
-from express_path.domain.verdict.fanout import Change, ResourceType
+from express_path.domain.verdict.fanout import ChangedResource, ResourceType
 from express_path.errors import RecordError
 from tests.adapters.events import Object, item, place
 
@@ -49,7 +49,7 @@ def related(resource_type: str, resource_id: str) -> Object:
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
     """Type, id, and VPC are read from each spelling of the configuration."""
     found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
-    assert change_of(found, None) == Change(resource_type, "id-1", vpc_id="vpc-7")
+    assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id="vpc-7")
 
 
 @pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
@@ -58,7 +58,7 @@ def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Obj
     """The state of an item is a string or an object. It is ignored, because EC2 is read anyway."""
     configuration = shaped({"state": state, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
-    assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
+    assert change_of(endpoint, None) == ChangedResource(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
     assert not cannot_change_path(endpoint, None)
 
 
@@ -74,7 +74,7 @@ def test_vpc_may_stand_in_relationships(key: str) -> None:
 def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object], object]) -> None:
     """The item of a deletion has no configuration, so the diff or the previous item has the values."""
     deleted = item(configurationItemStatus="ResourceDeleted", configuration=None)
-    expected = Change(
+    expected = ChangedResource(
         ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1", earlier_subnet_ids=frozenset({"subnet-1"}), deleted=True
     )
     as_object = shaped(TABLE) if not isinstance(shaped(TABLE), str) else TABLE
@@ -89,7 +89,7 @@ def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], obj
     now = item(configuration=shaped({"tags": tags, "vpcId": "vpc-7"}))
     before = item(configuration=shaped({"tags": tags}))
     retagged = diff(Configuration_Tags_0=({"key": "Name", "value": "subnet-b"}, None))
-    assert change_of(now, retagged, before) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
+    assert change_of(now, retagged, before) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
 
 
 def test_vpc_may_be_unknown() -> None:
@@ -100,7 +100,7 @@ def test_vpc_may_be_unknown() -> None:
 @pytest.mark.parametrize("value", [None, {}, {"changedProperties": None}, {"changedProperties": {}}])
 def test_empty_diffs_tell_nothing(value: Object | None) -> None:
     """A diff may be absent or empty at every level."""
-    assert change_of(item(), value) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
+    assert change_of(item(), value) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
 
 
 def test_earlier_associations_are_read_from_the_diff() -> None:

@@ -23,7 +23,7 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
-from express_path.healing import Services
+from express_path.healing import HealServices
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
@@ -56,7 +56,7 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Yield a function that clears the recorded calls and invokes the plan function."""
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    services: list[Services] = []
+    services: list[HealServices] = []
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()

@@ -7,12 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.ledger import timestamp
+from express_path.adapters.ledger import ledger_time
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, StartedBy, TableRecord
-from express_path.domain.heal.records import NONE, Finding, HealSettings, Plan
+from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan
 from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import BlockedError, ContractError, RecordError
 from express_path.fields import (
@@ -186,7 +186,7 @@ def plan_answer(
         "endpointId": plan.endpoint_id or finished_endpoint_id,
         "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
-        "now": timestamp(now),
+        "now": ledger_time(now),
         **seen(record),
     }
 
@@ -206,8 +206,8 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "endpointId": plan.endpoint_id or "",
         "serviceName": plan.service_name,
         "ipAddressType": plan.ip_address_type,
-        "blockers": [_finding(blocker) for blocker in plan.blockers],
-        "warnings": [_finding(warning) for warning in plan.warnings],
+        "blockers": [_concern(blocker) for blocker in plan.blockers],
+        "warnings": [_concern(warning) for warning in plan.warnings],
         "patches": dict(plan.patches),
         "fingerprint": plan.fingerprint,
         "verdict": verdict_answer(plan.verdict),
@@ -239,8 +239,8 @@ def how_to_undo(heal: RunRecord | None) -> str:
     return (UNCONFIRMED if heal.unconfirmed_since else UNDO).format(run_id=heal.run_id)
 
 
-def _finding(finding: Finding) -> dict[str, str]:
-    return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
+def _concern(concern: Concern) -> dict[str, str]:
+    return {"name": concern.blocker.value, "evidence": concern.evidence, "cure": concern.cure}
 
 
 def blocked_error(plan: Plan) -> BlockedError:
@@ -346,7 +346,7 @@ def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[st
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
         "ledgerTable": context.ledger_table,
-        "now": timestamp(context.now),
+        "now": ledger_time(context.now),
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 

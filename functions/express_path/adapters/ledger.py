@@ -42,7 +42,7 @@ values then replace those of the answer.
 """
 _Value = str | bool | int | Iterable[str]
 _Word = TypeVar("_Word", bound=StrEnum)
-Item = Mapping[str, Mapping[str, Any]]
+LedgerItem = Mapping[str, Mapping[str, Any]]
 """An item as DynamoDB returns it: attribute values by their type."""
 
 
@@ -73,7 +73,7 @@ class Ledger:
         item = self._item(RUN_PREFIX + run_id)
         return run_record(item) if item else None
 
-    def _item(self, item_id: str) -> Item | None:
+    def _item(self, item_id: str) -> LedgerItem | None:
         with calling("dynamodb:GetItem"):
             answer: Mapping[str, Any] = self._dynamodb.get_item(
                 TableName=self.table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
@@ -81,7 +81,7 @@ class Ledger:
         return answer.get("Item")
 
 
-def table_record(route_table_id: str, item: Item) -> TableRecord:
+def table_record(route_table_id: str, item: LedgerItem) -> TableRecord:
     """Read the item of a route table. Raise RecordError."""
     found = attributes(item)
     return TableRecord(
@@ -109,7 +109,7 @@ def _approval(item: Description) -> Approval | None:
     )
 
 
-def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
+def vpc_record(vpc_id: str, item: LedgerItem) -> VpcRecord:
     """Read the item of a VPC. Raise RecordError."""
     found = attributes(item)
     return VpcRecord(
@@ -123,7 +123,7 @@ def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
     )
 
 
-def run_record(item: Item) -> RunRecord:
+def run_record(item: LedgerItem) -> RunRecord:
     """Read the item of a run. Raise RecordError."""
     found = attributes(item)
     return RunRecord(
@@ -203,7 +203,7 @@ class Writer:
                 ":subnet": subnet_id,
                 ":vpc": vpc_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":seenRun": heal.run_id or NONE,
                 ":seenState": heal.state or NONE,
                 ":now": self._seconds,
@@ -226,7 +226,7 @@ class Writer:
                 ":vpc": heal.vpc_id,
                 ":endpoint": heal.endpoint_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":now": self._seconds,
                 ":void": void_run or NONE,
             },
@@ -295,7 +295,7 @@ class Writer:
 
     def intend_creation(self, run: RunRecord) -> Write:
         """Record that this run is about to create an endpoint."""
-        return self._intention(run, {"creationIntendedAt": timestamp(self.now)})
+        return self._intention(run, {"creationIntendedAt": ledger_time(self.now)})
 
     def intend_association(self, run: RunRecord, marks: Marks) -> list[Write]:
         """Record that this run is about to associate its table, and what it saw before. Its claim must be current."""
@@ -305,7 +305,7 @@ class Writer:
             "seenEndpointOwner": marks.endpoint_owner or NONE,
             "seenTableOwner": marks.table_owner or NONE,
             "seenPolicy": marks.policy or NONE,
-            "intendedAt": timestamp(self.now),
+            "intendedAt": ledger_time(self.now),
         }
         table = self._write(
             TABLE_PREFIX + run.route_table_id,
@@ -328,7 +328,7 @@ class Writer:
             {
                 ":healed": TableState.HEALED,
                 ":endpoint": endpoint_id,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":run": self.run_id,
             },
         )
@@ -343,7 +343,7 @@ class Writer:
             {
                 ":healed": TableState.HEALED,
                 ":endpoint": endpoint_id,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":seenRun": record.run_id,
                 ":seenState": record.state or NONE,
             },
@@ -353,7 +353,7 @@ class Writer:
     def start_undo(self, heal: RunRecord) -> Write:
         """Record that this run undoes a heal."""
         values = _start_of(replace(heal, run_id=self.run_id, kind=RunKind.UNDO, started_by=StartedBy.PERSON))
-        values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": timestamp(self.now)}
+        values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": ledger_time(self.now)}
         return self._once_each(self.run_id, values, "attribute_not_exists(id) OR healRunId = :healRunId")
 
     def intend_disassociation(self) -> Write:
@@ -389,7 +389,7 @@ class Writer:
             TABLE_PREFIX + heal.route_table_id,
             "SET #state = :undone, changedAt = :time",
             "runId = :run",
-            {":undone": TableState.UNDONE, ":time": timestamp(self.now), ":run": self.run_id},
+            {":undone": TableState.UNDONE, ":time": ledger_time(self.now), ":run": self.run_id},
         )
         undo = {"undoRunId": self.run_id}
         return [
@@ -406,7 +406,7 @@ class Writer:
         return self._once_each(self.run_id, {**_start_of(run), "startedAt": run.started_at, **values})
 
     def _once(self, run_id: str, name: str, condition: str = "") -> Write:
-        return self._once_each(run_id, {name: timestamp(self.now)}, condition)
+        return self._once_each(run_id, {name: ledger_time(self.now)}, condition)
 
     def _once_each(self, run_id: str, values: Mapping[str, Any], condition: str = "") -> Write:
         """Set attributes of a run that it does not have yet: history is never overwritten."""
@@ -464,6 +464,6 @@ def _value(value: _Value) -> dict[str, Any]:
     return {"N": str(value)} if isinstance(value, int) else {"SS": sorted(value)}
 
 
-def timestamp(now: datetime) -> str:
+def ledger_time(now: datetime) -> str:
     """Return a time in ISO 8601, as the ledger stores it."""
     return now.isoformat(timespec="milliseconds")

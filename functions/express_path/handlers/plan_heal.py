@@ -26,12 +26,12 @@ from express_path.domain.heal.records import parse_ledger_table, parse_owners, p
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
 from express_path.fields import plain_json
-from express_path.healing import Request, Services, answer_step
+from express_path.healing import HealServices, Request, answer_step
 
 logger = Logger(service="express-path")
 
 
-def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
+def compose_services(environment: Mapping[str, str], account_id: str) -> HealServices:
     """Make the services of an account with the settings of the function's environment.
 
     Raise ParameterError, SettingError, or ApiError if no Region is set.
@@ -39,7 +39,7 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
     parameters = parse_parameters(json.loads(environment.get("RULE_PARAMETERS") or "{}"))
     ledger_table = parse_ledger_table(environment)
     aws = Aws.connect(environment.get("AWS_REGION"))
-    return Services(
+    return HealServices(
         account_id=account_id,
         aws=aws,
         snapshots=SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
@@ -51,13 +51,13 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
 
 
 @cache
-def _warm_services(account_id: str) -> Services:
+def _warm_services(account_id: str) -> HealServices:
     """Return the services of this runtime, made at its first invocation."""
     return compose_services(os.environ, account_id)
 
 
 @logger.inject_lambda_context(clear_state=True)
-def handler(event: dict[str, Any], context: LambdaContext, services: Services | None = None) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: LambdaContext, services: HealServices | None = None) -> dict[str, Any]:
     """Answer a step of a runbook. Lambda passes no services, so the runtime's are used."""
     request = parse_request(event)
     logger.set_correlation_id(request.run_id)

@@ -11,8 +11,8 @@ from express_path.errors import RecordError
 from express_path.events.parser import parse_verdict_event
 from express_path.events.schema import SOURCE, PublishedVerdict, RuleRun, VerdictChanged, VerdictSnapshot
 from express_path.fields import Description, identifier, json_text, required_object, time
+from express_path_integrations.dated_verdicts import DatedVerdict
 from express_path_integrations.findings import RuleScope
-from express_path_integrations.observations import Observation
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
 """https://docs.aws.amazon.com/config/latest/developerguide/monitor-config-with-cloudwatchevents.html"""
@@ -27,9 +27,9 @@ class News:
     swept_at is the time of a sweep that is complete.
     """
 
-    changed: tuple[Observation, ...] = ()
-    snapshot: tuple[Observation, ...] = ()
-    triggers: tuple[Observation, ...] = ()
+    changed: tuple[DatedVerdict, ...] = ()
+    snapshot: tuple[DatedVerdict, ...] = ()
+    triggers: tuple[DatedVerdict, ...] = ()
     swept_at: datetime | None = None
 
 
@@ -53,15 +53,15 @@ def _of_rule(event: Description, scope: RuleScope, now: datetime) -> News:
         found = run.ordering_timestamp.isoformat()
         raise RecordError("detail", "orderingTimestamp", found, "a time that is not in the future")
     if isinstance(parsed, VerdictChanged):
-        return News(changed=(_observation(run, parsed.new),))
+        return News(changed=(_dated_verdict(run, parsed.new),))
     if isinstance(parsed, VerdictSnapshot):
-        return News(snapshot=tuple(_observation(run, published) for published in parsed.verdicts))
+        return News(snapshot=tuple(_dated_verdict(run, published) for published in parsed.verdicts))
     return News(swept_at=run.ordering_timestamp)
 
 
-def _observation(run: RuleRun, published: PublishedVerdict) -> Observation:
+def _dated_verdict(run: RuleRun, published: PublishedVerdict) -> DatedVerdict:
     verdict = published.verdict
-    return Observation(verdict.subnet_id, run.ordering_timestamp, verdict, published.remedy)
+    return DatedVerdict(verdict.subnet_id, run.ordering_timestamp, verdict, published.remedy)
 
 
 def _of_config(event: Description, scope: RuleScope) -> News:
@@ -74,4 +74,4 @@ def _of_config(event: Description, scope: RuleScope) -> News:
     result = required_object(detail, "newEvaluationResult", "detail")
     identified = required_object(result, "evaluationResultIdentifier", "detail.newEvaluationResult")
     at = time(identified, "orderingTimestamp", "detail.newEvaluationResult.evaluationResultIdentifier")
-    return News(triggers=(Observation(subnet_id, at, None),))
+    return News(triggers=(DatedVerdict(subnet_id, at, None),))

@@ -16,8 +16,8 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path.events.writer import Entry, dump
 from express_path.fields import count, identifier, member, optional_free_text
+from express_path_integrations.dated_verdicts import DatedVerdict
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
-from express_path_integrations.observations import Observation
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import BatchGetItemInputTypeDef
@@ -40,7 +40,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FindingToPublish:
     """A finding to publish, and what is known about the subnet once it is published."""
 
     entry: Entry
@@ -67,8 +67,8 @@ class PublishedFindings:
         published = map(_published, items)
         return by_subnet(row for row in published if row.compliance is not Compliance.NOT_APPLICABLE)
 
-    def changes(self, findings: Sequence[Published], seen: Observation) -> list[Change]:
-        """Return the finding to publish after an observation, if it is newer and the compliance or reason changed.
+    def changes(self, findings: Sequence[Published], seen: DatedVerdict) -> list[FindingToPublish]:
+        """Return the finding to publish after a dated verdict, if it is newer and the compliance or reason changed.
 
         A result that was read from AWS Config has no path and no remedy, so the next snapshot is waited for.
         """
@@ -81,9 +81,9 @@ class PublishedFindings:
             now = Published(seen.subnet_id, seen.at, seen.verdict.compliance, seen.verdict.reason)
         else:
             return []
-        return [Change(self._entry(known, now, seen), now)] if _is_change(known, now) else []
+        return [FindingToPublish(self._entry(known, now, seen), now)] if _is_change(known, now) else []
 
-    def write(self, changes: Sequence[Change]) -> Written:
+    def write(self, changes: Sequence[FindingToPublish]) -> Written:
         """Publish findings, and then remember each that EventBridge took. Raise ApiError if one cannot be remembered.
 
         Such a finding is published again, with the same metadata.uid.
@@ -130,7 +130,7 @@ class PublishedFindings:
             if error.code != _REPLACED:
                 raise
 
-    def _entry(self, known: Published | None, now: Published, seen: Observation) -> Entry:
+    def _entry(self, known: Published | None, now: Published, seen: DatedVerdict) -> Entry:
         """Return the event with the finding. Its time is the ordering timestamp of the evaluation."""
         verdict = seen.verdict or self._without_result(seen.subnet_id)
         milliseconds = _milliseconds(now.at)
