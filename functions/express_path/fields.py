@@ -6,7 +6,7 @@ is. A missing or invalid field raises RecordError, which names all three. Ids mu
 
 import gc
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -64,13 +64,21 @@ def optional_free_text(description: Description, field: str, resource: str) -> s
     return found
 
 
+def word(description: Description, field: str, resource: str, allowed: Collection[str]) -> str:
+    """Return a field that must be one of these words."""
+    found = description.get(field)
+    if not isinstance(found, str) or found not in allowed:
+        raise RecordError(resource, field, found, _one_of(allowed))
+    return found
+
+
 def member(description: Description, field: str, resource: str, words: type[_Word]) -> _Word:
     """Return a field that must be a member of an enumeration."""
     found: Any = description.get(field)
     try:
         return words(found)
     except ValueError:
-        raise RecordError(resource, field, found, "one of " + ", ".join(words)) from None
+        raise RecordError(resource, field, found, _one_of(words)) from None
 
 
 def required_flag(description: Description, field: str, resource: str) -> bool:
@@ -209,6 +217,12 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _one_of(words: Iterable[str]) -> str:
+    """Return what is allowed: one of these words, or the only one."""
+    listed = list(words)
+    return listed[0] if len(listed) == 1 else "one of " + ", ".join(listed)
 
 
 def _checked(found: str, field: str, resource: str, named: str = "") -> str:

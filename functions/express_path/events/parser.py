@@ -35,6 +35,7 @@ from express_path.fields import (
     required_object,
     required_rows,
     time,
+    word,
 )
 
 _Member = TypeVar("_Member", bound=StrEnum)
@@ -46,11 +47,8 @@ def parse_verdict_event(event: object) -> VerdictEvent:
     Raise RecordError that names the field, the value, and what is allowed.
     """
     found = plain_json(event, "event")
-    if found.get("source") != SOURCE:
-        raise RecordError("event", "source", found.get("source"), SOURCE)
-    detail_type = found.get("detail-type")
-    if not isinstance(detail_type, str) or detail_type not in _READERS:
-        raise RecordError("event", "detail-type", detail_type, "one of " + ", ".join(_READERS))
+    word(found, "source", "event", [SOURCE])
+    detail_type = word(found, "detail-type", "event", _READERS)
     detail = required_object(found, "detail", "event")
     if detail.get("schemaVersion") != SCHEMA_VERSION:
         raise RecordError("detail", "schemaVersion", detail.get("schemaVersion"), str(SCHEMA_VERSION))

@@ -24,6 +24,7 @@ from express_path.fields import (
     required_flag,
     required_object,
     time,
+    word,
 )
 
 if TYPE_CHECKING:
@@ -64,11 +65,8 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     """Read an event. Raise RecordError that names the field which is missing or invalid."""
     plain_json(event, "event")
     invoking = json_text(event, "invokingEvent", "event")
-    message_type = invoking.get("messageType")
     readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
-    if not isinstance(message_type, str) or message_type not in readers:
-        raise RecordError("invokingEvent", "messageType", message_type, "one of " + ", ".join(readers))
-    return readers[message_type](event, invoking)
+    return readers[word(invoking, "messageType", "invokingEvent", readers)](event, invoking)
 
 
 def _of_change(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
@@ -128,10 +126,9 @@ _STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED
 
 def check_item(item: Item, resource_types: Collection[str]) -> None:
     """Raise RecordError if an item is not of one of the types, or lacks its resource's id or a known status."""
-    for field, words in (("resourceType", tuple(resource_types)), ("configurationItemStatus", _STATUSES)):
-        if item.get(field) not in words:
-            raise RecordError("configurationItem", field, item.get(field), "one of " + ", ".join(words))
+    word(item, "resourceType", "configurationItem", resource_types)
     identifier(item, "resourceId", "configurationItem")
+    word(item, "configurationItemStatus", "configurationItem", _STATUSES)
 
 
 def is_deleted(item: Item) -> bool:
