@@ -1,10 +1,14 @@
-"""What no event may be: anything but plain JSON that can be followed, printed, and sent to AWS."""
+"""What readers of fields accept and refuse, and what no event may be: anything but plain JSON."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
+from express_path import fields
+from express_path.domain.network.addresses import Family
 from express_path.errors import RecordError
 from express_path.fields import MAX_DEPTH, json_text, plain_json
 
@@ -68,3 +72,59 @@ def test_text_that_is_no_object(text: object) -> None:
     """Half a text, another value, and what Python does not read are refused by the field's name."""
     with pytest.raises(RecordError, match="event: field invokingEvent is"):
         json_text({"invokingEvent": text}, "invokingEvent", "event")
+
+
+MISSING = {"absent": {}, "null": {"field": None}}
+REQUIRED = {
+    fields.identifier: ["subnet-1", [7, "", "\x1b[31m"]],
+    fields.free_text: ["any text\n", [7, "", ["a"]]],
+    partial(fields.member, words=Family): [Family.IPV6, ["IPv5", 6, ["IPv6"]]],
+    partial(fields.word, allowed=("a", "b")): ["b", ["c", ["a"], 7]],
+    fields.required_flag: [False, ["false", 0]],
+    partial(fields.count, least=2): [2, [1, True, "2", 2.0]],
+    fields.required_rows: [[{}], [{}, [1], "[]"]],
+    fields.required_object: [{"a": 1}, [[], "{}"]],
+}
+OPTIONAL = {
+    fields.optional_identifier: ["subnet-1", "", [7, "\x1b[31m"]],
+    fields.optional_free_text: ["any text\n", "", [7, ["a"]]],
+    fields.flag: [True, False, ["false", 0]],
+    fields.number: [-1, None, [True, "2", 2.0]],
+    fields.rows: [[{}], [], [{}, [1], "", 0]],
+    fields.nested: [{"a": 1}, {}, [[], "{}", 0]],
+    fields.ids: [["a"], (), ["a", [""], [1], {"a": 1}]],
+}
+
+
+def refuse(read: Callable[..., object], values: list[dict[str, Any]]) -> None:
+    """Check that each of these objects is an error that names the place, the field, and the value."""
+    for description in values:
+        with pytest.raises(RecordError, match=r"^rtb-1: field field is .*: must be ") as raised:
+            read(description, "field", "rtb-1")
+        assert raised.value.found is description.get("field")
+
+
+@pytest.mark.parametrize("read", REQUIRED)
+def test_required_fields(read: Callable[..., object]) -> None:
+    """A field that must be there is refused if it is missing, null, or of another type."""
+    good, bad = REQUIRED[read]
+    assert read({"field": good}, "field", "rtb-1") == good
+    refuse(read, [*MISSING.values(), *({"field": value} for value in bad)])
+
+
+@pytest.mark.parametrize("read", OPTIONAL)
+def test_optional_fields(read: Callable[..., object]) -> None:
+    """A field that may be missing or null has a default, but a wrong type never means the default."""
+    good, default, bad = OPTIONAL[read]
+    assert read({"field": good}, "field", "rtb-1") in (good, tuple(good) if isinstance(good, list) else good)
+    assert [read(description, "field", "rtb-1") for description in MISSING.values()] == [default, default]
+    refuse(read, [{"field": value} for value in bad])
+
+
+@pytest.mark.parametrize("text", ["2026-02-13", "2026-02-13T05:48:51", "1969-12-31T23:59:59Z", 7, None])
+def test_times_have_a_zone(text: object) -> None:
+    """A time without a zone, or before 1970, is refused; any other is in UTC."""
+    refuse(fields.time, [{"field": text}])
+    assert (
+        fields.time({"field": "2026-02-13T05:48:51+05:00"}, "field", "rtb-1").isoformat() == "2026-02-13T00:48:51+00:00"
+    )
