@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages, unless_denied
-from express_path.adapters.hop_reader import (
+from express_path.adapters.network_reader import (
     describe_endpoint_associations,
     describe_firewalls,
     read_transit_gateway_routes,
 )
-from express_path.adapters.sharing_records import OWN_SUBNETS
+from express_path.adapters.records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.aws import options

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.network_reader import assuming
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.sessions import offers_s3_express
@@ -96,7 +96,7 @@ REQUIRED = (
     Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
     Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
 )
-"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
+"""Reads without which a scan may fail (adapters/network_reader.py)."""
 OPTIONAL = (
     Probe(
         "ec2:DescribeManagedPrefixLists",

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from express_path.adapters.heal_steps import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
-from express_path.domain.heal.records import Action, Finding
+from express_path.domain.heal.records import Action, Concern
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
@@ -268,7 +268,7 @@ def _action_text(explanation: Explanation) -> str:
     return _ACTIONS[action]
 
 
-def _finding(label: str, style: str, finding: Finding, verdict: Verdict) -> Iterator[RenderableType]:
+def _finding(label: str, style: str, finding: Concern, verdict: Verdict) -> Iterator[RenderableType]:
     evidence = "" if finding.evidence == verdict.annotation else f": {escape(finding.evidence)}"
     yield _line(f"[{style}]{label} {finding.blocker}[/]{evidence}", 2)
     yield _line(f"what to do: {escape(finding.cure)}", 4)

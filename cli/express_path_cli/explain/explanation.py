@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_reader import evidence_for
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence

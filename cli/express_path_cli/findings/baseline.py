@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from express_path.adapters.fields import Description, identifier, ids, nested, number, rows
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.parameters import NO_TAG, PARAMETERS, RuleParameters
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier, ids, nested, number, rows
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.scan_file import DOCUMENT, FindingId, faults_in, finding_in, findings_in, read_scan
 from express_path_cli.terminal.errors import OptionError

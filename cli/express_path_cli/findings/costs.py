@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from express_path.adapters.fields import Description, flag, identifier, nested, rows
 from express_path.errors import RecordError
+from express_path.fields import Description, flag, identifier, nested, rows
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 

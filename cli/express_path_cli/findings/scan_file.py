@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.fields import Description, identifier, optional_identifier
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier, optional_identifier
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from express_path.adapters.aws import calling
-from express_path.adapters.fields import Description, identifier, ids, nested, rows
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import RecordError
+from express_path.fields import Description, identifier, ids, nested, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
-from express_path.adapters.fields import Description, identifier, nested, rows
 from express_path.errors import ApiError
+from express_path.fields import Description, identifier, nested, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient

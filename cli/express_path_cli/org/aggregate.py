@@ -4,60 +4,17 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 (https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateComplianceDetailsByConfigRule.html).
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
-from express_path.domain.network.resources import TargetKind, target_kind
-from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.annotations import read_annotation
 from express_path.errors import RecordError
 from express_path_cli.findings.row import Row
 from express_path_cli.sources.aggregator import Aggregator
-
-_ANNOTATION = re.compile(
-    r"(?P<reason>[A-Z0-9_]+): (?:.*?; route (?P<destination>\S+) -> (?P<target>\S+) in (?P<table>rtb-[^\s,]+)"
-    r"(?P<others>(?:, then [^\s,]+)*))?"
-)
-_CUT = "..."
-"""What AWS Config's annotations end with if the rule had more to say than fits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """The reason of a verdict; the route table of its deciding route, None without a route; and the hops of its path.
-
-    Only the first hop has a destination: annotations do not contain those of the other hops.
-    """
-
-    reason: Reason
-    route_table_id: str | None
-    path: tuple[Hop, ...]
-
-
-def parse_annotation(resource_id: str, text: str) -> Annotation:
-    """Return what an annotation says about a resource. Raise RecordError if this rule did not write it."""
-    found = _ANNOTATION.match(text)
-    if not found or found["reason"] not in list(Reason):
-        raise RecordError(resource_id, "Annotation", text, "an annotation of this rule, which begins with a reason")
-    if not found["table"]:
-        return Annotation(Reason(found["reason"]), None, ())
-    others = found["others"].removeprefix(", then ").split(", then ") if found["others"] else []
-    if others and text.endswith(_CUT) and found.end() == len(text):
-        others.pop()  # a part of an id
-    hops = [(found["target"], found["destination"]), *((hop_id, "") for hop_id in others)]
-    path = tuple(Hop(_kind(hop_id), hop_id, destination) for hop_id, destination in hops)
-    return Annotation(Reason(found["reason"]), found["table"], path)
-
-
-def _kind(hop_id: str) -> TargetKind:
-    """Return the kind of a hop. An instance is reached through its network interface, which is what verdicts name."""
-    kind = target_kind(hop_id)
-    return TargetKind.NETWORK_INTERFACE if kind is TargetKind.INSTANCE else kind
-
 
 _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""
@@ -133,7 +90,9 @@ class AggregateResults:
 def _row(place: Place, result: Mapping[str, object]) -> Row:
     qualifier = result["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
     subnet_id, text = str(qualifier["ResourceId"]), str(result.get("Annotation") or "")
-    annotation = parse_annotation(subnet_id, text)
+    annotation = read_annotation(text)
+    if annotation is None:
+        raise RecordError(subnet_id, "Annotation", text, "an annotation of this rule, which begins with a reason")
     return Row(
         account_id=place.account_id,
         region=place.region,

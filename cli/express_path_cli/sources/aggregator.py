@@ -12,14 +12,22 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages
-from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, Record
-from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
-from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists
+from express_path.adapters.network_reader import PrefixListReader, families_of
+from express_path.adapters.records import (
+    PrefixLists,
+    nat_gateway,
+    network_interface,
+    prefix_lists,
+    route_table,
+    subnet,
+    vpc,
+    vpc_endpoint,
+)
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import ApiError, RecordError
+from express_path.fields import Description, Record
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect
 from express_path_cli.sources.network import NetworkViews, views_of

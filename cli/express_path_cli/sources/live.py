@@ -5,9 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader, assuming
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from express_path.adapters.fields import Description
+from express_path.fields import Description
 from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import OptionError
 

@@ -9,7 +9,7 @@ from express_path.domain.findings.texts import RULE_NAME, finding_id, path_text
 from express_path.domain.network.resources import subnet_arn
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
-from express_path.domain.verdict.evaluator import MEANINGS
+from express_path.domain.verdict.annotations import MEANINGS
 from express_path_cli.findings.baseline import PastFinding, past_text
 from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.result import Result

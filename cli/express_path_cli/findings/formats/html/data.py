@@ -10,7 +10,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import MEANINGS
+from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.findings.costs import NatCosts
 from express_path_cli.findings.formats.csv import COLUMNS

@@ -1,4 +1,4 @@
-"""Which of our own findings are imported, and which of several observations counts."""
+"""Which of our own findings are imported, and which of several dated verdicts counts."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,21 +17,21 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_integrations.adapters.security_hub import MAX_AGE, OwnFinding, finding_to_import
-from express_path_integrations.observations import Observation, confirmed, newer
+from express_path_integrations.dated_verdicts import DatedVerdict, confirmed, newer
 
 START = datetime(2026, 11, 22, tzinfo=UTC)
 RULE = "s3express-no-nat-path"
 
 
-def seen(reason: Reason | None, minute: int, remedy: str = "", *, is_complete: bool = True) -> Observation:
-    """Return an observation of the subnet at a minute."""
+def seen(reason: Reason | None, minute: int, remedy: str = "", *, is_complete: bool = True) -> DatedVerdict:
+    """Return a dated verdict on the subnet at a minute."""
     at = START + timedelta(minutes=minute)
     if reason is None:
-        return Observation("subnet-1", at, None)
+        return DatedVerdict("subnet-1", at, None)
     compliance = RuleParameters().compliance_of(reason)
     path = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
     verdict = Verdict("1", "eu-west-1", "vpc-1", "subnet-1", "z", "rtb-1", compliance, reason, f"{reason}: x", path)
-    return Observation("subnet-1", at, verdict, Remedy(remedy) if remedy else None, is_complete)
+    return DatedVerdict("subnet-1", at, verdict, Remedy(remedy) if remedy else None, is_complete)
 
 
 def imported(content: dict[str, Any]) -> OwnFinding:
@@ -55,10 +55,10 @@ def imported(content: dict[str, Any]) -> OwnFinding:
         max_size=6,
     )
 )
-def test_an_import_is_final_and_never_older(observations: list[Observation]) -> None:
-    """No observation is imported twice, each import is newer, and a finding that never existed is not closed."""
+def test_an_import_is_final_and_never_older(dated: list[DatedVerdict]) -> None:
+    """No dated verdict is imported twice, each import is newer, and a finding that never existed is not closed."""
     existing: OwnFinding | None = None
-    for one in observations:
+    for one in dated:
         made = finding_to_import(existing, one, RULE)
         if made is None:
             continue
@@ -83,8 +83,8 @@ def test_unchanged_findings_are_imported_again_before_they_expire() -> None:
     assert finding_to_import(existing, late, RULE) is not None
 
 
-def test_newest_observation_counts_and_then_the_one_that_says_more() -> None:
-    """Of two observations with the same time, the one of an event counts."""
+def test_newest_verdict_counts_and_then_the_one_that_says_more() -> None:
+    """Of two dated verdicts with the same time, the one of an event counts."""
     event, stored = seen(Reason.NAT_GATEWAY, 1), seen(Reason.NAT_GATEWAY, 1, is_complete=False)
     assert newer(event, stored) is newer(stored, event) is event
     assert newer(event, seen(Reason.ENDPOINT, 2)).at > event.at
@@ -112,7 +112,7 @@ def test_newest_observation_counts_and_then_the_one_that_says_more() -> None:
     ],
 )
 def test_stored_result_confirms_or_replaces_an_event(
-    event: Observation, stored: Observation | None, expected: Observation
+    event: DatedVerdict, stored: DatedVerdict | None, expected: DatedVerdict
 ) -> None:
     """A stored result that is not older replaces what an event says; the same verdict keeps the path and remedy."""
     assert confirmed(event, stored) == expected

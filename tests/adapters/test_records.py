@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.adapters import ec2_records as read
+from express_path.adapters import records as read
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import (
     Association,

@@ -1,4 +1,4 @@
-"""What is known about a subnet at a time, and which of several observations counts."""
+"""What is known about a subnet at a time, and which of several dated verdicts counts."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,7 +9,7 @@ from express_path.domain.verdict.evaluator import Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class DatedVerdict:
     """The verdict on a subnet at a time; at is the ordering timestamp of the evaluation.
 
     verdict is None if AWS Config has no result for the subnet: it was deleted, or the rule does not apply to it.
@@ -28,12 +28,12 @@ class Observation:
         return self.verdict is not None and self.verdict.compliance is Compliance.NON_COMPLIANT
 
 
-def newer(one: Observation, other: Observation) -> Observation:
-    """Return the newer of two observations of one subnet; of two with the same time, the one that says more."""
-    return max(one, other, key=lambda observation: (observation.at, observation.is_complete))
+def newer(one: DatedVerdict, other: DatedVerdict) -> DatedVerdict:
+    """Return the newer of two dated verdicts of one subnet; of two with the same time, the one that says more."""
+    return max(one, other, key=lambda dated: (dated.at, dated.is_complete))
 
 
-def confirmed(seen: Observation, stored: Observation | None) -> Observation:
+def confirmed(seen: DatedVerdict, stored: DatedVerdict | None) -> DatedVerdict:
     """Return what counts after AWS Config's stored result was read. stored is None if AWS Config has no result.
 
     A late event can describe a subnet whose result AWS Config has removed since, so without a result it does not fail.
@@ -47,11 +47,11 @@ def confirmed(seen: Observation, stored: Observation | None) -> Observation:
     return replace(seen, at=stored.at) if says_the_same(seen, stored) else stored
 
 
-def says_the_same(one: Observation, other: Observation) -> bool:
-    """Return whether two observations have the same compliance, reason, and annotation."""
+def says_the_same(one: DatedVerdict, other: DatedVerdict) -> bool:
+    """Return whether two dated verdicts have the same compliance, reason, and annotation."""
     return _said(one) == _said(other)
 
 
-def _said(observation: Observation) -> tuple[str, ...]:
-    verdict = observation.verdict
+def _said(dated: DatedVerdict) -> tuple[str, ...]:
+    verdict = dated.verdict
     return (verdict.compliance, verdict.reason, verdict.annotation) if verdict else ()

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader, assuming
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
@@ -267,3 +267,33 @@ def test_vpc_of_a_subnet(reader: SnapshotReader, vpc: Private) -> None:
     """Finding the VPC of a subnet is one call; a deleted subnet has none."""
     assert reader.vpc_of(vpc.subnet) == vpc.vpc
     assert reader.vpc_of("subnet-0") is None
+
+
+def test_credentials_are_not_in_the_text_of_clients(aws: Aws) -> None:
+    """A trace that shows clients shows no secret."""
+    role = assuming(aws, NETWORK_ROLE)
+    assert role.credentials["aws_secret_access_key"] not in repr(role)
+
+
+def test_role_of_another_account_is_assumed(aws: Aws) -> None:
+    """With a role, the clients are those of the role's account, in the same Region."""
+    other = assuming(aws, NETWORK_ROLE)
+    assert other.sts.get_caller_identity()["Account"] == "210987654321"
+    assert other.region == aws.region
+
+
+def test_role_is_assumed_under_the_external_id(aws: Aws, sandbox: Sandbox) -> None:
+    """An external id is passed on where there is one, and left out where there is none."""
+    assuming(aws, NETWORK_ROLE, "secret")
+    assuming(aws, NETWORK_ROLE)
+    first, second = sandbox.calls.of("sts", "AssumeRole")
+    assert first.parameters["ExternalId"] == "secret"
+    assert "ExternalId" not in second.parameters
+
+
+def test_role_that_may_not_be_assumed_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
+    """A role that does not trust this account is reported as denied."""
+    sandbox.faults.deny("sts", "AssumeRole")
+    with pytest.raises(ApiError) as raised:
+        assuming(aws, NETWORK_ROLE)
+    assert (raised.value.operation, raised.value.code) == ("sts:AssumeRole", "AccessDenied")
