@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
+from integrations.tests.siem import QUEUE, received
 from sandbox.cloudformation.stacks import create_stack, update_stack
 from sandbox.config_items.direct import direct_client
 from sandbox.config_service import results_of
@@ -51,7 +53,6 @@ CASES = {
             "ApprovalTopicKeyAlias": "alias/topics",
             "ApproverRoleName": "on-call",
             "PermissionsBoundaryName": "boundary",
-            "OcsfEvents": "ON",
         },
         {
             "RuleName": "our-rule",
@@ -75,6 +76,9 @@ def region(sandbox: Sandbox, tmp_path: Path) -> Iterator[Region]:
     """Yield an account and Region whose Security Hub is enabled."""
     sandbox.client("securityhub").enable_security_hub()
     direct_client(sandbox, "events").create_event_bus(Name="ours")
+    direct_client(sandbox, "sqs").create_queue(QueueName=QUEUE)
+    for bus in ("default", "ours"):
+        consume_ocsf(sandbox, bus)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         yield Region(sandbox, automation, tmp_path)
@@ -112,6 +116,20 @@ def findings(sandbox: Sandbox) -> dict[str, tuple[str, str, str]]:
     }
 
 
+def consume_ocsf(sandbox: Sandbox, bus: str) -> None:
+    """Send the OCSF findings of a bus to the queue of a consumer."""
+    events = direct_client(sandbox, "events")
+    pattern = json.dumps({"source": [SOURCE], "detail-type": [DETAIL_TYPE]})
+    events.put_rule(Name="siem", EventBusName=bus, EventPattern=pattern)
+    arn = f"arn:aws:sqs:{sandbox.region}:{sandbox.account_id}:{QUEUE}"
+    events.put_targets(Rule="siem", EventBusName=bus, Targets=[{"Id": "siem", "Arn": arn}])
+
+
+def uids(sandbox: Sandbox) -> dict[str, str]:
+    """Return the ID of the OCSF findings that arrived since the last call, by subnet."""
+    return {row["resources"][0]["name"]: row["finding_info"]["uid"] for row in received(sandbox)}
+
+
 def heals() -> dict[str, tuple[str, str]]:
     """Return the state and the route table of each heal that the command lists, by run."""
     shown = invoke(["heals", "--stack", STACK, "--format", "json"])
@@ -126,8 +144,8 @@ def test_heals_results_and_findings_survive_the_update(
     """Ledger, rule, results, and findings stay, the command lists the earlier heals, and runbooks undo them."""
     vpc, failing, undone = Vpc(builder, tables=2), Vpc(builder), Vpc(builder)
     untouched = network(builder, vpc)
-    earlier = CODE | {"SecurityHubMode": "RICH"} | case.earlier
-    stack = create_stack(region.account, STACK, earlier_template(), earlier)
+    integrated = CODE | {"SecurityHubMode": "RICH", "OcsfEvents": "ON"}
+    stack = create_stack(region.account, STACK, earlier_template(), integrated | case.earlier)
     assert stack.failure is None
     with region.earlier(stack):
         rule = region.rule_of(stack)
@@ -140,6 +158,8 @@ def test_heals_results_and_findings_survive_the_update(
         region.deliver(stack, "SecurityHubQueue", "SecurityHubFunction")
     results = results_of(sandbox.account_id, sandbox.region).of_rule(rule.rule.name)
     assert len(results) == len(vpc.subnets) + 5
+    published = uids(sandbox)
+    assert published.keys() == {result.resource[1] for result in results}
     ledger, found = stack.outputs["LedgerTableName"], findings(sandbox)
     written = items(sandbox, ledger)
     assert {state for _, _, state in found.values()} == {"ACTIVE", "ARCHIVED"}
@@ -167,13 +187,15 @@ def test_heals_results_and_findings_survive_the_update(
         region.account,
         f"{STACK}-integrations",
         present_template(INTEGRATIONS),
-        CODE | {"SecurityHubMode": "RICH", "OcsfEvents": "ON", "RuleName": rule.rule.name},
+        integrated | {"RuleName": rule.rule.name},
     )
     assert integrations.failure is None
+    consume_ocsf(sandbox, integrations.outputs["OcsfBusName"])
     with region.present(stack), region.present(integrations):
         assert rule.scheduled().error is None
         region.deliver(integrations, "SecurityHubQueue", "SecurityHubFunction")
-        assert findings(sandbox) == found
+        region.deliver(integrations, "OcsfQueue", "OcsfFunction")
+        assert (findings(sandbox), uids(sandbox)) == (found, published)
         for healed in (failing, undone):
             succeeded(region.run(stack, "HealDocument", SubnetId=healed.subnet))
         for run_id in reversed(runs):
