@@ -1,3 +1,5 @@
+# mypy: disable-error-code="attr-defined,redundant-expr,no-untyped-call"
+# ruff: noqa: ANN401
 """Shortcuts that make boto3 faster in this process. Requests, answers, retries and errors stay the same.
 
 A heal makes about a hundred API calls, and every cold start of the function makes new clients, so botocore and moto
@@ -29,7 +31,7 @@ from sandbox.backends import serve
 from sandbox.server import Sandbox
 
 HANDLE_STRUCTURE = vars(BaseXMLResponseParser)["_handle_structure"]
-MAKE_API_CALL = BaseClient._make_api_call  # noqa: SLF001  # botocore offers no other place to patch
+MAKE_API_CALL = BaseClient._make_api_call  # botocore offers no other place to patch
 LOAD_SERVICE_MODEL = vars(ClientCreator)["_load_service_model"]
 CREATE_METHODS = vars(ClientCreator)["_create_methods"]
 ALIAS_EVENT_NAME = vars(EventAliaser)["_alias_event_name"]
@@ -114,7 +116,7 @@ def _alias_event_name(aliaser: EventAliaser, event_name: str) -> str:
 def _copy_trie(trie: _PrefixTrie) -> _PrefixTrie:
     """Copy the handlers of events, as every new client does. The copies share the nodes that neither changes."""
     copied = _PrefixTrie()
-    copied._root = trie._root  # noqa: SLF001  # botocore offers no other way to it
+    copied._root = trie._root  # botocore offers no other way to it
     return copied
 
 
@@ -132,7 +134,7 @@ def _remove_item(trie: _PrefixTrie, key: str, value: object) -> None:
 
 def _copy_path(trie: _PrefixTrie, key: str) -> None:
     """Give a trie its own nodes on the way to a key."""
-    trie._root = node = _copy_node(trie._root)  # noqa: SLF001  # botocore offers no other way to it
+    trie._root = node = _copy_node(trie._root)  # botocore offers no other way to it
     for chunk in key.split("."):
         if chunk not in node["children"]:
             break
@@ -156,9 +158,9 @@ def _handle_structure(parser: BaseXMLResponseParser, shape: Shape, node: Element
     if elements is None:
         handled: dict[str, Any] = HANDLE_STRUCTURE(parser, shape, node)
         return handled
-    nodes = parser._build_name_to_xml_node(node)  # noqa: SLF001  # botocore offers no other way to it
+    nodes = parser._build_name_to_xml_node(node)  # botocore offers no other way to it
     return {
-        name: parser._parse_shape(member, nodes[element])  # noqa: SLF001  # as above
+        name: parser._parse_shape(member, nodes[element])  # as above
         for name, member, element in elements
         if element in nodes
     }
@@ -173,7 +175,7 @@ def _elements_of(parser: BaseXMLResponseParser, shape: Shape) -> list[tuple[str,
     ):
         return None
     return [
-        (name, member, parser._member_key_name(member, name))  # noqa: SLF001  # botocore offers no other way to it
+        (name, member, parser._member_key_name(member, name))  # botocore offers no other way to it
         for name, member in shape.members.items()
     ]
 
@@ -200,7 +202,7 @@ def _add_authorization(auth: SigV4Auth, request: AWSRequest) -> None:
         SIGN(auth, request)
         return
     request.context["timestamp"] = TIMESTAMP
-    auth._modify_request_before_signing(request)  # noqa: SLF001  # botocore offers no other way to it
+    auth._modify_request_before_signing(request)  # botocore offers no other way to it
     scope = auth.scope(request)
     request.headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature={'0' * 64}"
 

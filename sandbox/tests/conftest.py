@@ -1,14 +1,11 @@
-"""Fixtures for the tests of the sandbox."""
+"""Lets the coverage of the sandbox be measured in its own tests."""
 
 import pytest
 
-from sandbox.server import Sandbox
-from tests.support import fast_boto
+from sandbox import fast_boto
 
 
-@pytest.fixture
-def sandbox(running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
-    """Yield the running sandbox, reset for this test."""
+@pytest.fixture(autouse=True)
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the coverage of the sandbox while it serves a request."""
     monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
-    running_sandbox.reset()
-    return running_sandbox

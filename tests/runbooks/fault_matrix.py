@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.fast_boto import measured
 from sandbox.ssm.knobs import Trouble
-from tests.support.fast_boto import measured
 from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Deployment, Run, Vpc, all_steps, status, steps
 from tests.support.ledgers import heal_id
 from tests.support.network import Builder

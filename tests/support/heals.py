@@ -10,9 +10,9 @@ import yaml
 
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
+from sandbox.fast_boto import measured
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.fast_boto import measured
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
