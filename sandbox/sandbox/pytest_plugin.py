@@ -16,14 +16,11 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def running_sandbox() -> "Iterator[Sandbox]":
     """One sandbox for the whole session, because moto's state is global. Whoever uses it directly calls `reset()`."""
-    from sandbox import fast_boto  # noqa: PLC0415  # see the top
+    from sandbox.in_process import in_process  # noqa: PLC0415  # see the top
     from sandbox.server import Sandbox  # noqa: PLC0415  # see the top
 
-    with pytest.MonkeyPatch.context() as patches:
-        fast_boto.apply(patches)
-        with Sandbox() as running:
-            fast_boto.connect(patches, running)
-            yield running
+    with Sandbox() as running, in_process(running):
+        yield running
 
 
 @pytest.fixture

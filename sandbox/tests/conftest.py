@@ -2,10 +2,10 @@
 
 import pytest
 
-from sandbox import fast_boto
+from sandbox import tracing
 
 
 @pytest.fixture(autouse=True)
 def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure the coverage of the sandbox while it serves a request."""
-    monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
+    monkeypatch.setattr(tracing, "calls_are_traced", True)
