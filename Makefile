@@ -129,6 +129,7 @@ dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function
 	.venv-sam/bin/sam build
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist instrument
+	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist sandbox
 	rm -f dist/.gitignore
 	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
 	cd integrations && ../.venv-sam/bin/sam build
@@ -185,8 +186,8 @@ CERTS_OF_OLD_PIP = $(if $(PIP_CERT),,$(shell $(PYTHON) -c 'import ensurepip, ssl
 	$(UV_SYNC) --compile-bytecode --python=.venv requirements/dev.txt
 	touch $@
 
-$(VENV): .venv/.synced pyproject.toml instrument/pyproject.toml
-	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument
+$(VENV): .venv/.synced pyproject.toml instrument/pyproject.toml sandbox/pyproject.toml
+	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument --editable sandbox
 	touch $@
 
 $(SAM_VENV): .venv/bin/uv requirements/sam.txt

@@ -1,8 +1,8 @@
-"""What holds for all tests, and the sandbox that those use which talk to AWS."""
+"""What holds for all tests. The sandbox comes from its own plugin, `sandbox.pytest_plugin`."""
 
 import gc
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,28 +70,6 @@ def pytest_collection_finish() -> None:
     """Keep what is loaded now out of every later garbage collection."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="session")
-def running_sandbox() -> "Iterator[Sandbox]":
-    """One server for the whole session: moto's state is global, so there can be only one in a process."""
-    from sandbox.server import Sandbox  # noqa: PLC0415  # see the top
-    from tests.support import fast_boto  # noqa: PLC0415  # see the top
-
-    with pytest.MonkeyPatch.context() as patches:
-        fast_boto.apply(patches)
-        with Sandbox() as running:
-            fast_boto.connect(patches, running)
-            yield running
-
-
-@pytest.fixture
-def sandbox(running_sandbox: "Sandbox", monkeypatch: pytest.MonkeyPatch) -> "Iterator[Sandbox]":
-    """The running sandbox, emptied for this test; the environment leads there."""
-    from tests.support.running import emptied  # noqa: PLC0415  # see the top
-
-    with emptied(running_sandbox, monkeypatch) as empty:
-        yield empty
 
 
 @pytest.fixture

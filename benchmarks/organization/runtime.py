@@ -10,7 +10,6 @@ from unittest.mock import patch
 
 import boto3
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.session import Session
@@ -18,7 +17,6 @@ from botocore.session import Session
 from express_path.adapters.aws import Aws
 from express_path.handlers import evaluate
 from express_path_integrations.handlers import batch
-from sandbox.backends import serve
 from sandbox.server import Sandbox
 
 Event = dict[str, Any]
@@ -97,12 +95,9 @@ class Runtime:
         """Return a session whose requests reach the sandbox without a socket."""
         session = Session()
         session.register_component("credential_provider", _Provider(self._credentials))
-        session.register("before-send", self._serve)  # type: ignore[arg-type]  # a handler may answer
+        session.register("before-send", self._sandbox.answer)  # type: ignore[arg-type]  # a handler may answer
         with patch.dict(os.environ, self._sandbox.environment()):
             return boto3.Session(botocore_session=session)
-
-    def _serve(self, request: AWSPreparedRequest, **_event: object) -> AWSResponse:
-        return serve(self._sandbox.application, request)
 
 
 @contextmanager

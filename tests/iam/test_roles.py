@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sandbox.dynamic import Client
+from sandbox.pytest_plugin import pointed_at
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
-from tests.support.running import pointed_at
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY_PARAMETER, Stack
 
 Given = dict[str, object]

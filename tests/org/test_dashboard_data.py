@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
 from tests.org.logs_insights import run
 from tests.org.metric_math import evaluate
 from tests.org.places import Place, Printed
 from tests.org.test_dashboard import EXPRESSIONS, LOG_WIDGETS, METRIC_WIDGETS, metric_of
-from tests.support.running import emptied
 
 START = datetime(2026, 11, 20, 6, tzinfo=UTC)
 GAUGES = {"NonCompliant", "Compliant", "NotApplicable", "Unresolved", "HealsFailed", "SecondsSincePreviousSweep"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sandbox.ssm.knobs import Trouble
-from tests.support.fast_boto import measured
+from sandbox.tracing import traced
 from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Deployment, Run, Vpc, all_steps, status, steps
 from tests.support.ledgers import heal_id
 from tests.support.network import Builder
@@ -255,7 +255,7 @@ def _noting(bench: Bench, cell: Cell, position: Callable[[], int]) -> list[tuple
             if bench.deployment.automation.current_step(cell.document) == cell.step:
                 found.append((start, position()))
 
-    bench.deployment.automation.functions.register(FUNCTION, measured(plan))
+    bench.deployment.automation.functions.register(FUNCTION, traced(plan))
     return found
 
 

@@ -12,7 +12,7 @@ from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.fast_boto import measured
+from sandbox.tracing import traced
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
@@ -60,7 +60,7 @@ class Deployment:
         # In Lambda, requests do not run concurrently. Here they do, so create the clients before threads share them.
         for name in ("dynamodb", "ec2", "s3", "ssm"):
             getattr(self.services.aws, name)
-        automation.functions.register(FUNCTION, measured(self.plan))
+        automation.functions.register(FUNCTION, traced(self.plan))
 
     def plan(self, event: dict[str, Any]) -> dict[str, Any]:
         """Invoke the plan function."""

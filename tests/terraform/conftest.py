@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox.pytest_plugin import pointed_at
 from sandbox.server import Sandbox
 from tests.runbooks.conftest import deployment
-from tests.support.running import pointed_at
 from tests.terraform.workspace import Workspace, provider, terraform
 
 __all__ = ["deployment"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
 from tests.cli.collect.collecting import OPTIONAL, REQUIRED, collect, everything
 from tests.support.command import scan
 from tests.support.network import Builder
-from tests.support.running import emptied
 
 
 @pytest.fixture(scope="module")

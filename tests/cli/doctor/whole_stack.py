@@ -14,11 +14,11 @@ from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
 from sandbox.config_items.direct import direct_client
+from sandbox.pytest_plugin import emptied
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.rule import Rule
-from tests.support.running import emptied
 from tests.support.tables import deploy_tables
 from tests.support.template import expanded
 

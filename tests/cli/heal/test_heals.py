@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke
 from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
-from tests.support.running import emptied
 
 VPC, OTHER_VPC = "vpc-0a1b2c3d4e5f60718", "vpc-1a1b2c3d4e5f60718"
 TABLE, ENDPOINT = "rtb-0a1b2c3d4e5f60718", "vpce-0a1b2c3d4e5f60718"

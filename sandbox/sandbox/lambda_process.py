@@ -14,7 +14,7 @@ from pathlib import Path
 from socket import create_connection, socket
 
 HOST = "127.0.0.1"
-EMULATOR = Path(__file__).parent.parent / ".lambda-rie" / "aws-lambda-rie"
+EMULATOR = Path(__file__).parents[2] / ".lambda-rie" / "aws-lambda-rie"
 """The default path of the emulator; the variable AWS_LAMBDA_RIE overrides it."""
 
 RUNTIME_DISTRIBUTIONS = ("awslambdaric", "simplejson", "snapshot-restore-py")

@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/config/latest/developerguide/resource-config-referen
 https://github.com/awslabs/aws-config-resource-schema the keys.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +13,6 @@ from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Recorder
 from sandbox.server import Sandbox
-from tests.sandbox.config.network import Ids
 
 OLD = ItemStyle(explicit_nulls=True, state_as_object=True)
 NEW = ItemStyle(explicit_nulls=False)
@@ -31,7 +31,7 @@ def related(item: dict[str, Any]) -> list[tuple[str, str]]:
     return [(relationship["name"], relationship["resourceId"]) for relationship in item["relationships"]]
 
 
-def test_route_table(sandbox: Sandbox, network: Ids) -> None:
+def test_route_table(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A route table has its routes and associations, and relationships to its associated subnets and its VPC."""
     table_id = network["rtb-public"]
     item = items_of(sandbox, NEW)[table_id]
@@ -51,7 +51,7 @@ def test_route_table(sandbox: Sandbox, network: Ids) -> None:
     assert related(item) == [("Contains Subnet", network["public"]), ("Is contained in Vpc", network["vpc"])]
 
 
-def test_main_table_has_no_subnet(sandbox: Sandbox, network: Ids) -> None:
+def test_main_table_has_no_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """The main association names no subnet: the field is null in older items and absent in newer ones."""
     main_id = network["rtb-main"]
     for style, expected in ((OLD, {"subnetId": None}), (NEW, {})):
@@ -60,7 +60,7 @@ def test_main_table_has_no_subnet(sandbox: Sandbox, network: Ids) -> None:
         assert {key: value for key, value in association.items() if key == "subnetId"} == expected
 
 
-def test_routes_lack_newer_targets(sandbox: Sandbox, network: Ids) -> None:
+def test_routes_lack_newer_targets(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """Items lack coreNetworkArn, odbNetworkArn, and ipAddress of a route, even if other missing fields are null.
 
     https://github.com/awslabs/aws-config-resource-schema
@@ -70,7 +70,7 @@ def test_routes_lack_newer_targets(sandbox: Sandbox, network: Ids) -> None:
     assert not {"coreNetworkArn", "odbNetworkArn", "ipAddress"} & set(routes[0])
 
 
-def test_subnet(sandbox: Sandbox, network: Ids) -> None:
+def test_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A subnet has an Availability Zone and relationships to its interfaces, its route table, and its VPC."""
     subnet_id = network["public"]
     item = items_of(sandbox, NEW)[subnet_id]
@@ -81,7 +81,7 @@ def test_subnet(sandbox: Sandbox, network: Ids) -> None:
     assert ("Is contained in Vpc", network["vpc"]) in related(item)
 
 
-def test_subnet_on_the_main_table(sandbox: Sandbox, network: Ids) -> None:
+def test_subnet_on_the_main_table(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A subnet that uses the main table implicitly has no relationship to it."""
     answer = sandbox.client("ec2").create_subnet(VpcId=network["vpc"], CidrBlock="10.0.200.0/24")
     item = items_of(sandbox, NEW)[answer["Subnet"]["SubnetId"]]
@@ -89,14 +89,14 @@ def test_subnet_on_the_main_table(sandbox: Sandbox, network: Ids) -> None:
 
 
 @pytest.mark.parametrize(("style", "state"), [(NEW, "available"), (OLD, {"value": "available"})])
-def test_state_has_two_shapes(sandbox: Sandbox, network: Ids, style: ItemStyle, state: object) -> None:
+def test_state_has_two_shapes(sandbox: Sandbox, network: Mapping[str, str], style: ItemStyle, state: object) -> None:
     """For every type that has one, `state` is a string or an object."""
     items = items_of(sandbox, style)
     for name in ("private", "nat", "vpce-s3", "vpc"):
         assert items[network[name]]["configuration"]["state"] == state
 
 
-def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
+def test_gateway_endpoint(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A gateway endpoint has relationships to its route tables. Its item has no policy and no prefix list."""
     item = items_of(sandbox, NEW)[network["vpce-s3"]]
     configuration = item["configuration"]
@@ -109,7 +109,7 @@ def test_gateway_endpoint(sandbox: Sandbox, network: Ids) -> None:
     assert item["resourceCreationTime"].endswith("Z")
 
 
-def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
+def test_nat_gateway(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A NAT gateway's item has no availability mode and no route table."""
     for style in (OLD, NEW):
         item = items_of(sandbox, style)[network["nat"]]
@@ -119,7 +119,7 @@ def test_nat_gateway(sandbox: Sandbox, network: Ids) -> None:
         assert ("Is contained in ", network["public"]) in related(item)
 
 
-def test_vpc(sandbox: Sandbox, network: Ids) -> None:
+def test_vpc(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A VPC has relationships to its tables and subnets, and several Availability Zones."""
     item = items_of(sandbox, NEW)[network["vpc"]]
     assert item["availabilityZone"] == "Multiple Availability Zones"

@@ -12,8 +12,8 @@ from botocore.exceptions import ClientError
 
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
-from tests.sandbox.config.rule import RULE
 
 pytestmark = pytest.mark.usefixtures("loop")
 
@@ -28,12 +28,12 @@ def config(sandbox: Sandbox) -> BaseClient:
 
 
 @pytest.fixture
-def put(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> Callable[..., None]:
+def put(config: BaseClient, loop: ConfigLoop, evaluation: Make, network_rule: RuleDefinition) -> Callable[..., None]:
     """Return a function that puts one evaluation for each resource id and compliance."""
 
     def put_all(**compliance_of: str) -> None:
         evaluations = [evaluation(resource_id, compliance) for resource_id, compliance in compliance_of.items()]
-        config.put_evaluations(Evaluations=evaluations, ResultToken=loop.results.issue_token(RULE.name))
+        config.put_evaluations(Evaluations=evaluations, ResultToken=loop.results.issue_token(network_rule.name))
 
     return put_all
 
@@ -51,14 +51,16 @@ def error_of(call: Callable[..., Any], **parameters: object) -> str:
     return str(raised.value.response["Error"]["Code"])
 
 
-def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evaluation: Make) -> None:
+def test_details_have_the_api_shape(
+    config: BaseClient, loop: ConfigLoop, evaluation: Make, network_rule: RuleDefinition
+) -> None:
     """A result has the rule, the resource, the compliance, the annotation, and the time of the event."""
-    token = loop.results.issue_token(RULE.name)
+    token = loop.results.issue_token(network_rule.name)
     config.put_evaluations(Evaluations=[evaluation(Annotation="because")], ResultToken=token)
-    (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)["EvaluationResults"]
+    (result,) = config.get_compliance_details_by_config_rule(ConfigRuleName=network_rule.name)["EvaluationResults"]
     identifier = result["EvaluationResultIdentifier"]
     assert identifier["EvaluationResultQualifier"] == {
-        "ConfigRuleName": RULE.name,
+        "ConfigRuleName": network_rule.name,
         "ResourceType": SUBNET,
         "ResourceId": "subnet-1",
         "EvaluationMode": "DETECTIVE",
@@ -68,40 +70,44 @@ def test_details_have_the_api_shape(config: BaseClient, loop: ConfigLoop, evalua
     assert result["ConfigRuleInvokedTime"] <= result["ResultRecordedTime"]
 
 
-def test_details_filter_by_compliance(config: BaseClient, put: Callable[..., None]) -> None:
+def test_details_filter_by_compliance(
+    config: BaseClient, put: Callable[..., None], network_rule: RuleDefinition
+) -> None:
     """ComplianceTypes filters results; without it, all are returned."""
     put(a="COMPLIANT", b="NON_COMPLIANT", c="NOT_APPLICABLE")
     details = config.get_compliance_details_by_config_rule
-    assert ids(details(ConfigRuleName=RULE.name)) == ["a", "b", "c"]
+    assert ids(details(ConfigRuleName=network_rule.name)) == ["a", "b", "c"]
     wanted = ["COMPLIANT", "NON_COMPLIANT"]
-    assert ids(details(ConfigRuleName=RULE.name, ComplianceTypes=wanted)) == ["a", "b"]
-    refused = error_of(details, ConfigRuleName=RULE.name, ComplianceTypes=["INSUFFICIENT_DATA"])
+    assert ids(details(ConfigRuleName=network_rule.name, ComplianceTypes=wanted)) == ["a", "b"]
+    refused = error_of(details, ConfigRuleName=network_rule.name, ComplianceTypes=["INSUFFICIENT_DATA"])
     assert refused == "InvalidParameterValueException"
 
 
-def test_details_come_in_pages(config: BaseClient, put: Callable[..., None]) -> None:
+def test_details_come_in_pages(config: BaseClient, put: Callable[..., None], network_rule: RuleDefinition) -> None:
     """A page has ten results by default, and tokens lead to all further pages."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(25)})
     paginator = config.get_paginator("get_compliance_details_by_config_rule")
-    pages = [ids(page) for page in paginator.paginate(ConfigRuleName=RULE.name)]
+    pages = [ids(page) for page in paginator.paginate(ConfigRuleName=network_rule.name)]
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [resource_id for page in pages for resource_id in page] == [f"subnet-{number:02}" for number in range(25)]
 
 
-def test_details_limit_is_at_most_a_hundred(config: BaseClient, put: Callable[..., None]) -> None:
+def test_details_limit_is_at_most_a_hundred(
+    config: BaseClient, put: Callable[..., None], network_rule: RuleDefinition
+) -> None:
     """A Limit of 100 is accepted, 101 is rejected, and 0 means the default."""
     put(**{f"subnet-{number:02}": "COMPLIANT" for number in range(30)})
     details = config.get_compliance_details_by_config_rule
-    assert len(ids(details(ConfigRuleName=RULE.name, Limit=100))) == 30
-    assert len(ids(details(ConfigRuleName=RULE.name, Limit=0))) == 10
-    assert error_of(details, ConfigRuleName=RULE.name, Limit=101) == "InvalidLimitException"
+    assert len(ids(details(ConfigRuleName=network_rule.name, Limit=100))) == 30
+    assert len(ids(details(ConfigRuleName=network_rule.name, Limit=0))) == 10
+    assert error_of(details, ConfigRuleName=network_rule.name, Limit=101) == "InvalidLimitException"
 
 
-def test_details_refuse_a_foreign_page_token(config: BaseClient) -> None:
+def test_details_refuse_a_foreign_page_token(config: BaseClient, network_rule: RuleDefinition) -> None:
     """A token that AWS Config did not issue, or that is past the end, is an error."""
     details = config.get_compliance_details_by_config_rule
     for token in ("nonsense", "page-99"):
-        assert error_of(details, ConfigRuleName=RULE.name, NextToken=token) == "InvalidNextTokenException"
+        assert error_of(details, ConfigRuleName=network_rule.name, NextToken=token) == "InvalidNextTokenException"
 
 
 def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
@@ -111,32 +117,38 @@ def test_details_of_a_long_or_unknown_name(config: BaseClient) -> None:
     assert error_of(details, ConfigRuleName="r" * 64) == "NoSuchConfigRuleException"
 
 
-def test_compliance_types_are_three_at_most(config: BaseClient) -> None:
+def test_compliance_types_are_three_at_most(config: BaseClient, network_rule: RuleDefinition) -> None:
     """A fourth ComplianceType is rejected (botocore model, ComplianceTypes)."""
     details = config.get_compliance_details_by_config_rule
-    assert error_of(details, ConfigRuleName=RULE.name, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
+    assert (
+        error_of(details, ConfigRuleName=network_rule.name, ComplianceTypes=["COMPLIANT"] * 4) == "ValidationException"
+    )
 
 
 def test_clean_up_drops_what_is_not_applicable(
-    config: BaseClient, put: Callable[..., None], results: ConfigResults
+    config: BaseClient, put: Callable[..., None], results: ConfigResults, network_rule: RuleDefinition
 ) -> None:
     """NOT_APPLICABLE results are listed until AWS Config removes them."""
     put(a="COMPLIANT", b="NOT_APPLICABLE")
-    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)) == ["a", "b"]
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=network_rule.name)) == ["a", "b"]
     results.clean_up()
-    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=RULE.name)) == ["a"]
+    assert ids(config.get_compliance_details_by_config_rule(ConfigRuleName=network_rule.name)) == ["a"]
 
 
-def test_delete_evaluation_results(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
+def test_delete_evaluation_results(
+    config: BaseClient, put: Callable[..., None], results: ConfigResults, network_rule: RuleDefinition
+) -> None:
     """DeleteEvaluationResults deletes the results of one rule only."""
     put(a="COMPLIANT")
-    config.delete_evaluation_results(ConfigRuleName=RULE.name)
-    assert results.of_rule(RULE.name) == []
+    config.delete_evaluation_results(ConfigRuleName=network_rule.name)
+    assert results.of_rule(network_rule.name) == []
 
 
-def test_results_die_with_the_rule(config: BaseClient, put: Callable[..., None], results: ConfigResults) -> None:
+def test_results_die_with_the_rule(
+    config: BaseClient, put: Callable[..., None], results: ConfigResults, network_rule: RuleDefinition
+) -> None:
     """DeleteConfigRule also deletes the rule's results."""
     put(a="COMPLIANT")
-    config.delete_config_rule(ConfigRuleName=RULE.name)
-    assert results.of_rule(RULE.name) == []
-    assert error_of(config.delete_config_rule, ConfigRuleName=RULE.name) == "NoSuchConfigRuleException"
+    config.delete_config_rule(ConfigRuleName=network_rule.name)
+    assert results.of_rule(network_rule.name) == []
+    assert error_of(config.delete_config_rule, ConfigRuleName=network_rule.name) == "NoSuchConfigRuleException"

@@ -1,12 +1,13 @@
 """The recorder: which changes it detects, and which related resources also get an item."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Change, Recorder
 from sandbox.server import Sandbox
-from tests.sandbox.config.network import Ids
 
 
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
@@ -32,7 +33,7 @@ def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
     ]
 
 
-def test_first_look_discovers_everything(sandbox: Sandbox, network: Ids) -> None:
+def test_first_look_discovers_everything(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """At first, every resource is new. A second recording finds no changes."""
     recorder = Recorder(
         direct_client(sandbox, "ec2"),
@@ -47,7 +48,7 @@ def test_first_look_discovers_everything(sandbox: Sandbox, network: Ids) -> None
     assert recorder.look() == []
 
 
-def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network: Ids) -> None:
+def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A new route leads to items of the table and, with an empty diff, of its subnets and its VPC.
 
     https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect relationships.
@@ -63,7 +64,7 @@ def test_route_change_reaches_the_subnets_and_the_vpc(sandbox: Sandbox, network:
     ]
 
 
-def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Ids) -> None:
+def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """Without indirect relationships, a change of a table records only the table, and interfaces record no item."""
     recorder = recorder_of(sandbox, ItemStyle(indirect_relationships=False))
     ec2 = sandbox.client("ec2")
@@ -73,7 +74,7 @@ def test_indirect_relationships_can_be_off(sandbox: Sandbox, network: Ids) -> No
     assert summary(recorder.look()) == expected
 
 
-def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, network: Ids) -> None:
+def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """The subnet's diff has the table only in its relationships."""
     recorder = recorder_of(sandbox)
     ec2 = sandbox.client("ec2")
@@ -93,7 +94,9 @@ def test_moved_association_changes_both_tables_and_the_subnet(sandbox: Sandbox, 
         (ItemStyle(counts_addresses=True), {"Relationships.0", "Configuration.AvailableIpAddressCount"}),
     ],
 )
-def test_interface_touches_its_subnet(sandbox: Sandbox, network: Ids, style: ItemStyle, changed: set[str]) -> None:
+def test_interface_touches_its_subnet(
+    sandbox: Sandbox, network: Mapping[str, str], style: ItemStyle, changed: set[str]
+) -> None:
     """A new interface records an item of its subnet and its VPC, with or without the new number of free addresses."""
     recorder = recorder_of(sandbox, style)
     sandbox.client("ec2").create_network_interface(SubnetId=network["private"])
@@ -103,7 +106,7 @@ def test_interface_touches_its_subnet(sandbox: Sandbox, network: Ids, style: Ite
     ]
 
 
-def test_interface_that_goes(sandbox: Sandbox, network: Ids) -> None:
+def test_interface_that_goes(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """The relationship is removed from the subnet's item."""
     ec2 = sandbox.client("ec2")
     interface = ec2.create_network_interface(SubnetId=network["private"])["NetworkInterface"]
@@ -113,7 +116,7 @@ def test_interface_that_goes(sandbox: Sandbox, network: Ids) -> None:
     assert subnet.diff["changedProperties"]["Relationships.0"]["changeType"] == "DELETE"
 
 
-def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
+def test_deleted_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A deleted subnet gets one item without a configuration, and its table no longer has a relationship to it."""
     recorder = recorder_of(sandbox)
     sandbox.client("ec2").delete_subnet(SubnetId=network["isolated"])
@@ -126,7 +129,7 @@ def test_deleted_subnet(sandbox: Sandbox, network: Ids) -> None:
     assert recorder.look() == []
 
 
-def test_capture_times_never_repeat(sandbox: Sandbox, network: Ids) -> None:
+def test_capture_times_never_repeat(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """Each item has a different capture time, in the order of the items of one type."""
     recorder = recorder_of(sandbox)
     recorder.last.clear()

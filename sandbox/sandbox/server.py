@@ -6,18 +6,20 @@ from copy import copy
 from threading import Lock
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 import sandbox.ec2_models  # noqa: F401  # before other modules import moto's
 
 # isort: split
 import boto3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 
 from sandbox import corrections
-from sandbox.backends import Application
+from sandbox.backends import Application, serve
 from sandbox.calls import CallLog
 from sandbox.cloudwatch import Metrics
 from sandbox.dynamic import Client
@@ -28,6 +30,7 @@ from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
 from sandbox.stale_reads import Observation, StaleReads
+from sandbox.tracing import trace_no_calls
 from sandbox.web_server import WebServer
 
 LONGEST_CALL_SECONDS = 900
@@ -69,6 +72,8 @@ class Sandbox:
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
+        self._session.events.register("before-send", self.answer)  # type: ignore[arg-type]  # a handler may answer
+        self._session.events.register("creating-client-class", trace_no_calls)
         self._making_clients = Lock()
         self._clients: dict[tuple[str, ...], Client] = {}
         self.reads = StaleReads()
@@ -129,6 +134,15 @@ class Sandbox:
     def application(self) -> Application:
         """The WSGI application behind `endpoint_url`, for requests of this process that need no socket."""
         return self._server.application
+
+    def answer(self, request: AWSPreparedRequest, **_event: object) -> AWSResponse | None:
+        """Answer a request of this process that is for this sandbox. Handlers of botocore's event before-send may do that.
+
+        Return None for a request to another address, which botocore then sends.
+        """
+        if not self.endpoint_url or urlsplit(str(request.url)).netloc != urlsplit(self.endpoint_url).netloc:
+            return None
+        return serve(self.application, request)
 
     def client(self, service: str, region: str | None = None, credentials: Mapping[str, str] | None = None) -> Client:
         """Return a boto3 client of this sandbox. `credentials` are boto3's keyword arguments, see `credentials()`.

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from sandbox.refusals import NotRefusedError, refused
 from sandbox.server import Sandbox
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LEAVES_NO_TRACE = """
 import moto.settings
 from moto.ec2.models import EC2Backend, core, route_tables, subnets, vpcs

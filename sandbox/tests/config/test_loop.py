@@ -1,6 +1,7 @@
 """The loop: events in AWS Config's format, and their delivery."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,9 +10,8 @@ from moto.ec2.models.route_tables import Route
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
-from tests.sandbox.config.network import Ids
-from tests.sandbox.config.rule import RULE
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,9 @@ def ids(events: list[dict[str, Any]]) -> list[str]:
     return [invoking(event)["configurationItem"]["resourceId"] for event in events]
 
 
-def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+def test_event_has_all_of_configs_keys(
+    loop: ConfigLoop, events: list[dict[str, Any]], network_rule: RuleDefinition
+) -> None:
     """An event names the rule, role, account, and token. invokingEvent is a JSON string. Parameters are optional.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
@@ -41,7 +43,7 @@ def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, 
         "executionRoleArn": "arn:aws:iam::123456789012:role/aws-service-role/config.amazonaws.com/"
         "AWSServiceRoleForConfig",
         "configRuleArn": loop.rule.arn,
-        "configRuleName": RULE.name,
+        "configRuleName": network_rule.name,
         "configRuleId": loop.rule.rule_id,
         "accountId": "123456789012",
         "evaluationMode": "DETECTIVE",
@@ -50,13 +52,17 @@ def test_event_has_all_of_configs_keys(loop: ConfigLoop, events: list[dict[str, 
     assert loop.rule.arn.endswith(f":config-rule/{loop.rule.rule_id}")
 
 
-def test_parameters_are_a_json_string(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
+def test_parameters_are_a_json_string(
+    sandbox: Sandbox, events: list[dict[str, Any]], network_rule: RuleDefinition
+) -> None:
     """A rule with parameters has them in every event, as a string."""
-    ConfigLoop(sandbox, events.append, rule=RULE, parameters={"publicSubnets": "COMPLIANT"}).scheduled()
+    ConfigLoop(sandbox, events.append, rule=network_rule, parameters={"publicSubnets": "COMPLIANT"}).scheduled()
     assert events[0]["ruleParameters"] == '{"publicSubnets": "COMPLIANT"}'
 
 
-def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
+def test_each_invocation_has_its_own_token(
+    loop: ConfigLoop, events: list[dict[str, Any]], network_rule: RuleDefinition
+) -> None:
     """Each invocation gets a token, which AWS Config accepts for that rule."""
     loop.baseline()
     loop.deliver()
@@ -65,10 +71,12 @@ def test_each_invocation_has_its_own_token(loop: ConfigLoop, events: list[dict[s
     for value in tokens:
         token = loop.results.token(value)
         assert token is not None
-        assert token.rule_name == RULE.name
+        assert token.rule_name == network_rule.name
 
 
-def test_only_types_in_scope_are_delivered(loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
+def test_only_types_in_scope_are_delivered(
+    loop: ConfigLoop, events: list[dict[str, Any]], network: Mapping[str, str]
+) -> None:
     """A VPC is recorded but does not invoke the rule."""
     recorded = {item["resourceId"] for item in loop.baseline()}
     loop.deliver()
@@ -85,7 +93,9 @@ def test_scheduled(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
     assert (message["recordVersion"], "configurationItem" in message) == ("1.0", False)
 
 
-def test_oversized_item(sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids) -> None:
+def test_oversized_item(
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Mapping[str, str]
+) -> None:
     """A notification above 256 KB has a summary, and the item is in the history.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html
@@ -126,7 +136,7 @@ def test_oversized_on_request(loop: ConfigLoop, events: list[dict[str, Any]]) ->
 
 
 def test_deleted_resource_stays_in_scope(
-    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Mapping[str, str]
 ) -> None:
     """A deletion is a status of the item; eventLeftScope is only about the scope.
 
@@ -144,7 +154,7 @@ def test_deleted_resource_stays_in_scope(
 
 
 def test_late_items_arrive_with_the_next_delivery(
-    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Ids
+    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Mapping[str, str]
 ) -> None:
     """With a late delivery, new items are held back and keep the state at their capture time."""
     loop.baseline()
@@ -171,7 +181,7 @@ def test_shuffled_delivery_is_repeatable(loop: ConfigLoop, events: list[dict[str
     assert sorted(orders[1]) == sorted(orders[0])
 
 
-def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
+def test_failing_function_is_retried_twice(sandbox: Sandbox, network_rule: RuleDefinition) -> None:
     """An event that fails three times is sent to the on-failure destination, with the error.
 
     https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-retain-records.html
@@ -182,7 +192,7 @@ def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
         seen.append(event)
         raise ValueError("no")
 
-    loop = ConfigLoop(sandbox, fail, rule=RULE)
+    loop = ConfigLoop(sandbox, fail, rule=network_rule)
     delivery = loop.scheduled()
     assert (delivery.attempts, str(delivery.error)) == (3, "no")
     assert seen[0] == seen[1] == seen[2]
@@ -193,7 +203,7 @@ def test_failing_function_is_retried_twice(sandbox: Sandbox) -> None:
     assert record["requestContext"]["functionArn"].endswith(":$LATEST")
 
 
-def test_function_that_recovers(sandbox: Sandbox) -> None:
+def test_function_that_recovers(sandbox: Sandbox, network_rule: RuleDefinition) -> None:
     """If the second attempt succeeds, nothing is sent to the destination."""
     outcomes = iter([ValueError("not yet"), None])
 
@@ -202,14 +212,14 @@ def test_function_that_recovers(sandbox: Sandbox) -> None:
             raise error
         return "done"
 
-    loop = ConfigLoop(sandbox, fail_once, rule=RULE)
+    loop = ConfigLoop(sandbox, fail_once, rule=network_rule)
     delivery = loop.scheduled()
     assert (delivery.answer, delivery.attempts, loop.on_failure) == ("done", 2, [])
     assert loop.deliveries == [delivery]
 
 
 def test_loop_is_neither_logged_nor_denied(
-    sandbox: Sandbox, loop: ConfigLoop, network: Ids, events: list[dict[str, Any]]
+    sandbox: Sandbox, loop: ConfigLoop, network: Mapping[str, str], events: list[dict[str, Any]]
 ) -> None:
     """AWS Config's own reads are not in the account's call log, and faults do not affect them."""
     sandbox.faults.deny("ec2", "*")
@@ -220,9 +230,9 @@ def test_loop_is_neither_logged_nor_denied(
     assert len(sandbox.calls) == 0
 
 
-def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]) -> None:
+def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]], network_rule: RuleDefinition) -> None:
     """Each baseline delivers all resources as newly discovered, in the requested style."""
-    loop = ConfigLoop(sandbox, events.append, rule=RULE, style=ItemStyle(state_as_object=True))
+    loop = ConfigLoop(sandbox, events.append, rule=network_rule, style=ItemStyle(state_as_object=True))
     assert len(loop.baseline()) == len(loop.baseline())
     subnets = [
         event["configurationItem"]
@@ -233,7 +243,7 @@ def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]]
     assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)
 
 
-def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, network: Ids) -> None:
+def test_loop_needs_no_permission(sandbox: Sandbox, loop: ConfigLoop, network: Mapping[str, str]) -> None:
     """If permissions are enforced, AWS Config still reads the network, because its reads are not the account's."""
     with sandbox.enforcing_iam():
         assert network["private"] in {item["resourceId"] for item in loop.baseline()}

@@ -5,7 +5,6 @@ import pytest
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
-from tests.support import fast_boto
 
 OPERATIONS = [
     ("describe_vpcs", "Vpcs"),
@@ -39,7 +38,6 @@ def full_sandbox(running_sandbox: Sandbox) -> Sandbox:
 @pytest.fixture
 def sandbox(full_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     """Return that sandbox, which makes no pages by itself."""
-    monkeypatch.setattr(fast_boto, "sandbox_is_measured", True)
     monkeypatch.setattr(full_sandbox.ec2.knobs, "page_size", full_sandbox.ec2.knobs.page_size)
     return full_sandbox
 

@@ -7,8 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
-from tests.sandbox.config.rule import RULE
 
 
 def error_of(call: Callable[..., Any], **parameters: object) -> str:
@@ -43,7 +43,7 @@ def test_rule_limits(sandbox: Sandbox, excess: dict[str, Any]) -> None:
     assert error_of(config.put_config_rule, ConfigRule=rule | excess) == "ValidationException"
 
 
-def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) -> None:
+def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop, network_rule: RuleDefinition) -> None:
     """A custom rule needs its function and a permission for config.amazonaws.com in the account.
 
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
@@ -51,8 +51,8 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
     config, functions = sandbox.client("config"), sandbox.client("lambda")
     (rule,) = config.describe_config_rules(ConfigRuleNames=[loop.rule.name])["ConfigRules"]
     definition = {key: rule[key] for key in ("ConfigRuleName", "Source")}
-    permission = {"FunctionName": RULE.function_name, "StatementId": "own", "Action": "lambda:InvokeFunction"}
-    functions.remove_permission(FunctionName=RULE.function_name, StatementId="config")
+    permission = {"FunctionName": network_rule.function_name, "StatementId": "own", "Action": "lambda:InvokeFunction"}
+    functions.remove_permission(FunctionName=network_rule.function_name, StatementId="config")
     for more in (
         {"Principal": "events.amazonaws.com"},
         {"Principal": "config.amazonaws.com", "SourceAccount": "111111111111"},
@@ -61,16 +61,16 @@ def test_function_must_let_config_invoke_it(sandbox: Sandbox, loop: ConfigLoop) 
     ):
         functions.add_permission(**permission, **more)
         assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
-        functions.remove_permission(FunctionName=RULE.function_name, StatementId="own")
+        functions.remove_permission(FunctionName=network_rule.function_name, StatementId="own")
     functions.add_permission(**permission, Principal="config.amazonaws.com")
     config.put_config_rule(ConfigRule=definition)
-    functions.delete_function(FunctionName=RULE.function_name)
+    functions.delete_function(FunctionName=network_rule.function_name)
     assert error_of(config.put_config_rule, ConfigRule=definition) == "InsufficientPermissionsException"
 
 
-def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> None:
+def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop, network_rule: RuleDefinition) -> None:
     """The rule has its scope, all its triggers, and the evaluation mode that AWS adds."""
-    (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[RULE.name])["ConfigRules"]
+    (rule,) = sandbox.client("config").describe_config_rules(ConfigRuleNames=[network_rule.name])["ConfigRules"]
     assert rule["EvaluationModes"] == [{"Mode": "DETECTIVE"}]
     assert "AWS::EC2::RouteTable" in rule["Scope"]["ComplianceResourceTypes"]
     triggers = {detail["MessageType"] for detail in rule["Source"]["SourceDetails"]}
@@ -78,9 +78,9 @@ def test_deployed_rule_is_as_described(sandbox: Sandbox, loop: ConfigLoop) -> No
     assert (rule["ConfigRuleArn"], rule["ConfigRuleId"]) == (loop.rule.arn, loop.rule.rule_id)
 
 
-def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop) -> None:
+def test_deploying_twice_keeps_the_rule(sandbox: Sandbox, loop: ConfigLoop, network_rule: RuleDefinition) -> None:
     """A second deployment changes the parameters and keeps the ARN and the id."""
-    again = ConfigLoop(sandbox, print, rule=RULE, parameters={"publicSubnets": "NON_COMPLIANT"})
+    again = ConfigLoop(sandbox, print, rule=network_rule, parameters={"publicSubnets": "NON_COMPLIANT"})
     assert again.rule.arn == loop.rule.arn
     (rule,) = sandbox.client("config").describe_config_rules()["ConfigRules"]
     assert rule["InputParameters"] == '{"publicSubnets": "NON_COMPLIANT"}'

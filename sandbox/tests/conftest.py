@@ -1,0 +1,11 @@
+"""Lets the coverage of the sandbox be measured in its own tests."""
+
+import pytest
+
+from sandbox import tracing
+
+
+@pytest.fixture(autouse=True)
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure the coverage of the sandbox while it serves a request."""
+    monkeypatch.setattr(tracing, "calls_are_traced", True)
