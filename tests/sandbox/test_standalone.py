@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "sandbox"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FAST_CLIENTS = Path(__file__).parents[1] / "support" / "fast_boto.py"
 TESTS = [*sorted(Path(__file__).parent.rglob("*.py")), FAST_CLIENTS]
-DEPENDENCIES = {"boto3", "botocore", "moto", "werkzeug", "yaml"}
+DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "werkzeug", "yaml"}
 README = (PACKAGE / "README.md").read_text(encoding="utf-8")
 PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
 ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \|(?P<cells>.+)\|$", re.MULTILINE)
