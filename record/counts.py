@@ -113,7 +113,8 @@ def steps(runbook: str) -> int:
 
 def verdict_classes(found: Iterable[Module]) -> tuple[set[str], set[str]]:
     """Return the classes with annotated fields for a compliance and a reason, and those with only one of them."""
-    with_both, with_one = set(), set()
+    with_both: set[str] = set()
+    with_one: set[str] = set()
     for _, module in found:
         for node in ast.walk(module):
             if isinstance(node, ast.ClassDef):

@@ -130,7 +130,7 @@ def test_a_completed_sweep_is_read_back_unchanged() -> None:
 def test_a_snapshot_fills_as_few_entries_as_its_size_allows() -> None:
     """700 verdicts need several parts: none is too large, none could have been left out, and no verdict is lost."""
     verdicts = [
-        replace(FLAGGED, verdict=FLAGGED.verdict._replace(subnet_id=f"subnet-{number}")) for number in range(700)
+        replace(FLAGGED, verdict=replace(FLAGGED.verdict, subnet_id=f"subnet-{number}")) for number in range(700)
     ]
     entries = list(snapshot_entries(RUN, verdicts))
     events = [parse_verdict_event(delivered(entry)) for entry in entries]

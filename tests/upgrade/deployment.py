@@ -4,7 +4,7 @@
 functions' code. It was made in a checkout of that commit:
 
     .venv/bin/python -c "import json, pathlib, org.expansion as o
-    print(json.dumps(o.expand(pathlib.Path('template.yaml'), 'code.zip')))" > functions/template.json
+    print(json.dumps(o.expand(pathlib.Path('template.yaml'), 'code.zip')), end='')" > functions/template.json
     tar -C functions --sort=name --mtime=@0 --owner=0 --group=0 --exclude=__pycache__ -c express_path template.json | xz -9e > earlier.tar.xz
 """
 

@@ -9,15 +9,18 @@ import pytest
 
 from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
 from integrations.tests.siem import QUEUE, received
-from sandbox.cloudformation.stacks import create_stack, update_stack
+from sandbox.cloudformation.stacks import Stack, create_stack, update_stack
 from sandbox.config_items.direct import direct_client
 from sandbox.config_service import results_of
+from sandbox.remediation.configurations import configuration
+from sandbox.remediation.memory import remediations_of
 from sandbox.security_hub import findings_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.command import invoke
-from tests.support.heals import Vpc, status
+from tests.support.heals import APPROVED, HEAL, UNDO, Vpc, status
 from tests.support.network import Builder
+from tests.support.rule import RULE
 from tests.support.template import INTEGRATIONS
 from tests.upgrade.deployment import CODE, Region, earlier_template, present_template
 
@@ -69,6 +72,13 @@ CASES = {
 
 KILLED = {"claim": "HEALED", "create": "HEALED", "associate": "UNFINISHED", "recordAssociated": "UNFINISHED"}
 """Steps of the earlier runbook after which a killed run leaves something different behind, and what becomes of the heal."""
+
+
+WORKING = (
+    *("stack", "rule", "last-run", "last-error", "function", "errors", "failed-events", "verdicts"),
+    *("heal-runbook", "approval-runbook", "undo-runbook", "plan-function"),
+)
+"""What the check-up finds in order after the update."""
 
 
 @pytest.fixture
@@ -137,6 +147,20 @@ def heals() -> dict[str, tuple[str, str]]:
     return {row["runId"]: (row["state"], row["routeTableId"]) for row in json.loads(shown.stdout)["heals"]}
 
 
+def check_names(sandbox: Sandbox, stack: Stack) -> None:
+    """Check that runbooks and bus have the names that docs/upgrading.md gives, and that the rule starts the new runbook."""
+    rule = stack.outputs["RuleName"]
+    suffix = "" if rule == RULE.name else f"-{rule}"
+    names = {name: f"{file}{suffix}" for name, file in {"Heal": HEAL, "Approval": APPROVED, "Undo": UNDO}.items()}
+    assert {name: stack.outputs[f"{name}DocumentName"] for name in names} == names
+    assert stack.outputs["EventBusName"] == f"express-path-{rule}"
+    own = [{"Key": "Owner", "Values": ["Self"]}]
+    documents = direct_client(sandbox, "ssm").list_documents(Filters=own)["DocumentIdentifiers"]
+    assert {row["Name"] for row in documents} == set(names.values())
+    remediation = configuration(remediations_of(sandbox.account_id, sandbox.region), rule)
+    assert remediation["TargetId"] == names["Heal"]
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_heals_results_and_findings_survive_the_update(
     region: Region, sandbox: Sandbox, builder: Builder, case: Case
@@ -177,6 +201,7 @@ def test_heals_results_and_findings_survive_the_update(
 
     assert update_stack(stack, present_template(), CODE | case.present) is None
     assert {name: stack.resources[name] for name in kept} == before
+    check_names(sandbox, stack)
     assert (items(sandbox, ledger), stack.outputs["LedgerTableName"]) == (written, ledger)
     assert results_of(sandbox.account_id, sandbox.region).of_rule(rule.rule.name) == results
     assert findings(sandbox) == found
@@ -207,6 +232,11 @@ def test_heals_results_and_findings_survive_the_update(
     assert findings(sandbox) == {
         key: (subnet_id, created, states[subnet_id]) for key, (subnet_id, created, _) in found.items()
     }
+    checked = {
+        row["name"]: row["state"]
+        for row in json.loads(invoke(["doctor", "--stack", STACK, "--format", "json"]).stdout)["checks"]
+    }
+    assert {name: checked[name] for name in WORKING} == dict.fromkeys(WORKING, "OK")
     assert {run: state for run, (state, _) in heals().items() if run in listed} == dict.fromkeys(listed, "UNDONE")
 
 
