@@ -3,7 +3,6 @@
 import sys
 import threading
 from collections.abc import Callable
-from functools import wraps
 from types import FunctionType
 from typing import Any
 
@@ -18,13 +17,14 @@ def trace_no_calls(class_attributes: dict[str, Any], **_event: object) -> None:
 
     It handles botocore's event `creating-client-class`.
     """
+    if sys.gettrace() is None:
+        return  # nothing traces this thread, and EC2 has 700 methods
     for name, method in class_attributes.items():
         if isinstance(method, FunctionType):
             class_attributes[name] = _untraced(method)
 
 
 def _untraced(method: FunctionType) -> Callable[..., Any]:
-    @wraps(method)
     def call(*arguments: object, **parameters: object) -> object:
         tracer = sys.gettrace()
         if tracer is None or calls_are_traced:

@@ -16,7 +16,6 @@ from moto.ssm import models as ssm_models
 
 from sandbox.dynamic import Moto
 from sandbox.patches import Patches
-from sandbox.speed import expressions, identifiers, serialization
 
 _LOADING = RLock()
 """Held while a model or its routes are loaded, so that concurrent requests do not all load them."""
@@ -27,9 +26,6 @@ _GET_ROUTER = ServiceOperationRouter._get_router
 
 def apply(patches: Patches) -> None:
     """Let moto list its folders once, look up methods by name, parse each YAML document once, and share keys."""
-    serialization.apply(patches)
-    expressions.apply(patches)
-    identifiers.apply(patches)
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
