@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from functools import cache, lru_cache
+from string import ascii_letters, digits
 from threading import RLock
 from typing import Any
 
@@ -10,8 +11,11 @@ import yaml
 from moto import backends
 from moto.core import responses, utils
 from moto.core.routing import ProtocolRouter, ServiceOperationRouter
+from moto.ec2 import utils as ec2_utils
 from moto.kms import models as kms_models
 from moto.kms.utils import AbstractPrivateKey, generate_private_key
+from moto.moto_api._internal import mock_random
+from moto.moto_api._internal.moto_random import MotoRandom
 from moto.ssm import models as ssm_models
 
 from sandbox.dynamic import Moto
@@ -25,7 +29,10 @@ _GET_ROUTER = ServiceOperationRouter._get_router
 
 
 def apply(patches: Patches) -> None:
-    """Let moto list its folders once, look up methods by name, parse each YAML document once, and share keys."""
+    """Let moto list its folders once, look up methods by name, parse YAML once, share keys, and draw an id in one step."""
+    patches.set(MotoRandom, "get_random_string", _random_string)
+    patches.set(MotoRandom, "get_random_hex", _random_hex)
+    patches.set(ec2_utils, "random_resource_id", lambda size=8: _random_hex(mock_random, size))
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
@@ -99,3 +106,19 @@ class _Methods:
 
     def __contains__(self, name: str) -> bool:
         return inspect.isfunction(getattr(self._owner, name, None))
+
+
+def _random_string(
+    random: MotoRandom,
+    length: int = 20,
+    include_digits: bool = True,  # noqa: FBT001, FBT002  # as moto's
+    lower_case: bool = False,  # noqa: FBT001, FBT002  # as moto's
+) -> str:
+    """Return letters and digits, as moto's method of the same name."""
+    text = "".join(random.choices(ascii_letters + digits if include_digits else ascii_letters, k=length))
+    return text.lower() if lower_case else text
+
+
+def _random_hex(random: MotoRandom, length: int = 8) -> str:
+    """Return hexadecimal digits, as moto's method of the same name."""
+    return f"{random.getrandbits(4 * length):0{length}x}" if length else ""
