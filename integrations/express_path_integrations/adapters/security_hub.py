@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.domain.findings.asff import asff_finding, product_arn
 from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
 from express_path.fields import identifier, optional_identifier, rows, time
+from express_path_integrations.adapters.asff import asff_finding, product_arn
 from express_path_integrations.dated_verdicts import DatedVerdict
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
 

@@ -3,7 +3,6 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,6 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 
-FIELD = "express-path/"
-"""How the names of our own fields in a finding begin."""
 _STATUS = {
     Compliance.NON_COMPLIANT: "FAILED",
     Compliance.COMPLIANT: "PASSED",
@@ -42,9 +39,9 @@ def asff_finding(verdict: Verdict, remedy: Remedy | None, rule_name: str, stamp:
         "Title": TITLE,
         "Description": verdict.annotation,
         "ProductFields": {
-            f"{FIELD}reason": verdict.reason,
-            f"{FIELD}routeTableId": verdict.route_table_id or "unknown",
-            f"{FIELD}path": path_text(verdict) or "none",
+            "express-path/reason": verdict.reason,
+            "express-path/routeTableId": verdict.route_table_id or "unknown",
+            "express-path/path": path_text(verdict) or "none",
         },
         "Resources": [_resource(verdict)],
         "Compliance": {"Status": _STATUS[verdict.compliance]},
@@ -59,11 +56,6 @@ def product_arn(account_id: str, region: str) -> str:
     https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-custom-providers.html
     """
     return f"arn:{partition(region)}:securityhub:{region}:{account_id}:product/{account_id}/default"
-
-
-def not_blank(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values that are not blank, because Security Hub rejects a finding with a blank one."""
-    return {key: value for key, value in values.items() if value.strip()}
 
 
 def _remediation(remedy: Remedy | None) -> dict[str, Any]:
