@@ -1,7 +1,6 @@
 """express-path explain: one subnet's path, route by route, and its heal."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from express_path.adapters.heal_steps import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.heal.records import Action, Concern
 from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws import options
@@ -81,23 +81,33 @@ SCHEMA_VERSION = 1
 
 def as_explanation_json(explanation: Explanation) -> str:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
-    verdict, plan = explanation.row, explanation.proposal.plan
-    remedy = explanation.row.remedy
-    location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
+    row, remedy = explanation.row, explanation.row.remedy
     document = {
-        **location,
-        **verdict_answer(verdict),
-        "names": explanation.row.names(),
+        "accountId": row.account_id,
+        "region": row.region,
+        "vpcId": row.vpc_id,
+        **verdict_answer(row),
+        "names": row.names(),
         "isMainRouteTable": explanation.is_main,
         "advice": remedy.advice if remedy else "",
-        "remedy": asdict(remedy) if remedy else None,
+        "remedy": _remedy_fields(remedy) if remedy else None,
         "contests": [_route_selection(selection) for selection in explanation.route_selections],
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
-        "plan": plan_fields(plan),
+        "plan": plan_fields(explanation.proposal.plan),
         "unchecked": list(explanation.proposal.unchecked),
         "notes": list(explanation.notes),
     }
     return json_document(SCHEMA_VERSION, document)
+
+
+def _remedy_fields(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "text": remedy.text,
+        "command": remedy.command,
+        "url": remedy.url,
+        "patches": dict(remedy.patches),
+        "note": remedy.note,
+    }
 
 
 def _route_selection(selection: RouteSelection) -> dict[str, Any]:

@@ -4,7 +4,7 @@ One change is for all route tables of a VPC that need the same endpoint.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.findings.texts import path_text
@@ -108,7 +108,7 @@ class Change:
         return list(dict.fromkeys(row.route_table_id for row in self.rows if row.route_table_id))
 
     @property
-    def subnets(self) -> Mapping[Reason, int]:
+    def subnets(self) -> Counter[Reason]:
         """How many subnets have each reason, the worst first."""
         return Counter(row.reason for row in sorted(self.rows, key=lambda row: SEVERITY_ORDER[row.reason]))
 

@@ -378,4 +378,5 @@ def test_text_in_a_pipe_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["annotation"] in lines
     assert f"  {found['remedy']['text']}" in lines
     assert found["remedy"]["command"] in lines
+    assert found["remedy"].keys() == {"text", "command", "url", "patches", "note"}
     assert [line for line in lines if line != line.rstrip()] == []

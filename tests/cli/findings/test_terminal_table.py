@@ -10,9 +10,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from express_path.domain.network.resources import TargetKind
+from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import Remedy
 from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.options import RenderOptions
@@ -190,6 +191,28 @@ def test_only_a_few_remedies_are_printed() -> None:
     assert sum(line.startswith("1 subnet: Associate route table rtb-") for line in lines) == 3
     assert any(line.startswith("2 subnets: changes like these, in other route tables.") for line in lines)
     assert "  express-path report" in lines
+
+
+def test_a_change_that_fixes_two_reasons_is_shown_where_there_is_space() -> None:
+    """Five VPCs have a table behind a NAT and one behind an appliance: three changes are below one reason, two below the other."""
+    rows = []
+    for number in range(5):
+        endpoint = VpcEndpoint(
+            f"vpce-{number}", f"vpc-{number}", "gateway", "com.amazonaws.us-east-1.s3express", "available"
+        )
+        here = replace(FAILED, vpc_id=f"vpc-{number}", remedy=Remedy("Associate it.", endpoint=endpoint))
+        rows.append(replace(here, route_table_id=f"rtb-a{number}"))
+        rows.append(replace(here, route_table_id=f"rtb-b{number}", reason=Reason.NAT_BEHIND_APPLIANCE))
+    lines = piped(*rows)
+    parts = [line for line in lines if line.startswith(("What to do", "2 subnets"))]
+    assert [line.partition(":")[0] for line in parts] == [
+        "What to do",
+        *["2 subnets, 1 of them NAT_BEHIND_APPLIANCE"] * 3,
+        "2 subnets",
+        "What to do",
+        *["2 subnets, 1 of them NAT_GATEWAY"] * 2,
+    ]
+    assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint")]) == 5
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import islice
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
@@ -12,7 +12,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
-from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, worklist
+from express_path_cli.findings.worklist import LAYOUTS, PLACE, Change, WorkItem, changes_of, item_record, worklist
 from express_path_cli.terminal.tables import Screen, aligned, printable, record_lines
 from express_path_cli.terminal.texts import count_text
 
@@ -113,14 +113,12 @@ class _Table:
 
     def _remedies(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-        shown = Counter[Reason]()
-        by_reason = groupby(changes_of(self._worklist.flagged), key=lambda change: change.rows[0].reason)
-        changes = {reason: list(found) for reason, found in by_reason}
+        changes, shown = changes_of(self._worklist.flagged), list[Change]()
         for reason, number in Counter(row.reason for item in self._worklist.flagged for row in item.rows).items():
-            found = changes.get(reason, [])[:_MAX_REMEDIES]
-            for change in found:
-                shown.update(change.subnets)
-            more = number - shown[reason]
+            # A change that fixes several reasons is shown with the first of them that has space for it.
+            found = list(islice((one for one in changes if one.subnets[reason] and one not in shown), _MAX_REMEDIES))
+            shown += found
+            more = number - sum(change.subnets[reason] for change in shown)
             if not found and not more:
                 continue
             yield ""
