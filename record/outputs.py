@@ -42,7 +42,7 @@ NORMALIZED = (
     (re.compile(r"\b\d\d:\d\d(:\d\d)?\b(?! [A-Z]{2})"), "<clock>"),
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<uuid>"),
     (re.compile(r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d\b"), "<date>"),
-    (re.compile(r"(?<=time\": )\d{13}\b"), "<milliseconds>"),
+    (re.compile(r"(?<=time\":)( ?)\d{13}\b"), r"\g<1>0"),
     (re.compile(r"\blast ran \d+ (minutes?|hours?) ago"), "last ran <time> ago"),
     (re.compile(r"\bin \d+(\.\d+)? (ms|s|seconds?)\b"), "in <seconds>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<sandbox>"),
@@ -497,10 +497,18 @@ def _text(found: dict[str, Any] | None) -> list[str]:
         return ["(no such record)"]
     lines = [f"exit {found.get('exit')}", *(["exception", found["exception"]] if "exception" in found else [])]
     for name in ("stdout", "stderr"):
-        lines += [f"--- {name}", *found.get(name, "").splitlines()]
+        lines += [f"--- {name}", *_lines(found.get(name, ""))]
     for name, text in found.get("files", {}).items():
-        lines += [f"--- {name}", *text.splitlines()]
+        lines += [f"--- {name}", *_lines(text)]
     return [*lines, "--- calls", *found.get("calls", [])]
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text. JSON documents are compared by their content, however they are laid out."""
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False).splitlines()
+    except ValueError:
+        return text.splitlines()
 
 
 if __name__ == "__main__":

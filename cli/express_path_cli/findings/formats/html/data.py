@@ -137,6 +137,7 @@ class _Lists:
     def _row(self, row: Row) -> list[Any]:
         view, tag_keys = self._views.get((row.account_id, row.region)), self._result.tag_keys
         tags = [self._lists["tags"].index(tuple(row.tags.get(key, "") for key in tag_keys))] if tag_keys else []
+        deciding = self._path(_TrafficPath(row.reason, row.path), view)
         others = tuple(self._path(path, view) for path in _other_paths(row, view))
         return [
             row.subnet_id,
@@ -147,7 +148,7 @@ class _Lists:
             COMPLIANCES.index(row.compliance),
             _REASON_INDEXES[row.reason],
             self._lists["annotations"].index(row.annotation),
-            self._path(_TrafficPath(row.reason, row.path), view),
+            deciding,
             self._lists["otherPaths"].index(others),
             self._remedy(row.remedy),
             *tags,
