@@ -12,8 +12,7 @@ from moto.config.responses import ConfigResponse
 from moto.ssm.exceptions import SSMException
 from moto.utilities.utils import get_partition
 
-from sandbox.config_service import results_of
-from sandbox.config_service.results import ResourceKey
+from sandbox.config_service.results import ResourceKey, results_of
 from sandbox.patches import Patches
 from sandbox.remediation import configurations, exceptions, runs
 from sandbox.remediation.automatic import AutomaticRemediation
