@@ -65,6 +65,10 @@ mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print
 compare: $(VENV) ## Compare what the command writes with that of another commit: BASE=..., and ONLY=... for some lines.
 	.venv/bin/python record/outputs.py compare '$(BASE)' '$(ONLY)'
 
+.PHONY: counts
+counts: ## Count modules, lines, parameters, and steps, in the base commit of record/ and in the last commit.
+	$(PYTHON) record/counts.py
+
 .PHONY: mutants
 mutants: $(VENV) ## Run the mutants of record/mutants.tsv that have no result yet on the base commit.
 	nice -n 19 .venv/bin/python record/mutants.py run

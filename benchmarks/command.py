@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command_runs import measured_runs, seconds_to_read, seconds_to_run
-from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.formats.registry import RENDER, Format
+from express_path.fields import gc_paused
+from express_path_cli.findings.output import Format, rendered
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.progress import Silent
@@ -59,10 +60,13 @@ def _steps(dump: Path) -> dict[str, float]:
         started = time.process_time()
         verdicts = evaluate_all(network.views, parameters, Selection())
         taken["evaluate every subnet"] = time.process_time() - started
-    result = Result(verdicts, datetime.now(UTC), views=network.views, parameters=parameters)
+        started = time.process_time()
+        rows = rows_of(verdicts, network.views)
+        taken["make rows"] = time.process_time() - started
+    result = Result(rows, datetime.now(UTC), views=network.views, parameters=parameters)
     for form in Format:
         started = time.process_time()
-        deque(RENDER[form](result), maxlen=0)
+        deque(rendered(result, form), maxlen=0)
         taken[f"write {form}"] = time.process_time() - started
     return taken
 

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
 from benchmarks.measuring import Figure, Measured, seconds
-from express_path.adapters.ec2_records import route_table
+from express_path.adapters.records import route_table
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, Vpc, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot

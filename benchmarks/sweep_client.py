@@ -40,7 +40,7 @@ def bare(_event: dict[str, str]) -> int:
 def verdicts(event: dict[str, str]) -> int:
     """Read the snapshot of the account and judge every subnet."""
     from express_path.adapters.aws import Aws
-    from express_path.adapters.ec2_snapshot import SnapshotReader
+    from express_path.adapters.network_reader import SnapshotReader
     from express_path.domain.path.tracing import Tracer
     from express_path.domain.verdict.evaluator import Evaluator
     from express_path.domain.verdict.parameters import RuleParameters

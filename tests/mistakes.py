@@ -18,7 +18,7 @@ TESTS = (
     "tests/cli/nat/test_crossed_nats.py",
 )
 ROUTING, HOPS = "domain/path/routing.py", "domain/path/hops.py"
-TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/firewall_records.py"
+TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/records.py"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ ROWS = [{"ComplianceResourceId": f"subnet-{number}"} for number in range(7)]
 EXAMPLES = {
     errors.ParameterError: (("scope", "SOME", "one of ALL, DIRECTORY_BUCKETS"), ["scope='SOME'", "one of ALL"]),
     errors.SettingError: (("WARN_ONLY", "ALL", "any of QUOTA"), ["WARN_ONLY='ALL'", "any of QUOTA"]),
-    errors.EventError: (("invokingEvent", None, "a JSON object"), ["invokingEvent", "None", "a JSON object"]),
     errors.RecordError: (("rtb-1", "VpcId", "", "a string"), ["rtb-1", "VpcId", "''", "a string"]),
     errors.DumpError: (("vpcs.json", "is missing", "make it"), ["vpcs.json", "is missing", "make it"]),
     errors.ApiError: (("ec2:DescribeVpcs", "Throttling", "slow down"), ["ec2:DescribeVpcs", "Throttling", "slow"]),
@@ -59,7 +58,6 @@ def test_an_error_says_what_it_carries(kind: type[errors.ExpressPathError]) -> N
 
 def test_a_long_value_is_cut() -> None:
     """A long value, such as a whole event, is cut in the message."""
-    assert len(str(errors.EventError("invokingEvent", "x" * 10_000, "less"))) < 300
     assert len(str(errors.RecordError("rtb-1", "Routes", "x" * 10_000, "less"))) < 300
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.evaluation import Services, evaluate
+from express_path.evaluation import RuleServices, evaluate
 from express_path.handlers.evaluate import compose_services
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
@@ -17,7 +17,7 @@ CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 
 
 @pytest.fixture
-def services(sandbox: Sandbox) -> Services:
+def services(sandbox: Sandbox) -> RuleServices:
     """Return services for the sandbox's account."""
     del sandbox  # the environment leads there
     return compose_services(os.environ)
@@ -34,23 +34,23 @@ def event_of(rule_name: str, item: dict[str, Any] | None, diff: dict[str, Any] |
     return ConfigEvent("123456789012", rule_name, "token", {}, CAPTURED, left_scope=False, item=item, diff=diff)
 
 
-def test_answer_has_verdicts_and_what_to_report(sandbox: Sandbox, services: Services, vpc: Private) -> None:
-    """The answer has the verdict, the evaluation to report with the event's time, and the network that was read."""
+def test_answer_has_verdicts_and_what_to_report(sandbox: Sandbox, services: RuleServices, vpc: Private) -> None:
+    """The answer has the verdict, the result to report with the event's time, and the network that was read."""
     item = {"resourceType": "AWS::EC2::Subnet", "resourceId": vpc.subnet, "configurationItemStatus": "OK"}
     event = event_of("rule", item)
     sandbox.calls.clear()
     answer = evaluate(services, event)
     [verdict] = answer.verdicts
-    [evaluation] = answer.evaluations(event)
+    [(subnet_id, result)] = answer.results(event).items()
     assert (verdict.subnet_id, verdict.reason) == (vpc.subnet, "NAT_GATEWAY")
-    assert (evaluation.resource_id, evaluation.compliance) == (vpc.subnet, "NON_COMPLIANT")
-    assert (evaluation.annotation, evaluation.ordering_timestamp) == (verdict.annotation, CAPTURED)
+    assert (subnet_id, result.compliance) == (vpc.subnet, "NON_COMPLIANT")
+    assert (result.annotation, result.ordering_timestamp) == (verdict.annotation, CAPTURED)
     assert answer.snapshot is not None
     assert vpc.table in answer.snapshot.route_tables
     assert sandbox.calls.of("config") == []
 
 
-def test_change_that_cannot_matter_is_answered_without_a_call(sandbox: Sandbox, services: Services) -> None:
+def test_change_that_cannot_matter_is_answered_without_a_call(sandbox: Sandbox, services: RuleServices) -> None:
     """The answer is empty and gives the reason, which the handler logs."""
     configuration = {"vpcEndpointType": "Interface", "vpcId": "vpc-1"}
     item = {"resourceType": "AWS::EC2::VPCEndpoint", "resourceId": "vpce-1", "configuration": configuration}
@@ -62,7 +62,7 @@ def test_change_that_cannot_matter_is_answered_without_a_call(sandbox: Sandbox, 
 
 
 def test_denied_reads_are_in_the_answer(
-    rule: Rule, services: Services, builder: Builder, vpc: Private, capsys: pytest.CaptureFixture[str]
+    rule: Rule, services: RuleServices, builder: Builder, vpc: Private, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An optional read that is denied is part of the answer, so the handler can log it."""
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import parse_parameters

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.organization.consumer import Consumer
 from benchmarks.organization.place import RULE_NAME, Place
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

@@ -12,7 +12,7 @@ from benchmarks.organization.network import Network
 from benchmarks.organization.runtime import Context, Runtime
 from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
 from express_path_integrations import updating
@@ -92,8 +92,8 @@ class Place:
         """Make the services of the functions, as their cold starts do."""
         aws = self.runtime.aws(self.region)
         scope = RuleScope(self.account_id, self.region, RULE_NAME)
-        self.services = evaluation.Services(aws, SnapshotReader(aws), BUS)
-        self._findings = updating.Services(aws, scope, OwnFindings(aws.security_hub, scope))
+        self.services = evaluation.RuleServices(aws, SnapshotReader(aws), BUS)
+        self._findings = updating.IntegrationServices(aws, scope, OwnFindings(aws.security_hub, scope))
 
     def look(self) -> list[dict[str, Any]]:
         """Let AWS Config record what changed, and return the invoking events."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.terminal.command_line import Group, Listed, RootCommand, Subcommands
+from express_path_cli.terminal.command_line import CommandGroup, Listed, RootCommand, Subcommands
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DEBUG
 
@@ -63,8 +63,8 @@ COMMANDS = {
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": Group("Check an organization before a roll-out, and show the results after it."),
-    "bench": Group(
+    "org": CommandGroup("Check an organization before a roll-out, and show the results after it."),
+    "bench": CommandGroup(
         "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",
     ),

@@ -33,15 +33,6 @@ def _shown(found: object) -> str:
         return f"a {type(found).__name__} that cannot be printed"
 
 
-class EventError(ExpressPathError):
-    """An event of AWS Config or of a runbook lacks a field, or a field has an invalid value."""
-
-    def __init__(self, field: str, found: object, allowed: str) -> None:
-        """Keep the field's path inside the event, what was found there and what is allowed."""
-        self.field, self.found, self.allowed = field, found, allowed
-        super().__init__(f"event field {field} is {_shown(found)}: must be {allowed}")
-
-
 class ContractError(ExpressPathError):
     """A step of a runbook sends a request of another version than the plan function's."""
 
@@ -56,12 +47,16 @@ class ContractError(ExpressPathError):
 
 
 class RecordError(ExpressPathError):
-    """The description of a resource lacks a field, or a field has an invalid value."""
+    """What was read lacks a field, or a field has an invalid value: a description, an event, a request, or a file."""
 
     def __init__(self, resource: str, field: str, found: object, allowed: str) -> None:
-        """Keep the resource, its field, what was found there and what is allowed."""
+        """Keep the resource or the place in an event, its field, what was found there, and what is allowed.
+
+        The field is empty if what was read is not even an object.
+        """
         self.resource, self.field, self.found, self.allowed = resource, field, found, allowed
-        super().__init__(f"{resource}: field {field} is {found!r:.200}: must be {allowed}")
+        what = f"{resource}: field {field}" if field else resource
+        super().__init__(f"{what} is {_shown(found)}: must be {allowed}")
 
 
 class DumpError(ExpressPathError):

@@ -1,19 +1,18 @@
-"""Evaluate the subnets that an event of AWS Config concerns. The handler reports the answer."""
+"""Evaluate the subnets that an event of AWS Config concerns. The handler reports the result."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from express_path.adapters.aws import Aws, unless_denied
-from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.history import whole_item
-from express_path.adapters.config_rule.items import Item
-from express_path.adapters.config_rule.results import Evaluation, changed_evaluations, deleted_resource_ids
+from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_item
+from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.network_changes import cannot_change_path, change_of
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.annotations import reason_of
 from express_path.domain.verdict.evaluator import (
     Account,
     Evaluator,
@@ -21,15 +20,14 @@ from express_path.domain.verdict.evaluator import (
     deleted_verdict,
     out_of_scope,
     outside_vpc_ids,
-    reason_of,
 )
-from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
-from express_path.errors import EventError, SightLostError
+from express_path.errors import RecordError, SightLostError
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class RuleServices:
     """What evaluations need; snapshots remembers prefix lists between events.
 
     bus_name is the event bus to publish on.
@@ -43,7 +41,7 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Evaluation:
     """The verdicts to report. evaluator has the network they describe, None if none was read; note is for the log.
 
     If all subnets were evaluated, stored has the results that AWS Config had before, and everything the verdicts of all
@@ -57,9 +55,9 @@ class Answer:
     everything: Sequence[Verdict] = ()
     lost: SightLostError | None = None
 
-    def evaluations(self, event: ConfigEvent) -> list[Evaluation]:
-        """Return what to report to AWS Config in answer to the event."""
-        return [_evaluation(verdict, event) for verdict in self.verdicts]
+    def results(self, event: ConfigEvent) -> dict[str, StoredResult]:
+        """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts."""
+        return {verdict.subnet_id: _result(verdict, event) for verdict in self.verdicts}
 
     @property
     def became_unresolved(self) -> int:
@@ -87,25 +85,25 @@ class Answer:
         return self.snapshot.denied if self.snapshot else ()
 
 
-def evaluate(services: Services, event: ConfigEvent) -> Answer:
+def evaluate(services: RuleServices, event: ConfigEvent) -> Evaluation:
     """Decide what an event changes. It reports nothing.
 
-    Raise EventError, ParameterError, ApiError or RecordError instead of deciding with incomplete information.
+    Raise ParameterError, ApiError or RecordError instead of deciding with incomplete information.
     """
     rule = _Rule(services, event, parse_parameters(event.parameters))
-    answer = rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
-    return rule.without_lost_sight(answer)
+    evaluation = rule.evaluate_everything() if event.item is None else rule.evaluate_item(event.item)
+    return rule.without_lost_sight(evaluation)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """The rule with its parameters, invoked with one event."""
 
-    services: Services
+    services: RuleServices
     event: ConfigEvent
     parameters: RuleParameters
 
-    def evaluate_everything(self, note: str = "") -> Answer:
+    def evaluate_everything(self, note: str = "") -> Evaluation:
         """Return the verdicts of all subnets that differ from what AWS Config has stored, and DELETED for deleted ones.
 
         The stored results are read before the network, so that a subnet created in between does not count as deleted.
@@ -115,26 +113,28 @@ class _Rule:
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
-        verdicts = {verdict.subnet_id: verdict for verdict in (*existing, *deleted)}
-        changed = changed_evaluations((_evaluation(verdict, self.event) for verdict in verdicts.values()), stored)
-        to_report = [verdicts[evaluation.resource_id] for evaluation in changed]
-        return Answer(to_report, evaluator, note, stored, existing)
+        to_report = [
+            verdict
+            for verdict in (*existing, *deleted)
+            if is_changed(_result(verdict, self.event), stored.get(verdict.subnet_id))
+        ]
+        return Evaluation(to_report, evaluator, note, stored, existing)
 
-    def without_lost_sight(self, answer: Answer) -> Answer:
-        """Return the answer without verdicts that are only unknown because a read was denied.
+    def without_lost_sight(self, evaluation: Evaluation) -> Evaluation:
+        """Return the evaluation without verdicts that are only unknown because a read was denied.
 
         Losing sight must never look like an improvement. If a read under networkRoleArn is denied, an unknown path beyond
         a transit gateway is never reported. Without another optional read, a verdict is reported unless AWS Config has a
         result with another reason, because an account may never have granted the read.
         """
-        evaluator = answer.evaluator
-        verdicts = {verdict.subnet_id: verdict for verdict in (*answer.everything, *answer.verdicts)}
+        evaluator = evaluation.evaluator
+        verdicts = {verdict.subnet_id: verdict for verdict in (*evaluation.everything, *evaluation.verdicts)}
         lost = {subnet_id: evaluator.lost_read(found) for subnet_id, found in verdicts.items()} if evaluator else {}
         lost = {subnet_id: operation for subnet_id, operation in lost.items() if operation}
         if not lost or evaluator is None:
-            return answer
+            return evaluation
         of_role = set(evaluator.snapshot.denied_to_role)
-        stored = answer.stored
+        stored = evaluation.stored
         if stored is None:
             subnets, name = ResourceType.SUBNET.value, self.event.rule_name
             stored = stored_results_of(self.services.aws.config, name, subnets, list(lost))
@@ -145,31 +145,33 @@ class _Rule:
             or (subnet_id in stored and reason_of(stored[subnet_id].annotation) is not Reason.UNRESOLVED_EGRESS)
         }
         if not kept:
-            return answer
+            return evaluation
         role_arn = str(self.parameters.network_role_arn) if of_role & set(kept.values()) else ""
         return replace(
-            answer,
-            verdicts=[verdict for verdict in answer.verdicts if verdict.subnet_id not in kept],
+            evaluation,
+            verdicts=[verdict for verdict in evaluation.verdicts if verdict.subnet_id not in kept],
             lost=SightLostError(sorted(set(kept.values())), sorted(kept), role_arn),
         )
 
-    def evaluate_item(self, item: Item) -> Answer:
+    def evaluate_item(self, item: Item) -> Evaluation:
         """Return the verdicts of the subnets that a changed resource concerns."""
         region = self.services.aws.region
         if item.get("awsRegion") not in (None, region):
-            raise EventError("awsRegion", item["awsRegion"], f"the Region of the function, {region}")
+            raise RecordError(
+                "configurationItem", "awsRegion", item["awsRegion"], f"the Region of the function, {region}"
+            )
         if cannot_change_path(item, self.event.diff):
             return _nothing("this change cannot change a path")
         change = self._change(item)
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
             return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
-            return Answer([self._removed(change)])
+            return Evaluation([self._removed(change)])
         if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
             return self.evaluate_everything("evaluating all subnets: the item does not name the endpoint's VPC")
         return self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
 
-    def _evaluate_directory_bucket(self, change: Change) -> Answer:
+    def _evaluate_directory_bucket(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts of all subnets if a bucket is the Region's first or was its last.
 
         A listing of buckets may lag behind the event. So a bucket that was created counts as present (scope=ALL). After
@@ -184,8 +186,8 @@ class _Rule:
             return _nothing("the Region has other directory buckets, or they cannot be listed")
         return self.evaluate_everything()
 
-    def _evaluate_outside_vpc_ids(self, change: Change) -> Answer | None:
-        """Answer a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
+    def _evaluate_outside_vpc_ids(self, change: ChangedResource) -> Evaluation | None:
+        """Evaluation a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
 
         A subnet never changes its VPC. Other changes there affect included subnets only through a transit gateway.
         """
@@ -195,22 +197,22 @@ class _Rule:
             if not change.owner_id:
                 return None
             account, region = Account(self.event.account_id), self.services.aws.region
-            return Answer([outside_vpc_ids(account, region, change.resource_id, change.owner_id)])
+            return Evaluation([outside_vpc_ids(account, region, change.resource_id, change.owner_id)])
         is_endpoint = change.resource_type is ResourceType.VPC_ENDPOINT
         if is_endpoint or not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")
         return None
 
-    def _evaluate_concerned(self, change: Change) -> Answer:
+    def _evaluate_concerned(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts of the subnets concerned.
 
         Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest.
         """
         evaluator = self._evaluator(change.vpc_id)
         verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
-        return Answer(list(self._included(verdicts, change)), evaluator)
+        return Evaluation(list(self._included(verdicts, change)), evaluator)
 
-    def _included(self, verdicts: Iterable[Verdict], change: Change) -> Iterable[Verdict]:
+    def _included(self, verdicts: Iterable[Verdict], change: ChangedResource) -> Iterable[Verdict]:
         """Yield the verdicts to report; the VPC of a deleted subnet is not known, so its verdict is one of them."""
         for verdict in verdicts:
             is_changed = verdict.subnet_id == change.resource_id
@@ -222,29 +224,23 @@ class _Rule:
         snapshot = self.services.snapshots.read(self.event.account_id, vpc_id, self.parameters)
         return Evaluator(Tracer(snapshot), self.parameters)
 
-    def _change(self, item: Item) -> Change:
+    def _change(self, item: Item) -> ChangedResource:
         if not self.event.is_oversized:
             return change_of(item, self.event.diff)
         change_of(item, None)  # rejects a summary without type or id before the item is fetched
         recorded = whole_item(self.services.aws.config, item)
         return change_of(recorded.item, None, recorded.previous)
 
-    def _removed(self, change: Change) -> Verdict:
+    def _removed(self, change: ChangedResource) -> Verdict:
         """Return the verdict of a subnet that was deleted or left the rule's scope; no network is read."""
         verdict_of = deleted_verdict if change.deleted else out_of_scope
         return verdict_of(Account(self.event.account_id), self.services.aws.region, change.resource_id)
 
 
-def _nothing(reason: str) -> Answer:
-    """Return an answer without verdicts, which says why."""
-    return Answer([], note=f"nothing to evaluate: {reason}")
+def _nothing(reason: str) -> Evaluation:
+    """Return an evaluation without verdicts, which says why."""
+    return Evaluation([], note=f"nothing to evaluate: {reason}")
 
 
-def _evaluation(verdict: Verdict, event: ConfigEvent) -> Evaluation:
-    return Evaluation(
-        ResourceType.SUBNET.value,
-        verdict.subnet_id,
-        verdict.compliance.value,
-        verdict.annotation,
-        event.ordering_timestamp,
-    )
+def _result(verdict: Verdict, event: ConfigEvent) -> StoredResult:
+    return StoredResult(verdict.compliance.value, verdict.annotation, event.ordering_timestamp)

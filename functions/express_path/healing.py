@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, calling
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
@@ -30,6 +29,7 @@ from express_path.adapters.heal_steps import (
     undo_answer,
 )
 from express_path.adapters.ledger import Ledger, Write, Writer
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import (
@@ -58,10 +58,10 @@ from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_hea
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, with_policy
 from express_path.domain.heal.undo import (
-    Change,
     LiveResources,
     Records,
     Undo,
+    UndoChange,
     check_deleted,
     check_heal,
     check_not_undone,
@@ -90,7 +90,7 @@ from express_path.errors import (
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class HealServices:
     """The services of one account and Region. Heals evaluate subnets with the rule's parameters.
 
     Only heals and approvals read all settings: an undo must be possible even if one of them is invalid, for which
@@ -109,7 +109,7 @@ class Services:
 Request = HealRequest | ApprovalRequest | UndoRequest | FailureRequest
 
 
-def answer_step(services: Services, request: Request) -> dict[str, Any]:
+def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
     """Return the answer to one step of a runbook, as JSON. An exception fails the step; its message says why."""
     if isinstance(request, FailureRequest):
         steps = failed_steps(services.aws.ssm, request.run_id)
@@ -177,7 +177,7 @@ def read_settled(read: Callable[[], _State]) -> _State:
 class Planner:
     """Plans heals in one account, by the rule's parameters and the stack's settings."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: HealServices) -> None:
         """Read the settings. Raise SettingError, and ApiError if the endpoint policy cannot be read."""
         self._services = services
         self.settings = with_endpoint_policy(services.aws, services.read_settings())
@@ -257,7 +257,7 @@ def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
 class HealSteps:
     """Answers the steps of heals in one account."""
 
-    def __init__(self, services: Services, planner: Planner) -> None:
+    def __init__(self, services: HealServices, planner: Planner) -> None:
         """Prepare; nothing is read yet."""
         self._aws = services.aws
         self._ledger = services.ledger
@@ -520,7 +520,7 @@ def _seconds(now: datetime) -> int:
 class ApprovalSteps:
     """Answers the steps that ask people to approve heals in one account."""
 
-    def __init__(self, services: Services, planner: Planner) -> None:
+    def __init__(self, services: HealServices, planner: Planner) -> None:
         """Prepare; nothing is read yet."""
         self._aws = services.aws
         self._ledger = services.ledger
@@ -605,7 +605,7 @@ UNDONE = "UNDONE"
 class UndoSteps:
     """Answers the steps of undos in one account."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: HealServices) -> None:
         """Read the settings about owners. Raise SettingError."""
         self._services = services
         self._aws = services.aws
@@ -675,7 +675,7 @@ class UndoSteps:
             raise NotDisassociatedError(undo.heal.route_table_id, undo.heal.endpoint_id)
         undo = read_settled(lambda: self._current(records))
         writer = self._writer(request)
-        deletes = undo.change is Change.DELETE_ENDPOINT
+        deletes = undo.change is UndoChange.DELETE_ENDPOINT
         return self._answer(
             undo, undo.change, [writer.mark_deleted(undo.heal)] if deletes else writer.undone(undo.heal)
         )
@@ -687,8 +687,8 @@ class UndoSteps:
         writer = self._writer(request)
         if undo.is_live and not undo.deletes:
             writes = [writer.unmark_deleted(undo.heal), *writer.undone(undo.heal)]
-            return self._answer(undo, Change.KEEP_ENDPOINT, writes)
-        deletes = undo.change is Change.DELETE_ENDPOINT
+            return self._answer(undo, UndoChange.KEEP_ENDPOINT, writes)
+        deletes = undo.change is UndoChange.DELETE_ENDPOINT
         return self._answer(undo, undo.change, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:

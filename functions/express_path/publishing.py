@@ -7,11 +7,12 @@ from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies
-from express_path.domain.verdict.evaluator import Verdict, reason_of
+from express_path.domain.verdict.annotations import reason_of
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
-from express_path.evaluation import Answer
-from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.evaluation import Evaluation
+from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries, timestamp
 
 StoredResults = Mapping[str, StoredResult] | None
@@ -24,42 +25,42 @@ def rule_run(event: ConfigEvent, region: str) -> RuleRun:
     return RuleRun(event.account_id, region, event.rule_name, event.ordering_timestamp, sweep_id)
 
 
-def results_before(aws: Aws, event: ConfigEvent, answer: Answer) -> StoredResults:
-    """Return the results that AWS Config has before the answer is reported. Raise ApiError if they cannot be read."""
-    if answer.stored is not None or event.is_test or not answer.verdicts:
-        return answer.stored
-    subnet_ids = [verdict.subnet_id for verdict in answer.verdicts]
+def results_before(aws: Aws, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
+    """Return the results that AWS Config has before the evaluation is reported. Raise ApiError if they cannot be read."""
+    if evaluation.stored is not None or event.is_test or not evaluation.verdicts:
+        return evaluation.stored
+    subnet_ids = [verdict.subnet_id for verdict in evaluation.verdicts]
     return stored_results_of(aws.config, event.rule_name, ResourceType.SUBNET.value, subnet_ids)
 
 
 class Publication:
-    """The events about one answer. stored are AWS Config's results from before the answer was reported.
+    """The events about one evaluation. stored are AWS Config's results from before the evaluation was reported.
 
     If stored is None, every verdict may be a change, so every verdict is published.
     """
 
-    def __init__(self, run: RuleRun, answer: Answer, stored: StoredResults) -> None:
+    def __init__(self, run: RuleRun, evaluation: Evaluation, stored: StoredResults) -> None:
         """Prepare; the events are made when they are needed."""
-        self.run, self.answer, self.stored = run, answer, stored
-        self._remedies = Remedies([answer.evaluator] if answer.evaluator else [])
+        self.run, self.evaluation, self.stored = run, evaluation, stored
+        self._remedies = Remedies([evaluation.evaluator] if evaluation.evaluator else [])
 
     def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
         """Yield a VerdictChanged for each of these subnets whose compliance or reason changed."""
         wanted = set(subnet_ids)
-        for verdict in self.answer.verdicts:
+        for verdict in self.evaluation.verdicts:
             if verdict.subnet_id in wanted and self._is_change(verdict):
-                yield changed_entry(VerdictChanged(self.run, self._earlier(verdict), self._published(verdict)))
+                yield changed_entry(self._change(verdict))
 
     def sweep(self, summary: Summary) -> Iterator[Entry]:
         """Yield the snapshot of all verdicts, and the end of the sweep."""
         parts = 0
-        for entry in snapshot_entries(self.run, map(self._published, self.answer.everything)):
+        for entry in snapshot_entries(self.run, map(self._published, self.evaluation.everything)):
             parts += 1
             yield entry
         yield completed_entry(SweepCompleted(self.run, parts, summary))
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
-        return PublishedVerdict.of(verdict, self._remedies.of(verdict))
+        return PublishedVerdict(verdict, self._remedies.of(verdict))
 
     def _is_change(self, verdict: Verdict) -> bool:
         """Return whether the compliance or the reason changed.
@@ -76,6 +77,9 @@ class Publication:
             return False
         return (result.compliance, reason_of(result.annotation)) != (verdict.compliance, verdict.reason)
 
-    def _earlier(self, verdict: Verdict) -> EarlierResult | None:
+    def _change(self, verdict: Verdict) -> VerdictChanged:
         result = self.stored.get(verdict.subnet_id) if self.stored else None
-        return EarlierResult(Compliance(result.compliance), reason_of(result.annotation)) if result else None
+        if result is None:
+            return VerdictChanged(self.run, self._published(verdict))
+        old = Compliance(result.compliance)
+        return VerdictChanged(self.run, self._published(verdict), old, reason_of(result.annotation))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from express_path_integrations.observations import Observation
+from express_path_integrations.dated_verdicts import DatedVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The findings that were written, and those that were rejected."""
+    """How many findings were written, and which ones were rejected; note is for the log."""
 
     count: int = 0
     rejected: tuple[Rejected, ...] = ()
+    note: str = ""
 
 
 class Findings(Protocol):
@@ -46,8 +47,8 @@ class Findings(Protocol):
     def active(self) -> dict[str, list[Any]]:
         """Return all findings that are not closed, by subnet."""
 
-    def changes(self, findings: Sequence[Any], seen: Observation) -> list[Any]:
-        """Return how to change the findings of a subnet after an observation."""
+    def changes(self, findings: Sequence[Any], seen: DatedVerdict) -> list[Any]:
+        """Return how to change the findings of a subnet after a dated verdict."""
 
     def write(self, changes: Sequence[Any]) -> Written:
         """Make the changes."""

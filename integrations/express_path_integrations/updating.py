@@ -5,7 +5,6 @@ snapshot says the same. A finding is written only after AWS Config's stored resu
 reordered messages cannot bring an old state back.
 """
 
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,19 +15,20 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
-from express_path.domain.verdict.evaluator import Verdict, reason_of
+from express_path.domain.verdict.annotations import read_annotation
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
+from express_path.fields import member
 from express_path_integrations.adapters.messages import News
+from express_path_integrations.dated_verdicts import DatedVerdict, confirmed, newer
 from express_path_integrations.findings import Findings, Rejected, RuleScope, Written
-from express_path_integrations.observations import Observation, confirmed, newer
 
 _NOT_ENABLED = "InvalidAccessException"
-_TABLE = re.compile(r" in (rtb-[0-9a-z]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class IntegrationServices:
     """What is needed: AWS Config's results, the findings of one rule, and the time."""
 
     aws: Aws
@@ -37,16 +37,7 @@ class Services:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """How many findings were written, and which ones were rejected; note is for the log."""
-
-    written: int = 0
-    rejected: tuple[Rejected, ...] = ()
-    note: str = ""
-
-
-def apply_news(services: Services, news: Sequence[News]) -> Answer:
+def apply_news(services: IntegrationServices, news: Sequence[News]) -> Written:
     """Bring the findings up to date with all these messages together. Raise ApiError, or RecordError for a finding.
 
     A stored result that cannot be read is rejected, and the findings of its subnet stay as they are.
@@ -56,19 +47,19 @@ def apply_news(services: Services, news: Sequence[News]) -> Answer:
         written = services.findings.write(changes.found) if changes.found else Written()
     except ApiError as error:
         if error.code == _NOT_ENABLED:
-            return Answer(note="Security Hub is not enabled in this account and Region, so there are no findings")
+            return Written(note="Security Hub is not enabled in this account and Region, so there are no findings")
         raise
-    return Answer(written.count, (*changes.rejected, *written.rejected))
+    return replace(written, rejected=(*changes.rejected, *written.rejected))
 
 
-def _changes(services: Services, news: Sequence[News]) -> "_Changes":
-    """Return the changes that several messages lead to, at most those of one observation for each subnet."""
+def _changes(services: IntegrationServices, news: Sequence[News]) -> "_Changes":
+    """Return the changes that several messages lead to, at most those of one dated verdict for each subnet."""
     changes = _Changes(services)
     covers_passing = services.findings.covers_passing
     swept_rows = (row for part in news for row in part.snapshot if covers_passing or row.fails)
     changes.after_events(
         _newest([*(row for part in news for row in part.changed), *swept_rows]),
-        _newest(observation for part in news for observation in part.triggers),
+        _newest(dated for part in news for dated in part.triggers),
     )
     swept = [part.swept_at for part in news if part.swept_at]
     if swept:
@@ -76,9 +67,9 @@ def _changes(services: Services, news: Sequence[News]) -> "_Changes":
     return changes
 
 
-def _newest(observations: Iterable[Observation]) -> dict[str, Observation]:
-    newest: dict[str, Observation] = {}
-    for seen in observations:
+def _newest(dated: Iterable[DatedVerdict]) -> dict[str, DatedVerdict]:
+    newest: dict[str, DatedVerdict] = {}
+    for seen in dated:
         known = newest.get(seen.subnet_id)
         newest[seen.subnet_id] = newer(known, seen) if known else seen
     return newest
@@ -88,7 +79,7 @@ def _newest(observations: Iterable[Observation]) -> dict[str, Observation]:
 class _Changes:
     """The changes of findings that are found for one batch of messages."""
 
-    services: Services
+    services: IntegrationServices
     found: list[Any] = field(default_factory=list)
     subnet_ids: set[str] = field(default_factory=set)
     unreadable: dict[str, Rejected] = field(default_factory=dict)
@@ -98,7 +89,7 @@ class _Changes:
         """The stored results that could not be read."""
         return tuple(self.unreadable.values())
 
-    def after_events(self, seen: Mapping[str, Observation], triggers: Mapping[str, Observation]) -> None:
+    def after_events(self, seen: Mapping[str, DatedVerdict], triggers: Mapping[str, DatedVerdict]) -> None:
         """Find the changes that events lead to. Only subnets whose findings would change are looked up in AWS Config.
 
         A subnet with a trigger only is always looked up, because the trigger does not say what its result is.
@@ -106,9 +97,9 @@ class _Changes:
         findings = self.services.findings
         existing = findings.of_subnets(sorted(seen.keys() | triggers.keys()))
         to_change = {
-            subnet_id: observation
-            for subnet_id, observation in seen.items()
-            if subnet_id in triggers or findings.changes(existing.get(subnet_id, []), observation)
+            subnet_id: dated
+            for subnet_id, dated in seen.items()
+            if subnet_id in triggers or findings.changes(existing.get(subnet_id, []), dated)
         }
         stored = self._stored(to_change.keys() | triggers.keys())
         for subnet_id, result in stored.items():
@@ -125,18 +116,18 @@ class _Changes:
         """
         existing = self.services.findings.active()
         stored = self._all_stored()
-        failing = {subnet_id for subnet_id, observation in stored.items() if observation.fails}
+        failing = {subnet_id for subnet_id, dated in stored.items() if dated.fails}
         for subnet_id in sorted((existing.keys() | failing) - self.subnet_ids - self.unreadable.keys()):
-            current = stored.get(subnet_id) or Observation(subnet_id, swept_at, None)
+            current = stored.get(subnet_id) or DatedVerdict(subnet_id, swept_at, None)
             self._add(existing.get(subnet_id, []), current)
 
-    def _add(self, existing: Sequence[Any], current: Observation) -> None:
+    def _add(self, existing: Sequence[Any], current: DatedVerdict) -> None:
         changes = self.services.findings.changes(existing, current)
         if changes:
             self.subnet_ids.add(current.subnet_id)
             self.found.extend(changes)
 
-    def _stored(self, subnet_ids: Collection[str]) -> dict[str, Observation | None]:
+    def _stored(self, subnet_ids: Collection[str]) -> dict[str, DatedVerdict | None]:
         """Return AWS Config's stored results of these subnets, None for those without a result."""
         ordered, scope = sorted(subnet_ids), self.services.scope
         results = stored_results_of(self.services.aws.config, scope.rule_name, ResourceType.SUBNET.value, ordered)
@@ -144,35 +135,35 @@ class _Changes:
         read = self._read({subnet_id: result for subnet_id, result in found.items() if result})
         return {subnet_id: read.get(subnet_id) for subnet_id in found if subnet_id not in self.unreadable}
 
-    def _all_stored(self) -> dict[str, Observation]:
+    def _all_stored(self) -> dict[str, DatedVerdict]:
         return self._read(stored_results(self.services.aws.config, self.services.scope.rule_name))
 
-    def _read(self, results: Mapping[str, StoredResult]) -> dict[str, Observation]:
+    def _read(self, results: Mapping[str, StoredResult]) -> dict[str, DatedVerdict]:
         """Return what these results say, and keep those that cannot be read: one of them must not stop the others."""
-        read: dict[str, Observation] = {}
+        read: dict[str, DatedVerdict] = {}
         for subnet_id, result in results.items():
             try:
-                read[subnet_id] = _observation(self.services.scope, subnet_id, result)
+                read[subnet_id] = _dated_verdict(self.services.scope, subnet_id, result)
             except RecordError as error:
                 self.unreadable[subnet_id] = Rejected(subnet_id, type(error).__name__, str(error))
         return read
 
 
-def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Observation:
-    """Return what a stored result says: the annotation starts with the reason and names the deciding route table."""
-    reason = reason_of(result.annotation)
-    if reason is None:
-        raise RecordError(f"result of {subnet_id}", "Annotation", result.annotation, "one of this rule")
-    table = _TABLE.search(result.annotation)
+def _dated_verdict(scope: RuleScope, subnet_id: str, result: StoredResult) -> DatedVerdict:
+    """Return what a stored result says. Raise RecordError if it is not one of this rule."""
+    place = f"result of {subnet_id}"
+    said = read_annotation(result.annotation)
+    if said is None:
+        raise RecordError(place, "Annotation", result.annotation, "one of this rule")
     verdict = Verdict(
         scope.account_id,
         scope.region,
         "",
         subnet_id,
         "",
-        table[1] if table else None,
-        Compliance(result.compliance),
-        reason,
+        said.route_table_id,
+        member(result._asdict(), "compliance", place, Compliance),
+        said.reason,
         result.annotation,
     )
     what_to_do = remedy(verdict, None)
@@ -180,4 +171,4 @@ def _observation(scope: RuleScope, subnet_id: str, result: StoredResult) -> Obse
         what_to_do = replace(
             what_to_do, command=f"express-path explain {shlex.quote(subnet_id)} --region {scope.region}"
         )
-    return Observation(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)
+    return DatedVerdict(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)

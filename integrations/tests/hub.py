@@ -10,12 +10,13 @@ from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
 from express_path_integrations.handlers.security_hub import compose_services, handler
-from express_path_integrations.updating import Services
+from express_path_integrations.updating import IntegrationServices
 from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import deploy_rule
 from sandbox.security_hub import findings_of
@@ -25,6 +26,7 @@ from tests.support.rule import RULE, Context
 START = datetime(2026, 11, 22, tzinfo=UTC)
 FUTURE = datetime(2027, 11, 22, tzinfo=UTC)
 """The time for the function, so that no event is from the future."""
+ACCOUNT, REGION = "123456789012", "us-east-1"
 SUBNET = "AWS::EC2::Subnet"
 Finding = dict[str, Any]
 
@@ -38,11 +40,15 @@ def published(subnet_id: str, reason: Reason) -> PublishedVerdict:
     """Return a verdict as the rule's events contain it, with a path, a route table, and a remedy if it fails."""
     compliance = RuleParameters().compliance_of(reason)
     if compliance is not Compliance.NON_COMPLIANT:
-        return PublishedVerdict("vpc-1", subnet_id, "use1-az1", None, compliance, reason, f"{reason}: all is well")
+        return _published(subnet_id, None, compliance, reason, f"{reason}: all is well")
     annotation = f"{reason}: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in rtb-1"
     path = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
     remedy = Remedy("Associate rtb-1 with vpce-1.", "aws ec2 modify-vpc-endpoint --vpc-endpoint-id vpce-1")
-    return PublishedVerdict("vpc-1", subnet_id, "use1-az1", "rtb-1", compliance, reason, annotation, path, remedy)
+    return replace(_published(subnet_id, "rtb-1", compliance, reason, annotation, path), remedy=remedy)
+
+
+def _published(subnet_id: str, table_id: str | None, *more: Any) -> PublishedVerdict:
+    return PublishedVerdict(Verdict(ACCOUNT, REGION, "vpc-1", subnet_id, "use1-az1", table_id, *more))
 
 
 class Hub:
@@ -55,7 +61,7 @@ class Hub:
         deploy_rule(sandbox, RULE)
         self.results = results_of(sandbox.account_id, sandbox.region)
         self.store = findings_of(sandbox.account_id, sandbox.region)
-        self._services: Services | None = None
+        self._services: IntegrationServices | None = None
         sandbox.calls.clear()
 
     def run(self, time: datetime, **changes: str) -> RuleRun:
@@ -65,20 +71,20 @@ class Hub:
 
     def store_result(self, subnet_id: str, reason: Reason, time: datetime) -> PublishedVerdict:
         """Store what the rule reports to AWS Config."""
-        verdict = published(subnet_id, reason)
+        seen = published(subnet_id, reason)
         seconds = time.timestamp()
-        compliance, annotation = verdict.compliance.value, verdict.annotation
+        compliance, annotation = seen.verdict.compliance.value, seen.verdict.annotation
         self.results.store(Result(RULE.name, (SUBNET, subnet_id), compliance, seconds, seconds, seconds, annotation))
-        return verdict
+        return seen
 
     def evaluate(self, subnet_id: str, reason: Reason, time: datetime) -> dict[str, Any]:
         """Report a verdict to AWS Config as the rule does, and return the rule's event."""
         verdict = self.store_result(subnet_id, reason, time)
-        return self.event(changed_entry(VerdictChanged(self.run(time), None, verdict)))
+        return self.event(changed_entry(VerdictChanged(self.run(time), verdict)))
 
     def event_of_deletion(self, subnet_id: str, time: datetime) -> dict[str, Any]:
         """Return the rule's event about a subnet that was deleted, without a report to AWS Config."""
-        return self.event(changed_entry(VerdictChanged(self.run(time), None, published(subnet_id, Reason.DELETED))))
+        return self.event(changed_entry(VerdictChanged(self.run(time), published(subnet_id, Reason.DELETED))))
 
     def snapshot(self, verdicts: Iterable[PublishedVerdict], time: datetime) -> list[dict[str, Any]]:
         """Return the events of a sweep's snapshot."""

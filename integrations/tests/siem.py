@@ -5,7 +5,7 @@ from typing import Any
 
 from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
 from express_path_integrations.handlers.ocsf import compose_services, handler
-from express_path_integrations.updating import Services
+from express_path_integrations.updating import IntegrationServices
 from integrations.tests.hub import FUTURE, Hub, messages
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
@@ -25,17 +25,17 @@ class Siem:
         self.sandbox, self.hub = sandbox, Hub(sandbox)
         self.template = expanded(INTEGRATIONS, OcsfEvents="ON")
         deploy_ocsf(sandbox, self.template)
-        self._services: Services | None = None
+        self._services: IntegrationServices | None = None
         sandbox.calls.clear()
 
     @property
-    def services(self) -> Services:
+    def services(self) -> IntegrationServices:
         """The services of the function, made when they are needed first."""
         if self._services is None:
             variables = self.template.deployed(self.template.properties("OcsfFunction")["Environment"]["Variables"])
             environment = {**variables, "AWS_REGION": self.sandbox.region}
             made = compose_services(environment, self.sandbox.account_id)
-            self._services = Services(made.aws, made.scope, made.findings, lambda: FUTURE)
+            self._services = IntegrationServices(made.aws, made.scope, made.findings, lambda: FUTURE)
         return self._services
 
     def deliver(self, *events: dict[str, Any]) -> list[str]:

@@ -119,11 +119,11 @@ def test_each_order_of_events_leads_to_the_state_in_config(siem: Siem, seed: int
     for finding in siem.findings():
         compliance = finding["compliance"]
         last[finding["resources"][0]["name"]] = (compliance["status"], compliance.get("status_code", ""))
-    for subnet_id, verdict in newest.items():
-        if verdict.reason is EXCLUDED:
+    for subnet_id, row in newest.items():
+        if row.verdict.reason is EXCLUDED:
             assert last.get(subnet_id, ("Not applicable",))[0] == "Not applicable"
         else:
-            assert last[subnet_id][1] == verdict.reason
+            assert last[subnet_id][1] == row.verdict.reason
     siem.deliver(*sweep, *events)
     assert siem.findings() == []
 

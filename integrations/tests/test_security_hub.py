@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.path.reasons import Reason
-from express_path.errors import ApiError, EventError, FindingsError, SettingError
+from express_path.errors import ApiError, FindingsError, RecordError, SettingError
 from express_path_integrations.handlers import security_hub
 from express_path_integrations.handlers.security_hub import compose_services
 from integrations.tests.hub import FUTURE, SUBNET, Hub, at
@@ -242,5 +242,5 @@ def test_settings_are_checked() -> None:
 def test_event_must_have_records(hub: Hub) -> None:
     """An invocation without messages is an error that names the field."""
     services = compose_services(hub.environment, hub.sandbox.account_id)
-    with pytest.raises(EventError, match="Records"):
+    with pytest.raises(RecordError, match="Records"):
         security_hub.handler({}, Context(), services)

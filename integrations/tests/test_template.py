@@ -102,6 +102,16 @@ def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
     assert senders(stack, "FailedMessagesQueuePolicy") == {f"<{rule}.Arn>" for rule in rules}
 
 
+def test_description_says_who_sets_the_parameter() -> None:
+    """Each description names the team or person that sets the parameter, and when."""
+    unclear = [
+        name
+        for name, parameter in source(INTEGRATIONS)["Parameters"].items()
+        if not re.search(r" sets? \w", parameter["Description"])
+    ]
+    assert unclear == []
+
+
 def senders(stack: Expanded, policy: str) -> set[str]:
     """Return the EventBridge rules that a queue's policy lets send messages."""
     [statement] = stack.properties(policy)["PolicyDocument"]["Statement"]

@@ -1,4 +1,4 @@
-"""CloudFormation: statuses of stack instances, and the stack that created a resource, by its physical id."""
+"""CloudFormation: statuses of stack instances, stacks that the sandbox created, and the stack that created a resource."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +13,14 @@ from sandbox.patches import Patches
 
 
 def apply(patches: Patches) -> None:
-    """Let moto answer with the statuses that tests set, and find a stack by a resource, until `patches` are undone.
+    """Let moto answer with the statuses that tests set, and find stacks by name or resource, until `patches` are undone.
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackInstanceSummary.html, and
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html: the answer has
     all resources of the stack that the resource belongs to.
     """
     patches.wrap(StackInstance, "to_dict", _with_status)
+    patches.wrap(CloudFormationResponse, "describe_stacks", _by_name)
     patches.wrap(CloudFormationResponse, "describe_stack_resources", _by_physical_id)
 
 
@@ -51,6 +52,28 @@ def _with_status(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[
         return original(self) | set_by_test
 
     return answer
+
+
+def _by_name(original: Callable[..., Any]) -> Callable[..., Any]:
+    def answer(self: CloudFormationResponse) -> object:
+        name = self._get_param("StackName")
+        for made in created_stacks(self.current_account, self.region):
+            if made.name == name and made.resources:
+                return ActionResult({"Stacks": [_summary(made)]})
+        return original(self)
+
+    return answer
+
+
+def _summary(stack: Any) -> dict[str, Any]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
+    return {
+        "StackName": stack.name,
+        "CreationTime": utcnow(),
+        "StackStatus": "UPDATE_COMPLETE" if stack.updates else "CREATE_COMPLETE",
+        "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
+        "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in stack.parameters.items()],
+        "Tags": {},
+    }
 
 
 def _by_physical_id(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -49,12 +49,14 @@ def test_events_reach_the_function_as_eventbridge_writes_them(sandbox: Sandbox, 
 
 
 def test_other_targets_get_the_same_event(sandbox: Sandbox, events: Client) -> None:
-    """A queue that is a target of the same rule gets the event too."""
+    """A queue that is a target of the same rule gets the event too. A topic ends there, and fails nothing."""
     sqs: Client = sandbox.client("sqs")
     url = sqs.create_queue(QueueName="copy")["QueueUrl"]
-    events.put_targets(Rule="rule", Targets=[{"Id": "queue", "Arn": "arn:aws:sqs:us-east-1:123456789012:copy"}])
+    topic = {"Id": "topic", "Arn": "arn:aws:sns:us-east-1:123456789012:notices"}
+    queue = {"Id": "queue", "Arn": "arn:aws:sqs:us-east-1:123456789012:copy"}
+    events.put_targets(Rule="rule", Targets=[topic, queue])
     sandbox.eventbridge.register("consumer", lambda _event: None)
-    events.put_events(Entries=[entry(3)])
+    assert events.put_events(Entries=[entry(3)])["FailedEntryCount"] == 0
     [message] = sqs.receive_message(QueueUrl=url)["Messages"]
     assert json.loads(message["Body"])["detail"] == {"n": 3}
     assert json.loads(message["Body"])["time"] == "2025-11-27T00:00:00Z"

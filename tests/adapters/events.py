@@ -6,6 +6,8 @@ https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop
 import json
 from typing import Any
 
+from express_path.errors import RecordError
+
 Object = dict[str, Any]
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
@@ -91,3 +93,8 @@ def event(invoking: object, **more: object) -> Object:
 def changed(of: Object, more: Object) -> Object:
     """Return an object with some keys replaced, or removed if the value is an Ellipsis."""
     return {key: value for key, value in {**of, **more}.items() if value is not ...}
+
+
+def place(error: RecordError) -> str:
+    """Return where in an event an error is, without the event itself."""
+    return f"{error.resource}.{error.field}".removeprefix("event.").removesuffix(".")

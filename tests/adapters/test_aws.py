@@ -6,7 +6,6 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
 from express_path.errors import ApiError
 from sandbox.server import Sandbox
@@ -69,36 +68,6 @@ def test_clients_have_the_given_config_and_region(sandbox: Sandbox) -> None:
     other = replace(aws, region="eu-west-1")
     assert aws.client("logs").meta.config.read_timeout == other.client("logs").meta.config.read_timeout == 7
     assert (aws.client("logs").meta.region_name, other.client("logs").meta.region_name) == (sandbox.region, "eu-west-1")
-
-
-def test_credentials_are_not_in_the_text_of_clients(aws: Aws) -> None:
-    """A trace that shows clients shows no secret."""
-    role = assuming(aws, "arn:aws:iam::210987654321:role/network-reader")
-    assert role.credentials["aws_secret_access_key"] not in repr(role)
-
-
-def test_role_of_another_account_is_assumed(aws: Aws) -> None:
-    """With a role, the clients are those of the role's account, in the same Region."""
-    other = assuming(aws, "arn:aws:iam::210987654321:role/network-reader")
-    assert other.sts.get_caller_identity()["Account"] == "210987654321"
-    assert other.region == aws.region
-
-
-def test_role_is_assumed_under_the_external_id(aws: Aws, sandbox: Sandbox) -> None:
-    """An external id is passed on where there is one, and left out where there is none."""
-    assuming(aws, "arn:aws:iam::210987654321:role/network-reader", "secret")
-    assuming(aws, "arn:aws:iam::210987654321:role/network-reader")
-    first, second = sandbox.calls.of("sts", "AssumeRole")
-    assert first.parameters["ExternalId"] == "secret"
-    assert "ExternalId" not in second.parameters
-
-
-def test_role_that_may_not_be_assumed_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """A role that does not trust this account is reported as denied."""
-    sandbox.faults.deny("sts", "AssumeRole")
-    with pytest.raises(ApiError) as raised:
-        assuming(aws, "arn:aws:iam::210987654321:role/network-reader")
-    assert (raised.value.operation, raised.value.code) == ("sts:AssumeRole", "AccessDenied")
 
 
 def test_pages_are_joined(aws: Aws, sandbox: Sandbox) -> None:

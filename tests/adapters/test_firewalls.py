@@ -3,8 +3,8 @@
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
-from express_path.adapters.firewall_records import firewalls
+from express_path.adapters.network_reader import SnapshotReader
+from express_path.adapters.records import firewalls
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.adapters.heal_steps import CLAIMED, HealAction, HealRequest, parse_heal_request
 from express_path.domain.heal.ledger import StartedBy
-from express_path.errors import EventError
+from express_path.errors import RecordError
 
 PLAN = {"action": "plan", "subnetId": "subnet-1"}
 CONFIRM = {"action": "confirm", "subnetId": "subnet-1", "routeTableId": "rtb-1", "runId": "run-1"}
@@ -39,7 +39,7 @@ def test_questions_about_a_claimed_table_name_it(action: HealAction) -> None:
     event.pop("routeTableId")
     assert (action in CLAIMED) is (action not in (HealAction.PLAN, HealAction.VERIFY))
     if action in CLAIMED:
-        with pytest.raises(EventError, match="routeTableId"):
+        with pytest.raises(RecordError, match="routeTableId"):
             parse_heal_request(event)
     else:
         assert parse_heal_request(event).action is action
@@ -73,6 +73,6 @@ def test_questions_about_a_claimed_table_name_it(action: HealAction) -> None:
 )
 def test_wrong_question_is_refused_by_field(event: dict[str, Any], field: str) -> None:
     """Nothing is guessed: an unknown field, above all a misspelt dryRun, is an error that names it."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         parse_heal_request(event)
     assert (raised.value.field, raised.value.found) == (field, event.get(field))

@@ -8,13 +8,13 @@ import pytest
 from moto.ec2.models import ec2_backends
 
 from express_path.adapters.aws import Aws, OptionalReads
-from express_path.adapters.ec2_records import route_table
-from express_path.adapters.hop_reader import (
+from express_path.adapters.network_reader import (
     read_instances,
     read_network_interfaces,
     read_transit_gateway_routes,
     read_transit_gateways,
 )
+from express_path.adapters.records import route_table
 from express_path.domain.network.resources import RouteTable, TargetKind, target_ids
 from express_path.errors import ApiError
 from sandbox.ec2.transit_gateways_routes import Target, static_routes

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from express_path.adapters.network_changes import cannot_change_path, change_of
-from express_path.domain.verdict.fanout import Change, ResourceType
-from express_path.errors import EventError
-from tests.adapters.events import Object, item
+from express_path.domain.verdict.fanout import ChangedResource, ResourceType
+from express_path.errors import RecordError
+from tests.adapters.events import Object, item, place
 
 ASSOCIATION = {"main": False, "subnetId": "subnet-1", "associationState": {"state": "associated"}}
 TABLE = {"routeTableId": "rtb-1", "vpcId": "vpc-1", "associations": [ASSOCIATION]}
@@ -49,7 +49,7 @@ def related(resource_type: str, resource_id: str) -> Object:
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
     """Type, id, and VPC are read from each spelling of the configuration."""
     found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
-    assert change_of(found, None) == Change(resource_type, "id-1", vpc_id="vpc-7")
+    assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id="vpc-7")
 
 
 @pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
@@ -58,7 +58,7 @@ def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Obj
     """The state of an item is a string or an object. It is ignored, because EC2 is read anyway."""
     configuration = shaped({"state": state, "vpcId": "vpc-1"})
     endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
-    assert change_of(endpoint, None) == Change(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
+    assert change_of(endpoint, None) == ChangedResource(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
     assert not cannot_change_path(endpoint, None)
 
 
@@ -74,7 +74,7 @@ def test_vpc_may_stand_in_relationships(key: str) -> None:
 def test_vpc_of_a_deleted_resource_stands_in_the_diff(shaped: Callable[[Object], object]) -> None:
     """The item of a deletion has no configuration, so the diff or the previous item has the values."""
     deleted = item(configurationItemStatus="ResourceDeleted", configuration=None)
-    expected = Change(
+    expected = ChangedResource(
         ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1", earlier_subnet_ids=frozenset({"subnet-1"}), deleted=True
     )
     as_object = shaped(TABLE) if not isinstance(shaped(TABLE), str) else TABLE
@@ -89,7 +89,7 @@ def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], obj
     now = item(configuration=shaped({"tags": tags, "vpcId": "vpc-7"}))
     before = item(configuration=shaped({"tags": tags}))
     retagged = diff(Configuration_Tags_0=({"key": "Name", "value": "subnet-b"}, None))
-    assert change_of(now, retagged, before) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
+    assert change_of(now, retagged, before) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
 
 
 def test_vpc_may_be_unknown() -> None:
@@ -100,7 +100,7 @@ def test_vpc_may_be_unknown() -> None:
 @pytest.mark.parametrize("value", [None, {}, {"changedProperties": None}, {"changedProperties": {}}])
 def test_empty_diffs_tell_nothing(value: Object | None) -> None:
     """A diff may be absent or empty at every level."""
-    assert change_of(item(), value) == Change(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
+    assert change_of(item(), value) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
 
 
 def test_earlier_associations_are_read_from_the_diff() -> None:
@@ -147,26 +147,26 @@ def test_deletion_is_told_by_the_status(status: str, deleted: bool) -> None:
 @pytest.mark.parametrize("found", ["AWS::EC2::VPC", "AWS::EC2::subnet", "", None, ..., 7, ["AWS::EC2::Subnet"]])
 def test_other_types_are_refused(found: object) -> None:
     """An item of another resource type is an error that names the supported types."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(resourceType=found), None)
-    assert raised.value.field == "configurationItem.resourceType"
+    assert place(raised.value) == "configurationItem.resourceType"
     assert "AWS::EC2::RouteTable, AWS::EC2::Subnet" in raised.value.allowed
 
 
 @pytest.mark.parametrize("found", ["", None, ..., 7, ["rtb-1"]])
 def test_resource_id_is_required(found: object) -> None:
     """An item without an id is an error that names the field."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(resourceId=found), None)
-    assert raised.value.field == "configurationItem.resourceId"
+    assert place(raised.value) == "configurationItem.resourceId"
 
 
 @pytest.mark.parametrize("found", ["", "{", "vpc-1"])
 def test_configuration_that_is_no_json_is_refused(found: str) -> None:
     """A configuration that is text must be JSON."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configuration=found), None)
-    assert raised.value.field == "configurationItem.configuration"
+    assert place(raised.value) == "configurationItem.configuration"
 
 
 INTERFACE = related("AWS::EC2::NetworkInterface", "eni-1")
@@ -271,17 +271,17 @@ def test_changes_of_a_directory_bucket_are_dropped(status: str, change_type: str
 def test_configuration_that_cannot_be_read_is_refused(text: str) -> None:
     """Truncated, deeply nested, or impossible values are errors that name the field."""
     for function in (cannot_change_path, change_of):
-        with pytest.raises(EventError) as raised:
+        with pytest.raises(RecordError) as raised:
             function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
-        assert raised.value.field == "configurationItem.configuration"
+        assert place(raised.value) == "configurationItem.configuration"
 
 
 @pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
 def test_status_is_required(found: object) -> None:
     """A status other than AWS Config's five is an error that names the field (botocore model: config)."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configurationItemStatus=found), None)
-    assert raised.value.field == "configurationItem.configurationItemStatus"
+    assert place(raised.value) == "configurationItem.configurationItemStatus"
 
 
 @pytest.mark.parametrize("found", ["text", 7, ["a"], {"Relationships.0": "text"}, {"Relationships.0": None}])
@@ -289,14 +289,14 @@ def test_changed_properties_are_objects(found: object) -> None:
     """A malformed diff is an error that names the field, also for a subnet's item."""
     changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
     for function in (cannot_change_path, change_of):
-        with pytest.raises(EventError) as raised:
+        with pytest.raises(RecordError) as raised:
             function(changed_subnet, {"changedProperties": found, "changeType": "UPDATE"})
-        assert raised.value.field.startswith("configurationItemDiff.changedProperties")
+        assert place(raised.value).startswith("configurationItemDiff.changedProperties")
 
 
 @pytest.mark.parametrize("found", [7, ["a"], True])
 def test_configuration_of_another_type_is_refused(found: object) -> None:
     """A configuration is an object, JSON text of one, or null."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         change_of(item(configuration=found), None)
-    assert raised.value.field == "configurationItem.configuration"
+    assert place(raised.value) == "configurationItem.configuration"

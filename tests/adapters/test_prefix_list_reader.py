@@ -7,7 +7,7 @@ from inspect import signature
 import pytest
 
 from express_path.adapters.aws import Aws, OptionalReads
-from express_path.adapters.prefix_list_reader import REMEMBERED_SECONDS, PrefixListReader
+from express_path.adapters.network_reader import REMEMBERED_SECONDS, PrefixListReader
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList
 from express_path.errors import ApiError

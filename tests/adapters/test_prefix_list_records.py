@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.adapters.prefix_list_records import prefix_lists
+from express_path.adapters.records import prefix_lists
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList
 from express_path.errors import RecordError

@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 
-from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
+from express_path.adapters.records import attachments, transit_gateway_route_table
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import Rank, TransitGatewayAttachment
 from express_path.errors import RecordError

@@ -15,7 +15,7 @@ from express_path.adapters.heal_steps import (
 )
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
 from express_path.domain.heal.undo import FailedDeletion, Undo
-from express_path.errors import EventError
+from express_path.errors import RecordError
 
 EVENT = {"action": "planUndo", "undoRunId": "run-1", "runId": "run-2", "startedBy": "PERSON"}
 REFUSED = [{"ResourceId": "vpce-1", "Error": {"Code": "OperationNotPermitted", "Message": "no"}}]
@@ -51,14 +51,14 @@ def test_what_was_not_deleted(given: object) -> None:
         ({"runId": ["run-2"]}, "runId"),
         ({"unsuccessful": "nonsense"}, "unsuccessful"),
         ({"unsuccessful": "[" * 100_000}, "unsuccessful"),
-        ({"unsuccessful": [{"ResourceId": "vpce-1"}]}, "unsuccessful"),
+        ({"unsuccessful": [{"ResourceId": "vpce-1"}]}, "Error"),
         ({"subnetId": "subnet-1"}, "subnetId"),
         ({7: "seven"}, "7"),
     ],
 )
 def test_fields_that_cannot_be_understood(changed: dict[Any, Any], field: str) -> None:
     """The error names the field."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         parse_undo_request({**EVENT, **changed})
     assert raised.value.field == field
 

@@ -58,7 +58,7 @@ def test_shells_complete_commands_options_and_words() -> None:
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
     assert completed("express-path", "org", "") == {"check", "status"}
     assert completed("express-path", "org", "check", "--artifact-b") == {"--artifact-bucket-prefix"}
-    assert completed("express-path", "scan", "--verdict", "NAT_I") == {"NAT_INSTANCE"}
+    assert completed("express-path", "scan", "--show", "NAT_I") == {"NAT_INSTANCE"}
     assert completed("express-path", "scan", "--fail-on", "ne") == {"never", "new"}
     assert completed("express-path", "scan", "--fail-on", "nat_i") == {"nat_instance"}
     assert completed("express-path", "scan", "--parameter", "pub") == {"publicSubnets="}

@@ -15,11 +15,12 @@ from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Account, deleted_verdict
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
-from express_path.errors import EventError
+from express_path.errors import RecordError
 from express_path.events.parser import parse_verdict_event
 from express_path.events.schema import (
-    EarlierResult,
     PublishedVerdict,
     RuleRun,
     SweepCompleted,
@@ -27,24 +28,29 @@ from express_path.events.schema import (
     VerdictSnapshot,
 )
 from express_path.events.writer import MAX_BYTES, Entry, changed_entry, completed_entry, snapshot_entries
+from tests.adapters.events import place
 from tests.support.make import ACCOUNT, REGION, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "verdict-event.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 TIME = datetime(2026, 11, 22, 23, 14, 5, 123000, tzinfo=UTC)
+ACCOUNT_SEEN = Account(ACCOUNT)
 RUN = RuleRun(ACCOUNT, REGION, "s3express-no-nat-path", TIME, "sweep-1")
+
+
+def as_published(given: Remedy | None) -> Remedy | None:
+    """Return a remedy as an event has it: its note is part of the text."""
+    return given and replace(given, text=given.advice, note="")
+
+
 NETWORK = snapshot(
     subnets=by_id(subnet(availability_zone_id="use1-az1")),
     route_tables=by_id(table("rtb-1", route("0.0.0.0/0", "nat-1"), subnets=("subnet-1",))),
 )
-FLAGGED = PublishedVerdict.of(verdict_on(NETWORK), remedy(verdict_on(NETWORK), Tracer(NETWORK)))
-GONE = PublishedVerdict(
-    "", "subnet-0e9", "", None, Compliance.NOT_APPLICABLE, Reason.DELETED, "DELETED: the subnet no longer exists"
-)
-CHANGED = VerdictChanged(
-    replace(RUN, sweep_id=None), EarlierResult(Compliance.COMPLIANT, Reason.INTERNET_GATEWAY), FLAGGED
-)
+FLAGGED = PublishedVerdict(verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Tracer(NETWORK))))
+GONE = PublishedVerdict(deleted_verdict(ACCOUNT_SEEN, REGION, "subnet-0e9"))
+CHANGED = VerdictChanged(replace(RUN, sweep_id=None), FLAGGED, Compliance.COMPLIANT, Reason.INTERNET_GATEWAY)
 COMPLETED = SweepCompleted(
     RUN,
     1,
@@ -78,14 +84,14 @@ def delivered(entry: Entry) -> dict[str, Any]:
     "event",
     [
         CHANGED,
-        replace(CHANGED, old=None, new=GONE),
-        replace(CHANGED, old=EarlierResult(Compliance.NON_COMPLIANT, None)),
+        VerdictChanged(CHANGED.run, GONE),
+        replace(CHANGED, old_compliance=Compliance.NON_COMPLIANT, old_reason=None),
     ],
 )
 def test_a_change_is_read_back_unchanged(event: VerdictChanged) -> None:
     """An event about one subnet names the subnet's ARN, and says the same after EventBridge delivered it."""
     entry = changed_entry(event)
-    assert entry.resources == (f"arn:aws:ec2:{REGION}:{ACCOUNT}:subnet/{event.new.subnet_id}",)
+    assert entry.resources == (f"arn:aws:ec2:{REGION}:{ACCOUNT}:subnet/{event.new.verdict.subnet_id}",)
     assert entry.time == TIME
     assert parse_verdict_event(delivered(entry)) == event
 
@@ -123,7 +129,9 @@ def test_a_completed_sweep_is_read_back_unchanged() -> None:
 
 def test_a_snapshot_fills_as_few_entries_as_its_size_allows() -> None:
     """700 verdicts need several parts: none is too large, none could have been left out, and no verdict is lost."""
-    verdicts = [replace(FLAGGED, subnet_id=f"subnet-{number}") for number in range(700)]
+    verdicts = [
+        replace(FLAGGED, verdict=replace(FLAGGED.verdict, subnet_id=f"subnet-{number}")) for number in range(700)
+    ]
     entries = list(snapshot_entries(RUN, verdicts))
     events = [parse_verdict_event(delivered(entry)) for entry in entries]
     assert all(isinstance(event, VerdictSnapshot) and event.run == RUN for event in events)
@@ -166,9 +174,9 @@ def test_documented_example_is_what_is_published() -> None:
         vpc_endpoints=by_id(endpoint(f"vpce-{number}", vpc_id=f"vpc-{number}")),
     )
     verdict = verdict_on(network, f"subnet-{number}")
-    new = PublishedVerdict.of(verdict, remedy(verdict, Tracer(network)))
-    earlier = EarlierResult(Compliance.COMPLIANT, Reason.ENDPOINT)
-    entry = changed_entry(VerdictChanged(replace(RUN, sweep_id=None), earlier, new))
+    new = PublishedVerdict(verdict, remedy(verdict, Tracer(network)))
+    change = VerdictChanged(replace(RUN, sweep_id=None), new, Compliance.COMPLIANT, Reason.ENDPOINT)
+    entry = changed_entry(change)
     assert json.loads(entry.detail) == shown["detail"]
     assert list(entry.resources) == shown["resources"]
 
@@ -222,9 +230,9 @@ def with_detail(event: dict[str, Any], path: str, value: object) -> dict[str, An
 def test_an_invalid_field_is_named(build: Callable[[], Entry], path: str, value: object, field: str) -> None:
     """Reading stops at an invalid field, and the error names its place and the value."""
     event = with_detail(delivered(build()), path, value)
-    with pytest.raises(EventError) as caught:
+    with pytest.raises(RecordError) as caught:
         parse_verdict_event(event)
-    assert caught.value.field == field
+    assert place(caught.value) == field
     assert caught.value.allowed
 
 
@@ -239,9 +247,9 @@ def test_an_invalid_field_is_named(build: Callable[[], Entry], path: str, value:
 )
 def test_an_event_of_another_kind_is_rejected(changed: dict[str, Any], field: str) -> None:
     """An event of another source or type is not taken for one of ours."""
-    with pytest.raises(EventError) as caught:
+    with pytest.raises(RecordError) as caught:
         parse_verdict_event(delivered(changed_entry(CHANGED)) | changed)
-    assert caught.value.field == field
+    assert place(caught.value) == field
 
 
 def test_unknown_keys_are_ignored() -> None:

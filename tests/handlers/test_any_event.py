@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
-from express_path.errors import EventError, ExpressPathError
+from express_path.errors import ExpressPathError, RecordError
 from express_path.handlers import evaluate, plan_heal
 from sandbox.server import Sandbox
 from tests.support.junk import places
@@ -122,8 +122,8 @@ UNREADABLE = [
 @pytest.mark.parametrize("handler", [evaluate.handler, plan_heal.handler])
 @pytest.mark.parametrize("event", UNREADABLE, ids=range(len(UNREADABLE)))
 def test_what_is_no_event_at_all(sandbox: Sandbox, handler: Handler, event: object) -> None:
-    """Input that is not an event raises EventError before any call to AWS."""
-    assert isinstance(answered(handler, event), EventError)
+    """Input that is not an event raises RecordError before any call to AWS."""
+    assert isinstance(answered(handler, event), RecordError)
     assert list(sandbox.calls) == []
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from express_path.errors import EventError, ParameterError, ReportError
+from express_path.errors import ParameterError, RecordError, ReportError
 from express_path.handlers.evaluate import MAX_RETURNED, handler
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
@@ -226,8 +226,8 @@ def test_parameters_rule(sandbox: Sandbox, vpc: Private) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"invokingEvent": "{"}, EventError),
-        ({"resultToken": None}, EventError),
+        ({"invokingEvent": "{"}, RecordError),
+        ({"resultToken": None}, RecordError),
         ({"ruleParameters": '{"scop": "ALL"}'}, ParameterError),
     ],
 )
@@ -245,7 +245,7 @@ def test_bad_items_touch_nothing(rule: Rule, change: Item) -> None:
     """An item that cannot be parsed fails the invocation before any read or report."""
     event = rule.event({**item("Subnet", "subnet-0"), **change})
     rule.sandbox.calls.clear()
-    with pytest.raises(EventError):
+    with pytest.raises(RecordError):
         rule.invoke(event)
     assert list(rule.sandbox.calls) == []
 
@@ -262,6 +262,6 @@ def test_failed_invocation_warns_of_nothing_else() -> None:
     """A failed invocation logs one error, without Powertools' warning about missing metrics."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with pytest.raises(EventError):
+        with pytest.raises(RecordError):
             handler({}, Context())
     assert caught == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from express_path.errors import EventError
+from express_path.errors import RecordError
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
@@ -67,6 +67,6 @@ def test_item_of_elsewhere_is_refused(rule: Rule, vpc: Private, change: dict[str
         "resourceId": "subnet-0",
         "configuration": {"vpcId": vpc.vpc},
     }
-    with pytest.raises(EventError):
+    with pytest.raises(RecordError):
         rule.tell(item | change)
     assert rule.held() == {}

@@ -17,13 +17,13 @@ from express_path.errors import (
     ClaimLostError,
     ElectionError,
     EndpointNotReadyError,
-    EventError,
     NotCuredError,
+    RecordError,
     SettingError,
     TableChangedError,
 )
 from express_path.handlers import plan_heal
-from express_path.healing import Services
+from express_path.healing import HealServices
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
@@ -56,7 +56,7 @@ def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Yield a function that clears the recorded calls and invokes the plan function."""
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    services: list[Services] = []
+    services: list[HealServices] = []
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
@@ -153,7 +153,7 @@ def test_subnet_that_is_gone_is_not_cured(ask: Ask, builder: Builder, vpc: Priva
 def test_wrong_question_is_refused_before_any_call(sandbox: Sandbox, event: dict[str, Any], field: str) -> None:
     """The error names the invalid field, and AWS is not called."""
     sandbox.calls.clear()
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         plan_heal.handler(event, Context())
     assert raised.value.field == field
     assert list(sandbox.calls) == []

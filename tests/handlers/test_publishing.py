@@ -10,7 +10,7 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
 from express_path.errors import ReportError
 from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import EarlierResult, SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
+from express_path.events.schema import SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
@@ -66,7 +66,7 @@ def item(vpc: Private, captured: str = CAPTURED, **more: object) -> Item:
 def changes(events: list[VerdictEvent]) -> dict[str, tuple[str | None, str]]:
     """Return old and new reason of each changed subnet."""
     return {
-        event.new.subnet_id: (event.old and str(event.old.reason), str(event.new.reason))
+        event.new.verdict.subnet_id: (event.old_reason and str(event.old_reason), str(event.new.verdict.reason))
         for event in events
         if isinstance(event, VerdictChanged)
     }
@@ -89,8 +89,9 @@ def test_a_change_is_published_after_the_report(bus: Bus, rule: Rule, builder: B
         rule.loop.rule.name,
         None,
     )
-    assert (found.old, found.new.compliance, found.new.route_table_id) == (None, "NON_COMPLIANT", vpc.table)
-    assert [hop.id for hop in found.new.path] == [vpc.nat]
+    verdict = found.new.verdict
+    assert (found.old_compliance, verdict.compliance, verdict.route_table_id) == (None, "NON_COMPLIANT", vpc.table)
+    assert [hop.id for hop in verdict.path] == [vpc.nat]
     assert found.new.remedy is not None
     assert vpc.table in found.new.remedy.command
     rule.tell(item(vpc, LATER))
@@ -128,7 +129,7 @@ def test_a_foreign_annotation_has_no_reason(bus: Bus, rule: Rule, vpc: Private) 
     rule.tell(item(vpc))
     [found] = bus.taken()
     assert isinstance(found, VerdictChanged)
-    assert found.old == EarlierResult(Compliance.NON_COMPLIANT, None)
+    assert (found.old_compliance, found.old_reason) == (Compliance.NON_COMPLIANT, None)
 
 
 def test_many_subnets_are_published_in_batches(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
@@ -178,7 +179,7 @@ def test_a_sweep_publishes_changes_then_everything(
     snapshot, completed = first[1:]
     assert isinstance(snapshot, VerdictSnapshot)
     assert isinstance(completed, SweepCompleted)
-    found = {verdict.subnet_id: str(verdict.reason) for verdict in snapshot.verdicts}
+    found = {row.verdict.subnet_id: str(row.verdict.reason) for row in snapshot.verdicts}
     assert found.items() >= {vpc.subnet: "NAT_GATEWAY", vpc.public_subnet: "EXCLUDED"}.items()
     assert isolated in found
     assert completed.summary.subnets == len(found)
@@ -206,7 +207,7 @@ def test_a_retried_sweep_has_the_same_id(bus: Bus, rule: Rule, vpc: Private) -> 
     events = bus.taken()
     assert changes(events) == {vpc.subnet: ("NAT_GATEWAY", "DELETED")}
     assert vpc.subnet not in {
-        verdict.subnet_id for event in events if isinstance(event, VerdictSnapshot) for verdict in event.verdicts
+        row.verdict.subnet_id for event in events if isinstance(event, VerdictSnapshot) for row in event.verdicts
     }
 
 
@@ -287,5 +288,5 @@ def test_events_that_cannot_be_put_never_fail_a_report(
     rule.sweep()
     snapshot, completed = bus.taken()
     assert isinstance(snapshot, VerdictSnapshot)
-    assert {verdict.subnet_id for verdict in snapshot.verdicts} >= {vpc.subnet, vpc.public_subnet}
+    assert {row.verdict.subnet_id for row in snapshot.verdicts} >= {vpc.subnet, vpc.public_subnet}
     assert isinstance(completed, SweepCompleted)

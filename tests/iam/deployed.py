@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from express_path.handlers import plan_heal
-from express_path.healing import Services
+from express_path.healing import HealServices
 from sandbox.dynamic import Client
 from sandbox.ssm import Automation
 from tests.support.rule import Context
@@ -29,7 +29,7 @@ class Deployed:
         variables = stack.template.deployed(stack.template.properties("PlanFunction")["Environment"]["Variables"])
         for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
             environ(name, value)
-        self._services: Services | None = None
+        self._services: HealServices | None = None
         automation.functions.register(stack.template.deployed("<PlanFunction>"), self._plan)
 
     def _publish(self) -> None:

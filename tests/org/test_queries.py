@@ -22,7 +22,6 @@ for resource in TEMPLATE["Resources"].values():
 TEMPTING = (
     QUERIES["express-path-evaluated-subnets"] + " AND configuration.configRuleList.complianceType = 'NON_COMPLIANT'"
 )
-VIEW = (ROOT / "org" / "queries" / "compliance-dashboard-view.sql").read_text(encoding="utf-8")
 
 
 def compliance(subnet_id: str, **rules: str) -> dict[str, Any]:
@@ -125,10 +124,3 @@ def test_queries_are_within_the_limits() -> None:
     assert all(re.fullmatch(r"[\w-]{1,64}", name) for name in QUERIES)
     page = (ROOT / "docs" / "queries.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in QUERIES)
-
-
-def test_view_reads_the_compliance_next_to_the_rule_name() -> None:
-    """The Athena view takes the compliance from the same element of the list as the rule's name."""
-    assert "json_extract_scalar(rules.rule, '$.complianceType') AS compliance" in VIEW
-    assert f"json_extract_scalar(rules.rule, '$.configRuleName') = '{RULE}'" in VIEW
-    assert "AS rules (rule)" in VIEW

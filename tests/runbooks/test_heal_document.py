@@ -10,7 +10,7 @@ from express_path.domain.heal import records as healing
 from express_path.domain.heal.approvals import ANSWER_SECONDS, APPROVED_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.domain.heal.endpoints import EXPRESS_WEIGHT
-from express_path.domain.heal.plan import LOOP_BREAKER, MAX_FINDINGS
+from express_path.domain.heal.plan import LOOP_BREAKER, MAX_CONCERNS
 from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
 from tests.support.heals import HEAL, UNDO, runbook
@@ -48,7 +48,7 @@ def test_side_effects_of_a_heal_are_documented() -> None:
 
 def test_numbers_match_the_code() -> None:
     """If a number changes in the code, this test points to the sentence that must change with it."""
-    assert (MAX_FINDINGS, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
+    assert (MAX_CONCERNS, CLAIM_SECONDS, LOOP_BREAKER.total_seconds()) == (10, 3600, 24 * 3600)
     assert "A claim lasts an hour" in TEXT
     assert (ANSWER_SECONDS, APPROVED_SECONDS) == (24 * 3600, 3600)
     assert "more than ten times, ten are listed" in SECTION

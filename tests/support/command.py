@@ -33,4 +33,4 @@ def invoke(command_line: list[str]) -> Result:
 
 def without_time(result: Result | CompletedProcess[str]) -> str:
     """Return a scan's JSON output without the time when it was made, to compare it with that of another scan."""
-    return re.sub(r'^  "madeAt": ".*",\n', "", result.stdout, flags=re.MULTILINE)
+    return re.sub(r'^"madeAt": ".*",\n', "", result.stdout, flags=re.MULTILINE)

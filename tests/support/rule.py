@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.evaluation import Services
+from express_path.evaluation import RuleServices
 from express_path.handlers.evaluate import compose_services, handler
 from sandbox.config_items.items import ItemStyle
 from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
@@ -56,7 +56,7 @@ class Rule:
         """Deploy the rule."""
         self.sandbox = sandbox
         self.loop = ConfigLoop(sandbox, self.invoke, rule=RULE, parameters=parameters, style=style)
-        self._services: Services | None = None
+        self._services: RuleServices | None = None
         self.asleep = False
         self.only_for = ""
 

@@ -11,7 +11,8 @@ import pytest
 from moto.events.models import EventPattern
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.events.schema import EarlierResult, PublishedVerdict, RuleRun, VerdictChanged
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.events.schema import PublishedVerdict, RuleRun, VerdictChanged
 from express_path.events.writer import changed_entry
 from tests.support.iam import lint
 from tests.support.template import expanded, source
@@ -71,8 +72,9 @@ def verdict_changed(old: Reason, new: Reason) -> dict[str, Any]:
     compliances = {Reason.ENDPOINT: Compliance.COMPLIANT, Reason.NAT_GATEWAY: Compliance.NON_COMPLIANT}
     before, after = (compliances.get(reason, Compliance.NOT_APPLICABLE) for reason in (old, new))
     run = RuleRun("123456789012", "eu-west-1", "s3express-no-nat-path", datetime(2026, 11, 22, tzinfo=UTC))
-    verdict = PublishedVerdict("vpc-1", "subnet-1", "euw1-az1", "rtb-1", after, new, f"{new}: 0.0.0.0/0 in rtb-1")
-    entry = changed_entry(VerdictChanged(run, EarlierResult(before, old), verdict))
+    annotation = f"{new}: 0.0.0.0/0 in rtb-1"
+    verdict = Verdict(run.account_id, run.region, "vpc-1", "subnet-1", "euw1-az1", "rtb-1", after, new, annotation)
+    entry = changed_entry(VerdictChanged(run, PublishedVerdict(verdict), before, old))
     detail = {"source": "express-path", "detail-type": entry.detail_type, "detail": json.loads(entry.detail)}
     return ORIGIN | detail
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.session import get_session
 
 from express_path.domain.heal.records import MANAGED_TAG
-from express_path_cli.doctor.ledger import POLICY_CHANGES, WRITES
+from express_path_cli.doctor.healing import POLICY_CHANGES, WRITES
 from tests.support.iam import actions, actions_of, condition_keys, lint
 from tests.support.template import ROOT, expanded, included
 from tests.template.models import shape

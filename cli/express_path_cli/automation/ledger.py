@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import pages
-from express_path.adapters.ledger import Item, run_record, table_record
+from express_path.adapters.ledger import LedgerItem, run_record, table_record
 from express_path.domain.heal.ledger import RUN_PREFIX, TABLE_PREFIX, RunKind, RunRecord, TableRecord
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def read_history(dynamodb: "DynamoDBClient", table_name: str) -> History:
     A scan reads every item, page by page (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Scan.html).
     """
     items = pages(dynamodb, "dynamodb", "scan", "Items", TableName=table_name, ConsistentRead=True)
-    by_id: dict[str, Item] = {item["id"]["S"]: item for item in items}
+    by_id: dict[str, LedgerItem] = {item["id"]["S"]: item for item in items}
     runs = [run_record(item) for key, item in by_id.items() if key.startswith(RUN_PREFIX)]
     table_ids = [key.removeprefix(TABLE_PREFIX) for key in by_id if key.startswith(TABLE_PREFIX)]
     return History(

@@ -10,25 +10,9 @@ from uuid import uuid4
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_reader import ENDED
 from express_path.errors import ApiError
-from express_path_cli.automation.stack import read_stack
 from express_path_cli.terminal.console import echo
 
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
-
-
-@dataclass(frozen=True, slots=True)
-class Stack:
-    """The runbooks and the ledger of a deployed stack.
-
-    `common` are the parameters that every run gets. `approval_document` is the runbook that asks the approvers; it is
-    empty unless the stack's heals need an approval.
-    """
-
-    heal_document: str
-    undo_document: str
-    ledger_table: str
-    common: Mapping[str, str]
-    approval_document: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +38,6 @@ class Run:
     def has_ended(self) -> bool:
         """Return whether the run has ended."""
         return self.status in ENDED
-
-
-def find_stack(aws: Aws, name: str) -> Stack:
-    """Read a stack's outputs. Raise ApiError, also if there is no such stack or it has no runbooks."""
-    stack = read_stack(aws.client("cloudformation"), name)
-    if stack is None:
-        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
-    outputs = stack.outputs
-    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
-    missing = [output for output in needed if output not in outputs]
-    if missing:
-        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
-    common = {
-        "AutomationAssumeRole": outputs["AutomationRoleArn"],
-        "PlanFunctionName": outputs["PlanFunctionArn"],
-    }
-    approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
-    return Stack(outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
 def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
@@ -115,7 +81,7 @@ _LABELS = {
 _SILENT = frozenset({"Pending", "InProgress"})
 
 
-def watch_run(aws: Aws, run_id: str, show_command: str, echo: Callable[[str], None] = echo) -> Run:
+def watch_run(aws: Aws, run_id: str, show_command: str) -> Run:
     """Print each step once, when it ends or starts to wait, and return the run when it has ended.
 
     Ctrl-C and a failed read stop only the watching: the run continues. Then its last known status and `show_command`,

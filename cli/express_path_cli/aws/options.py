@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -200,6 +201,25 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not the terminal.", rich_help_panel=HOW),
 ]
+
+
+class TextFormat(StrEnum):
+    """The output formats of a command that prints sentences."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class TableFormat(StrEnum):
+    """The output formats of a command that prints tables."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+_FORMAT = typer.Option("--format", "-f", help="The output format.", rich_help_panel=HOW)
+TextOrJson = Annotated[TextFormat, _FORMAT]
+TableOrJson = Annotated[TableFormat, _FORMAT]
 
 
 def as_command_line(options: Mapping[str, str | None]) -> str:

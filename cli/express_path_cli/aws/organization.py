@@ -1,11 +1,13 @@
 """The accounts of an organization, and the role that reads each of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import pages
+from express_path.adapters.aws import calling, pages
+from express_path.errors import ApiError
 from express_path_cli.aws.sessions import Caller
+from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
     from mypy_boto3_organizations import OrganizationsClient
@@ -48,3 +50,59 @@ def member_role_arn(caller: Caller, account_id: str, role_name: str) -> str | No
     if account_id == caller.account_id:
         return None
     return f"arn:{caller.partition}:iam::{account_id}:role/{role_name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """An organization: its id, such as o-a1b2c3d4e5, and the id of its management account (12 digits)."""
+
+    id: str
+    management_account_id: str
+
+
+def read_organization(organizations: "OrganizationsClient") -> Organization:
+    """Read the organization of the caller's account. Raise ApiError, and OptionError if it is in none."""
+    try:
+        with calling("organizations:DescribeOrganization"):
+            found = organizations.describe_organization()["Organization"]
+    except ApiError as error:
+        if error.code != "AWSOrganizationsNotInUseException":
+            raise
+        raise OptionError(
+            "this account is not in an organization",
+            "use --profile, with credentials of the management account or of a delegated administrator",
+        ) from error
+    return Organization(found["Id"], found["MasterAccountId"])
+
+
+def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> list[Member]:
+    """Read the active accounts of the organization or, with their nested units, of these units or roots, sorted by id.
+
+    Raise ApiError, and OptionError if one of the units is inside another one.
+    """
+    if not ou_ids:
+        return active_members(organizations)
+    found: dict[str, Member] = {}
+    for ou_id in ou_ids:
+        for parent_id in _with_nested(organizations, ou_id):
+            if parent_id != ou_id and parent_id in ou_ids:
+                raise OptionError(
+                    f"--ou {parent_id} is inside {ou_id}",
+                    "name units that do not overlap: the StackSets of both would deploy to the same accounts",
+                )
+            found.update((member.id, member) for member in _accounts_in(organizations, parent_id))
+    return sorted(found.values(), key=lambda member: member.id)
+
+
+def _accounts_in(organizations: "OrganizationsClient", parent_id: str) -> Iterable[Member]:
+    return active_accounts(
+        pages(organizations, "organizations", "list_accounts_for_parent", "Accounts", ParentId=parent_id)
+    )
+
+
+def _with_nested(organizations: "OrganizationsClient", ou_id: str) -> Iterator[str]:
+    """Yield a unit and all units inside it."""
+    yield ou_id
+    operation = "list_organizational_units_for_parent"
+    for row in pages(organizations, "organizations", operation, "OrganizationalUnits", ParentId=ou_id):
+        yield from _with_nested(organizations, str(row["Id"]))

@@ -1,7 +1,7 @@
 """Connections to AWS: the command's timeouts and retries, who the caller is, and what a Region offers."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from botocore.config import Config
@@ -76,15 +76,26 @@ def offers_s3_express(aws: Aws) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AccountRegion:
-    """An account (12 digits) in one Region, with its clients."""
+    """An account (12 digits) in one Region, with its clients. name: that of a member account, empty if it is not known."""
 
     account_id: str
     aws: Aws
+    name: str = ""
 
     @classmethod
     def of_caller(cls, aws: Aws) -> Self:
         """Return the account of the credentials in use. Raise ApiError."""
         return cls(read_caller(aws).account_id, aws)
 
+    @property
+    def region(self) -> str:
+        """The Region, such as us-east-1."""
+        return self.aws.region
+
+    def in_region(self, region: str) -> Self:
+        """Return the same account in another Region."""
+        return replace(self, aws=replace(self.aws, region=region))
+
     def __str__(self) -> str:
-        return f"account {self.account_id} {self.aws.region}"
+        name = f" ({self.name})" if self.name else ""
+        return f"account {self.account_id}{name} {self.region}"

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages, unless_denied
-from express_path.adapters.hop_reader import (
+from express_path.adapters.network_reader import (
     describe_endpoint_associations,
     describe_firewalls,
     read_transit_gateway_routes,
 )
-from express_path.adapters.sharing_records import OWN_SUBNETS
+from express_path.adapters.records import OWN_SUBNETS
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.aws import options
@@ -36,14 +36,14 @@ _OPTIONAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """One file of a dump and its number of rows, or None if the read was denied and no file was written."""
 
     path: Path
     rows: int | None
 
 
-def write_dump(aws: Aws, folder: Path) -> Iterator[Written]:
+def write_dump(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     """Write the dump of one account and Region, and yield each file when it is written.
 
     identity.json is written last, so that an unfinished dump lacks it and is rejected. Raise ApiError if a required
@@ -74,7 +74,7 @@ def _make(folder: Path) -> None:
         raise DumpError(str(folder), str(error.strerror), "use a folder that can be created") from error
 
 
-def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
+def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     """Write the entries that DescribePrefixLists leaves out: of customer lists, and of the IPv6 list of S3 Express."""
     file = dump.MANAGED_PREFIX_LISTS
     lists = unless_denied(partial(_rows, aws, file))
@@ -86,7 +86,7 @@ def _write_prefix_lists(aws: Aws, folder: Path) -> Iterator[Written]:
             yield _write(folder / dump.ENTRIES_FOLDER / f"{list_id}.json", "Entries", unless_denied(read))
 
 
-def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
+def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     file = dump.TRANSIT_GATEWAY_ROUTE_TABLES
     tables = unless_denied(partial(_rows, aws, file))
     yield _write(folder / file.name, file.field, tables)
@@ -94,10 +94,10 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[Written]:
         table_id = row["TransitGatewayRouteTableId"]
         path = folder / dump.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
-        yield Written(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
+        yield WrittenFile(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
 
 
-def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Written]:
+def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[WrittenFile]:
     """Write the firewalls and their endpoint associations, if there are Gateway Load Balancer endpoints."""
     if not any(row.get("VpcEndpointType") == "GatewayLoadBalancer" for row in endpoints):
         return
@@ -113,14 +113,14 @@ def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Writte
         optional = OptionalReads()
         answers = describe(aws, optional)
         if optional.denied:
-            yield Written(folder / name, None)
+            yield WrittenFile(folder / name, None)
         for answer in answers or ():
             path = folder / name / f"{answer[object_field][arn_field].rpartition('/')[2]}.json"
             response = {key: value for key, value in answer.items() if key != "ResponseMetadata"}
             yield _write_response(path, response, 1)
 
 
-def _write_identity(aws: Aws, folder: Path) -> Written:
+def _write_identity(aws: Aws, folder: Path) -> WrittenFile:
     with calling("sts:GetCallerIdentity"):
         caller = aws.sts.get_caller_identity()
     identity = {field: caller[field] for field in ("UserId", "Account", "Arn")} | {"Region": aws.region}
@@ -135,17 +135,17 @@ def _rows(aws: Aws, file: dump.DumpFile) -> Rows:
     return pages(client, service, operation.replace("-", "_"), file.field)
 
 
-def _write(path: Path, field: str, rows: Rows | None) -> Written:
-    return Written(path, None) if rows is None else _write_response(path, {field: rows}, len(rows))
+def _write(path: Path, field: str, rows: Rows | None) -> WrittenFile:
+    return WrittenFile(path, None) if rows is None else _write_response(path, {field: rows}, len(rows))
 
 
-def _write_response(path: Path, response: Mapping[str, object], rows: int) -> Written:
+def _write_response(path: Path, response: Mapping[str, object], rows: int) -> WrittenFile:
     try:
         path.parent.mkdir(exist_ok=True)
         write_new_file(path, [_json(response).encode()])
     except OSError as error:
         raise DumpError(str(path), str(error.strerror), "free some space, and collect into a new folder") from error
-    return Written(path, rows)
+    return WrittenFile(path, rows)
 
 
 def _json(response: Mapping[str, object]) -> str:

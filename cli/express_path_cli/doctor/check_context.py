@@ -8,11 +8,11 @@ from typing import Generic, TypeVar
 from express_path.adapters.aws import Aws
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.stack import StackRecord, read_stack
+from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import read_caller
 from express_path_cli.installation.recorder import read_recorder, read_recorder_status
 from express_path_cli.installation.rule import (
-    Activity,
+    FunctionActivity,
     FunctionState,
     Remediation,
     Rule,
@@ -62,9 +62,7 @@ class CheckContext:
         self.stack_name = stack_name
         self.now = datetime.now(UTC)
         self.caller = SharedRead(lambda: read_caller(aws))
-        self.stack: SharedRead[StackRecord | None] = SharedRead(
-            lambda: read_stack(aws.client("cloudformation"), stack_name)
-        )
+        self.stack: SharedRead[Stack | None] = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
         self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))
@@ -72,7 +70,7 @@ class CheckContext:
         self.function: SharedRead[FunctionState | None] = SharedRead(
             lambda: read_function(aws.client("lambda"), self.function_name)
         )
-        self.activity: SharedRead[Activity] = SharedRead(
+        self.activity: SharedRead[FunctionActivity] = SharedRead(
             lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
         )
         self.remediation: SharedRead[Remediation | None] = SharedRead(
@@ -99,13 +97,13 @@ class CheckContext:
     @property
     def function_name(self) -> str:
         """The name of the rule's function."""
-        return self._deployed.function_arn.split(":")[6]
+        return self._deployed.function_name
 
     @property
     def function_account(self) -> str | None:
         """The account of the rule's function if that is another one, as for a rule of the organization, or None."""
-        account = self._deployed.function_arn.split(":")[4]
-        return None if account == self.caller().account_id else account
+        account_id = self._deployed.function_account_id
+        return None if account_id == self.caller().account_id else account_id
 
     def output(self, name: str) -> str:
         """Return an output of the stack, or an empty text without such an output or stack."""

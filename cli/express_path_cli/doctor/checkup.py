@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor import healing, permissions, recorder, rule
+from express_path_cli.doctor import healing, permissions, rule
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
-from express_path_cli.installation.answers import Answer, State, unknown
+from express_path_cli.installation.checks import CheckResult, CheckState, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
 from express_path_cli.terminal.progress import Watch
 
@@ -22,7 +22,7 @@ class Question:
 
     group: str
     name: str
-    ask: Callable[[CheckContext], Answer | None]
+    ask: Callable[[CheckContext], CheckResult | None]
     required: bool = True
 
 
@@ -32,11 +32,11 @@ QUESTIONS = (
     *(Question(READS, probe.action, partial(permissions.permission, probe)) for probe in REQUIRED),
     *(Question(READS, probe.action, partial(permissions.permission, probe), required=False) for probe in OPTIONAL),
     Question(READS, "network-role", permissions.network_role, required=False),
-    Question(CONFIG, "recorder", recorder.recorder),
-    Question(CONFIG, "last-recording", recorder.last_recording),
-    Question(CONFIG, "recorded-types", recorder.recorded_types),
-    Question(CONFIG, "frequency", recorder.frequency),
-    Question(CONFIG, "delivery", recorder.delivery),
+    Question(CONFIG, "recorder", rule.recorder),
+    Question(CONFIG, "last-recording", rule.last_recording),
+    Question(CONFIG, "recorded-types", rule.recorded_types),
+    Question(CONFIG, "frequency", rule.frequency),
+    Question(CONFIG, "delivery", rule.delivery),
     Question(RULE, "stack", rule.stack),
     Question(RULE, "rule", rule.rule),
     Question(RULE, "last-run", rule.last_run),
@@ -69,10 +69,10 @@ FAILED = 1
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A question and its answer."""
+    """A question, and the result of asking it."""
 
     question: Question
-    answer: Answer
+    result: CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,9 @@ class Checkup:
     @property
     def exit_status(self) -> int:
         """Return 0 if all are OK or WARN, 1 if a check fails, 2 if a required one could not be determined."""
-        if any(check.answer.state is State.UNKNOWN and check.question.required for check in self.checks):
+        if any(check.result.state is CheckState.UNKNOWN and check.question.required for check in self.checks):
             return UNDETERMINED
-        return FAILED if any(check.answer.state is State.FAIL for check in self.checks) else 0
+        return FAILED if any(check.result.state is CheckState.FAIL for check in self.checks) else 0
 
 
 def examine(context: CheckContext, watch: Watch) -> Checkup:
@@ -100,7 +100,7 @@ def examine(context: CheckContext, watch: Watch) -> Checkup:
     return Checkup(_account(context), context.aws.region, checks)
 
 
-def _answer(context: CheckContext, watch: Watch, question: Question) -> Answer | None:
+def _answer(context: CheckContext, watch: Watch, question: Question) -> CheckResult | None:
     """Return the answer to one question, UNKNOWN if it cannot be answered."""
     try:
         return _with_aws_options(question.ask(context), context.aws_options)
@@ -110,7 +110,7 @@ def _answer(context: CheckContext, watch: Watch, question: Question) -> Answer |
         watch.done(question.name)
 
 
-def _with_aws_options(answer: Answer | None, aws_options: str) -> Answer | None:
+def _with_aws_options(answer: CheckResult | None, aws_options: str) -> CheckResult | None:
     """Return the answer with these options added to its command, if that is one of the AWS CLI."""
     if answer is None or not answer.command.startswith("aws "):
         return answer

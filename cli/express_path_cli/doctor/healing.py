@@ -1,7 +1,9 @@
 """Whether healing can work: settings, runbooks, quotas, the change calendar, the ledger, and approvers."""
 
+import json
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +13,18 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
+from express_path_cli.aws.policies import is_like, listed
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.ledger import check_approval, check_ledger, read_ledger, read_topic
 from express_path_cli.doctor.rule import check_function
-from express_path_cli.installation.answers import Answer, count_text, fail, ok, warn
+from express_path_cli.installation.checks import CheckResult, fail, ok, warn
 from express_path_cli.installation.rule import Remediation, list_exceptions, read_function
+from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_iam import IAMClient
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
 
 
@@ -51,14 +56,14 @@ def mode_of(remediation: Remediation | None, approval_document: str) -> str:
     return "APPROVAL" if remediation.document == approval_document else "ON"
 
 
-def check_mode(expected: str | None, actual: str) -> Answer:
+def check_mode(expected: str | None, actual: str) -> CheckResult:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
     if expected in (None, actual):
         return ok(_MODES[actual])
     return fail(f"the stack says RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
 
 
-def check_remediation(remediation: Remediation | None, document: str) -> Answer:
+def check_remediation(remediation: Remediation | None, document: str) -> CheckResult:
     """Return whether the rule's remediation is the stack's runbook."""
     if remediation is None:
         return warn("the rule has no remediation: only express-path heal can heal, AWS Config cannot", DEPLOY)
@@ -67,14 +72,14 @@ def check_remediation(remediation: Remediation | None, document: str) -> Answer:
     return ok(f"the rule's remediation is {remediation.document}")
 
 
-def check_document(name: str, status: str | None) -> Answer:
+def check_document(name: str, status: str | None) -> CheckResult:
     """Return whether a runbook can be started. The status is None if it does not exist."""
     if status == "Active":
         return ok(f"runbook {name} is active")
     return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
 
 
-def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
+def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
     """Return whether AWS Config no longer heals some subnets, usually because their heals failed too often."""
     if not subnet_ids:
         return ok("no subnet has a remediation exception")
@@ -89,7 +94,7 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> Answer:
     )
 
 
-def check_quota(used: int, quota: Quota) -> Answer:
+def check_quota(used: int, quota: Quota) -> CheckResult:
     """Return whether an endpoint can be created: how many count against the quota, and the quota."""
     usage = f"{used} of {count_text(quota.value, 'gateway endpoint')} allowed in the Region"
     if used >= quota.value:
@@ -102,7 +107,7 @@ def check_quota(used: int, quota: Quota) -> Answer:
     return ok(usage)
 
 
-def check_automations(running: int) -> Answer:
+def check_automations(running: int) -> CheckResult:
     """Return whether further runs would wait."""
     count = f"{count_text(running, 'automation')} running; at most {MAX_CONCURRENT_RUNS} run at the same time"
     if running < MAX_CONCURRENT_RUNS:
@@ -110,7 +115,7 @@ def check_automations(running: int) -> Answer:
     return warn(f"{count}: further heals are queued", "wait, or turn on adaptive concurrency in Systems Manager")
 
 
-def check_calendar(name: str, calendar: Calendar | None) -> Answer:
+def check_calendar(name: str, calendar: Calendar | None) -> CheckResult:
     """Return whether the change calendar allows heals now. It is None if it does not exist."""
     if calendar is None:
         return fail(
@@ -123,7 +128,7 @@ def check_calendar(name: str, calendar: Calendar | None) -> Answer:
     return warn(f"change calendar {name} is closed{until}: heals are blocked", "wait, or open it")
 
 
-def check_service(name: str | None) -> Answer:
+def check_service(name: str | None) -> CheckResult:
     """Return whether gateway endpoints can be created. `name` is the service of EC2 for them, None if there is none."""
     if name:
         return ok(f"{name} is offered for gateway endpoints")
@@ -191,13 +196,13 @@ def find_express_service(ec2: "EC2Client", region: str) -> str | None:
     return next((name for name in names if is_express_service(name, region)), None)
 
 
-def mode(context: CheckContext) -> Answer:
+def mode(context: CheckContext) -> CheckResult:
     """Return what AWS Config does about flagged subnets."""
     expected = context.parameter("RemediationMode") or None
     return check_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
 
 
-def remediation(context: CheckContext) -> Answer | None:
+def remediation(context: CheckContext) -> CheckResult | None:
     """Return whether the rule's remediation is the stack's runbook."""
     if context.rule is None or not (context.stack() or context.remediation()):
         return None
@@ -206,13 +211,13 @@ def remediation(context: CheckContext) -> Answer | None:
     return check_remediation(context.remediation(), document)
 
 
-def runbook(output: str, context: CheckContext) -> Answer | None:
+def runbook(output: str, context: CheckContext) -> CheckResult | None:
     """Return whether the runbook in an output of the stack can be started."""
     name = context.output(output)
     return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
 
 
-def role(context: CheckContext) -> Answer | None:
+def role(context: CheckContext) -> CheckResult | None:
     """Return whether the role that changes routing exists."""
     configured = context.remediation()
     arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
@@ -223,19 +228,19 @@ def role(context: CheckContext) -> Answer | None:
     return fail(f"{arn} does not exist: every heal fails", DEPLOY)
 
 
-def plan_function(context: CheckContext) -> Answer | None:
+def plan_function(context: CheckContext) -> CheckResult | None:
     """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
     return check_function(name, read_function(context.aws.client("lambda"), name)) if name else None
 
 
-def ledger(context: CheckContext) -> Answer | None:
+def ledger(context: CheckContext) -> CheckResult | None:
     """Return whether the table that records heals exists and is protected."""
     name = context.output("LedgerTableName")
     return check_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
 
 
-def approval(context: CheckContext) -> Answer | None:
+def approval(context: CheckContext) -> CheckResult | None:
     """Return whether requests reach the approvers."""
     arn, approvers = _approval_topic(context), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
@@ -251,31 +256,221 @@ def _approval_topic(context: CheckContext) -> str:
     return arn.replace("{region}", context.aws.region).replace("{account}", account_id)
 
 
-def exceptions(context: CheckContext) -> Answer | None:
+def exceptions(context: CheckContext) -> CheckResult | None:
     """Return whether AWS Config no longer heals some subnets."""
     if context.rule is None or context.remediation() is None:
         return None
     return check_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
 
 
-def endpoint_service(context: CheckContext) -> Answer:
+def endpoint_service(context: CheckContext) -> CheckResult:
     """Return whether EC2 offers gateway endpoints for S3 Express."""
     return check_service(find_express_service(context.aws.ec2, context.aws.region))
 
 
-def endpoint_quota(context: CheckContext) -> Answer:
+def endpoint_quota(context: CheckContext) -> CheckResult:
     """Return whether another endpoint can be created."""
     return check_quota(count_gateway_endpoints(context.aws.ec2), read_quota(context.aws, ENDPOINT_QUOTA))
 
 
-def automations(context: CheckContext) -> Answer | None:
+def automations(context: CheckContext) -> CheckResult | None:
     """Return whether further runs would wait."""
     if not (context.stack() or context.remediation()):
         return None
     return check_automations(count_running_automations(context.aws.ssm))
 
 
-def calendar(context: CheckContext) -> Answer | None:
+def calendar(context: CheckContext) -> CheckResult | None:
     """Return whether the change calendar is open."""
     name = context.parameter("ChangeCalendarName")
     return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None
+
+
+WRITES = frozenset(
+    f"dynamodb:{operation}"
+    for operation in (
+        "AssociateTableReplica",
+        "BatchWriteItem",
+        "CreateGlobalTable",
+        "CreateTableReplica",
+        "DeleteItem",
+        "ImportTable",
+        "PartiQLDelete",
+        "PartiQLInsert",
+        "PartiQLUpdate",
+        "PutItem",
+        "RestoreTableFromAwsBackup",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "StartBulkPutItems",
+        "UpdateGlobalTable",
+        "UpdateItem",
+        "UpdateTimeToLive",
+        "WriteDataForReplication",
+    )
+)
+"""The actions that the table's resource policy denies to everyone except the runbooks' role
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
+POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
+"""The actions that the policy denies to everyone except the role that deploys the stack."""
+RUNBOOK_ROLES = "role/express-path/automation/*"
+"""The resource part of the ARNs of roles that may write."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRecord:
+    """The ledger's table: its status, its protection, and its resource policy, or None."""
+
+    status: str
+    is_protected: bool
+    is_restorable: bool
+    policy: Mapping[str, Any] | None
+
+
+def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
+    """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
+    if found is None:
+        return fail(
+            f"ledger {name} does not exist: every heal and undo fails",
+            "restore the table from a backup, or deploy the stack with the LedgerTableName of an existing ledger",
+        )
+    if found.status != "ACTIVE":
+        return fail(f"ledger {name} is {found.status}", "wait until it is ACTIVE, or check the table in DynamoDB")
+    if not _only_runbooks_write(found.policy):
+        return fail(
+            f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it",
+            "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
+        )
+    if not _others_keep_policy(found.policy):
+        return warn(
+            f"principals other than the deploying role can replace the resource policy of ledger {name}",
+            "deploy the stack that created the ledger with DeployingRoleArn, or give the table the resource policy in "
+            "template.yaml (OnlyDeployingRoleChangesPolicy)",
+        )
+    if not found.is_protected:
+        return warn(
+            f"ledger {name} can be deleted, and heals could no longer be undone",
+            "turn on deletion protection",
+            f"aws dynamodb update-table --table-name {shlex.quote(name)} --deletion-protection-enabled",
+        )
+    if not found.is_restorable:
+        return warn(
+            f"ledger {name} has no point-in-time recovery",
+            "turn on point-in-time recovery",
+            f"aws dynamodb update-continuous-backups --table-name {shlex.quote(name)} "
+            "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
+        )
+    return ok(f"ledger {name} exists, and only the runbooks write to it")
+
+
+def _only_runbooks_write(policy: Mapping[str, Any] | None) -> bool:
+    """Return whether one statement denies every write to every principal except roles with the runbooks' path."""
+    return any(resource == RUNBOOK_ROLES for resource in _excepted_roles(policy, WRITES))
+
+
+def _others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
+    """Return whether one statement denies changes of the policy to every principal except a role; its ARN may be a pattern."""
+    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, POLICY_CHANGES))
+
+
+def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:
+    """Yield the last part of the only ARN that each statement excepts which denies all of these actions to all others."""
+    for statement in listed((policy or {}).get("Statement")):
+        if not isinstance(statement, Mapping):
+            continue
+        condition = statement.get("Condition", {})
+        if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
+            continue
+        keys = condition["ArnNotLike"]
+        excepted = listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
+        if (
+            statement.get("Principal") in ("*", {"AWS": "*"})
+            and len(excepted) == 1
+            and all(_is_named(action, listed(statement.get("Action"))) for action in actions)
+        ):
+            yield str(excepted[0]).split(":", 5)[-1]
+
+
+def _is_named(action: str, patterns: list[Any]) -> bool:
+    """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
+    return any(is_like(action.lower(), str(pattern).lower()) for pattern in patterns)
+
+
+_SNS_KEY = "alias/aws/sns"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """The topic that notifies the approvers: its confirmed subscriptions, and its KMS key or an empty text."""
+
+    subscriptions: int
+    key: str = ""
+
+
+def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> CheckResult:
+    """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
+
+    `approvers` and `key` are the stack's parameters Approvers and ApprovalTopicKeyArn.
+    """
+    names = [name for name in approvers.split(",") if name]
+    if not names:
+        return fail("nobody may approve a heal", "deploy the stack with Approvers")
+    if topic is None:
+        return fail(
+            f"topic {arn or '(none)'} does not exist: nobody is notified", "deploy the stack with ApprovalTopicArn"
+        )
+    if topic.key and not topic.key.endswith(_SNS_KEY) and not key:
+        return fail(
+            f"topic {arn} is encrypted with {topic.key}, which the runbooks may not use: no request is sent",
+            "deploy the stack with the ARN of that key as ApprovalTopicKeyArn",
+        )
+    if not topic.subscriptions:
+        return warn(
+            f"topic {arn} has no confirmed subscription: approvers must find requests in Systems Manager",
+            "subscribe the approvers",
+            f"aws sns subscribe --topic-arn {shlex.quote(arn)} --protocol email --notification-endpoint ADDRESS",
+        )
+    return ok(f"{count_text(len(names), 'approver')}, notified through {arn}")
+
+
+def read_ledger(dynamodb: "DynamoDBClient", name: str) -> LedgerRecord | None:
+    """Read the ledger's table, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("dynamodb:DescribeTable"):
+            table = dynamodb.describe_table(TableName=name)["Table"]
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+    with calling("dynamodb:DescribeContinuousBackups"):
+        backups = dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+    recovery = backups.get("PointInTimeRecoveryDescription", {})
+    return LedgerRecord(
+        table.get("TableStatus", ""),
+        is_protected=table.get("DeletionProtectionEnabled", False),
+        is_restorable=recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
+        policy=_policy(dynamodb, table["TableArn"]),
+    )
+
+
+def _policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
+    try:
+        with calling("dynamodb:GetResourcePolicy"):
+            found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
+    except ApiError as error:
+        if error.code != "PolicyNotFoundException":
+            raise
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
+    """Read an SNS topic, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("sns:GetTopicAttributes"):
+            found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
+    except ApiError as error:
+        if error.code not in ("NotFound", "NotFoundException"):
+            raise
+        return None
+    return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""))

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.network_reader import assuming
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.sessions import offers_s3_express
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.installation.answers import Answer, fail, ok, unknown, warn
+from express_path_cli.installation.checks import CheckResult, fail, ok, unknown, warn
 from express_path_cli.terminal.errors import hint_for
 
 
@@ -96,7 +96,7 @@ REQUIRED = (
     Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
     Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
 )
-"""Reads without which a scan may fail (adapters/ec2_snapshot.py, prefix_list_reader.py)."""
+"""Reads without which a scan may fail (adapters/network_reader.py)."""
 OPTIONAL = (
     Probe(
         "ec2:DescribeManagedPrefixLists",
@@ -156,13 +156,13 @@ def remedy(error: ExpressPathError) -> str:
     return hint_for(error) or f"try again; if {name} persists, contact AWS Support with this message"
 
 
-def identity(context: CheckContext) -> Answer:
+def identity(context: CheckContext) -> CheckResult:
     """Return who makes the calls."""
     caller = context.caller()
     return ok(f"account {caller.account_id}, as {caller.arn}")
 
 
-def service(context: CheckContext) -> Answer:
+def service(context: CheckContext) -> CheckResult:
     """Return whether the Region offers S3 Express."""
     region = context.aws.region
     if offers_s3_express(context.aws):
@@ -170,7 +170,7 @@ def service(context: CheckContext) -> Answer:
     return fail(f"{region} does not offer S3 Express: every subnet is NOT_APPLICABLE", "use another --region")
 
 
-def permission(probe: Probe, context: CheckContext) -> Answer:
+def permission(probe: Probe, context: CheckContext) -> CheckResult:
     """Return whether one read is allowed."""
     try:
         note = probe.trial(context.aws)
@@ -179,7 +179,7 @@ def permission(probe: Probe, context: CheckContext) -> Answer:
     return ok(f"not tried: {note}" if note else f"shows {probe.shows}")
 
 
-def network_role(context: CheckContext) -> Answer | None:
+def network_role(context: CheckContext) -> CheckResult | None:
     """Return whether these credentials can follow transit gateways, as the rule does."""
     arn = context.parameter("NetworkRoleArn")
     if not arn:

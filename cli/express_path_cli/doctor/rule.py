@@ -1,18 +1,74 @@
-"""Whether the rule runs: its stack, its function, its state, its last run, its errors, and its failed events."""
+"""Whether AWS Config records changes, and the rule runs: its stack, its function, its last run, its errors, and its failed events."""
 
 import shlex
 from datetime import datetime, timedelta
 
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.installation.answers import Answer, count_text, duration_text, fail, ok, time_text, unknown, warn
+from express_path_cli.installation.checks import (
+    CheckResult,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
+    fail,
+    ok,
+    unknown,
+    warn,
+)
+from express_path_cli.installation.recorder import read_bucket, read_deliveries
 from express_path_cli.installation.rule import (
     MAX_COUNTED,
-    Activity,
+    FunctionActivity,
     FunctionState,
     RuleTimes,
     count_flagged,
     count_messages,
 )
+from express_path_cli.terminal.texts import count_text, rough_duration_text, time_text
+
+
+def recorder(context: CheckContext) -> CheckResult:
+    """Return whether there is a recorder, and it is on."""
+    status = context.recorder_status()
+    if status is None:
+        return fail(
+            "AWS Config has no recorder in this Region: rules cannot be deployed or invoked",
+            "AWS Config, Settings: set it up in this Region",
+        )
+    return check_recording(status)
+
+
+def last_recording(context: CheckContext) -> CheckResult | None:
+    """Return whether the recorder works."""
+    status = context.recorder_status()
+    return check_last_recording(status) if status else None
+
+
+def recorded_types(context: CheckContext) -> CheckResult | None:
+    """Return whether the four resource types are recorded."""
+    found = context.recorder()
+    return check_types(found) if found else None
+
+
+def frequency(context: CheckContext) -> CheckResult | None:
+    """Return whether they are recorded continuously or once a day."""
+    found = context.recorder()
+    return check_frequency(found) if found else None
+
+
+def delivery(context: CheckContext) -> CheckResult | None:
+    """Return whether recorded items are delivered."""
+    if context.recorder_status() is None:
+        return None
+    bucket = read_bucket(context.aws.config)
+    if bucket is None:
+        return fail(
+            "AWS Config has no delivery channel, and a recorder cannot start without one",
+            "AWS Config, Settings: choose a bucket",
+        )
+    return check_deliveries(bucket, read_deliveries(context.aws.config))
+
 
 GRACE = timedelta(hours=2)
 """How late a scheduled run may be before it counts as missed: AWS Config does not document its hour."""
@@ -20,7 +76,7 @@ STATES = {"ACTIVE": "is active", "EVALUATING": "is being evaluated on request"}
 """The states in which a rule works (botocore model: config ConfigRuleState)."""
 
 
-def check_stack(name: str, status: str, reason: str) -> Answer:
+def check_stack(name: str, status: str, reason: str) -> CheckResult:
     """Return whether the stack is deployed completely.
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/view-stack-events.html
@@ -35,7 +91,7 @@ def check_stack(name: str, status: str, reason: str) -> Answer:
     return fail(finding, "see the stack's events, fix what they name, then deploy it again")
 
 
-def check_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
+def check_state(name: str, state: str, others: tuple[str, ...]) -> CheckResult:
     """Return whether the rule is active, and deployed only once."""
     if state not in STATES:
         return fail(f"rule {name} is {state}", "wait until it is deleted, then deploy it again")
@@ -48,8 +104,8 @@ def check_state(name: str, state: str, others: tuple[str, ...]) -> Answer:
 
 
 def check_run(
-    name: str, times: RuleTimes, activity: Activity | None, period: timedelta | None, now: datetime
-) -> Answer:
+    name: str, times: RuleTimes, activity: FunctionActivity | None, period: timedelta | None, now: datetime
+) -> CheckResult:
     """Return whether the rule ran on its schedule.
 
     According to its reference, AWS Config does not report the times of custom Lambda rules
@@ -60,21 +116,23 @@ def check_run(
     last = max(filter(None, (times.invoked, activity.last if activity else None)), default=None)
     if last is None:
         return _never_ran(times, activity, now, start)
-    finding = f"last ran {duration_text(now - last)} ago ({time_text(last)})"
+    finding = f"last ran {rough_duration_text(now - last)} ago ({time_text(last)})"
     if period is None:
         return warn(
             f"{finding}; the rule has no schedule, so missed changes are not evaluated later", "deploy it again"
         )
     if now - last > period + GRACE:
-        late = f"{finding}, although it is due every {duration_text(period)}"
+        late = f"{finding}, although it is due every {rough_duration_text(period)}"
         return fail(late, "start it, and check that it runs", start)
-    return ok(f"{finding}; it is due every {duration_text(period)}")
+    return ok(f"{finding}; it is due every {rough_duration_text(period)}")
 
 
-def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start: str) -> Answer:
+def _never_ran(times: RuleTimes, activity: FunctionActivity | None, now: datetime, start: str) -> CheckResult:
     if times.activated and now - times.activated <= GRACE:
         return warn(
-            f"was activated {duration_text(now - times.activated)} ago and has not run yet", "wait, or start it", start
+            f"was activated {rough_duration_text(now - times.activated)} ago and has not run yet",
+            "wait, or start it",
+            start,
         )
     if activity is None and times.activated is None:
         return unknown(
@@ -83,7 +141,7 @@ def _never_ran(times: RuleTimes, activity: Activity | None, now: datetime, start
     return fail("has not run in the last week", "start it, and check that it runs", start)
 
 
-def check_errors(times: RuleTimes) -> Answer:
+def check_errors(times: RuleTimes) -> CheckResult:
     """Return whether AWS Config's last attempts to invoke the rule and to get its results succeeded."""
     failed = max(filter(None, (times.invocation_failed, times.evaluation_failed)), default=None)
     worked = max(filter(None, (times.invoked, times.evaluated)), default=None)
@@ -98,9 +156,9 @@ def check_errors(times: RuleTimes) -> Answer:
     )
 
 
-def check_activity(activity: Activity, log_group: str) -> Answer:
+def check_activity(activity: FunctionActivity, log_group: str) -> CheckResult:
     """Return whether the function's invocations of the last day succeeded."""
-    finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors} failed"
+    finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors:,} failed"
     if not activity.errors:
         return ok(finding)
     return warn(
@@ -110,7 +168,7 @@ def check_activity(activity: Activity, log_group: str) -> Answer:
     )
 
 
-def check_function(name: str, found: FunctionState | None) -> Answer:
+def check_function(name: str, found: FunctionState | None) -> CheckResult:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
     A function that was idle for long is Inactive until its next invocation
@@ -130,7 +188,7 @@ def check_function(name: str, found: FunctionState | None) -> Answer:
     return ok(f"function {name} is active")
 
 
-def check_queue(messages: int, url: str) -> Answer:
+def check_queue(messages: int, url: str) -> CheckResult:
     """Return whether events failed all retries. The daily sweep has evaluated most of their subnets since."""
     if not messages:
         return ok("no event has failed all retries")
@@ -141,7 +199,7 @@ def check_queue(messages: int, url: str) -> Answer:
     )
 
 
-def stack(context: CheckContext) -> Answer:
+def stack(context: CheckContext) -> CheckResult:
     """Return whether the stack is deployed completely."""
     found = context.stack()
     if found:
@@ -152,7 +210,7 @@ def stack(context: CheckContext) -> Answer:
     )
 
 
-def rule(context: CheckContext) -> Answer:
+def rule(context: CheckContext) -> CheckResult:
     """Return whether the rule is deployed and active."""
     found = context.rules()
     if not found:
@@ -160,7 +218,7 @@ def rule(context: CheckContext) -> Answer:
     return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 
-def last_run(context: CheckContext) -> Answer | None:
+def last_run(context: CheckContext) -> CheckResult | None:
     """Return when the rule last ran."""
     found = context.rule
     if found is None:
@@ -170,7 +228,7 @@ def last_run(context: CheckContext) -> Answer | None:
     return check_run(found.name, times, activity, found.period, context.now)
 
 
-def last_error(context: CheckContext) -> Answer | None:
+def last_error(context: CheckContext) -> CheckResult | None:
     """Return whether AWS Config can invoke the function and gets its results."""
     if context.rule is None:
         return None
@@ -178,7 +236,7 @@ def last_error(context: CheckContext) -> Answer | None:
     return None if times == RuleTimes() else check_errors(times)
 
 
-def function(context: CheckContext) -> Answer | None:
+def function(context: CheckContext) -> CheckResult | None:
     """Return whether the rule's function can run."""
     if context.rule is None:
         return None
@@ -187,7 +245,7 @@ def function(context: CheckContext) -> Answer | None:
     return check_function(context.function_name, context.function())
 
 
-def errors(context: CheckContext) -> Answer | None:
+def errors(context: CheckContext) -> CheckResult | None:
     """Return whether the function's invocations fail."""
     if context.rule is None or context.function_account:
         return None
@@ -195,13 +253,13 @@ def errors(context: CheckContext) -> Answer | None:
     return check_activity(context.activity(), found.log_group) if found else None
 
 
-def failed_events(context: CheckContext) -> Answer | None:
+def failed_events(context: CheckContext) -> CheckResult | None:
     """Return whether events failed all retries."""
     url = context.output("FailedEventsQueueUrl")
     return check_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
 
 
-def verdicts(context: CheckContext) -> Answer | None:
+def verdicts(context: CheckContext) -> CheckResult | None:
     """Return how many subnets are flagged."""
     if context.rule is None:
         return None

@@ -1,15 +1,29 @@
 """express-path explain: one subnet's path, route by route, and its heal."""
 
-from enum import StrEnum
-from typing import Annotated
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
 
+from express_path.adapters.heal_steps import plan_fields
+from express_path.adapters.serialization import capacity_answer, verdict_answer
+from express_path.domain.heal.records import Action, Concern
+from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.capacity import Capacity
+from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws import options
-from express_path_cli.explain.explanation import Subject
-from express_path_cli.explain.rendering import as_explanation, as_explanation_json, as_patches
+from express_path_cli.aws.options import TextFormat
+from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, Subject, route_text
+from express_path_cli.findings.formats.text import STYLES
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.tables import printable
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
@@ -20,15 +34,7 @@ UNWRAPPED = 10_000
 """The width of the text in a pipe or a file, in columns: more than the longest line, so that none wraps."""
 
 
-class Form(StrEnum):
-    """The output formats for an explanation."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
 SubnetId = Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet ID.")]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def explain(
@@ -39,7 +45,7 @@ def explain(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     parameter: options.Parameters = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
     """Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.
 
@@ -50,7 +56,7 @@ def explain(
     """
     subject = Subject(subnet, from_dump, region, profile, external_id)
     explanation = subject.explain(options.rule_parameters(parameter))
-    if form is Form.JSON:
+    if form is TextFormat.JSON:
         echo(as_explanation_json(explanation), nl=False)
     else:
         console = _console()
@@ -68,3 +74,201 @@ def _console() -> Terminal:
     if not console.is_terminal:
         console.width = UNWRAPPED
     return console
+
+
+SCHEMA_VERSION = 1
+
+
+def as_explanation_json(explanation: Explanation) -> str:
+    """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
+    verdict, plan = explanation.row, explanation.proposal.plan
+    remedy = explanation.row.remedy
+    location = {"accountId": verdict.account_id, "region": verdict.region, "vpcId": verdict.vpc_id}
+    document = {
+        **location,
+        **verdict_answer(verdict),
+        "names": explanation.row.names(),
+        "isMainRouteTable": explanation.is_main,
+        "advice": remedy.advice if remedy else "",
+        "remedy": asdict(remedy) if remedy else None,
+        "contests": [_route_selection(selection) for selection in explanation.route_selections],
+        "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
+        "plan": plan_fields(plan),
+        "unchecked": list(explanation.proposal.unchecked),
+        "notes": list(explanation.notes),
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _route_selection(selection: RouteSelection) -> dict[str, Any]:
+    return {
+        "routeTableId": selection.table.id,
+        "blocks": [str(block) for block in selection.blocks],
+        "routes": [_candidate_fields(candidate) for candidate in selection.candidates],
+        "otherRoutes": selection.other_routes,
+    }
+
+
+def _candidate_fields(candidate: CandidateRoute) -> dict[str, Any]:
+    return {
+        "destination": str(candidate.route.destination),
+        "target": candidate.route.target_id,
+        "state": candidate.route.state,
+        "wins": candidate.wins,
+        "mayWin": candidate.may_win,
+        "why": candidate.why,
+    }
+
+
+_TOOL_NAMES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
+_SKIPS_ENDPOINTS = "without gateway endpoints: the traffic has already crossed a possible NAT instance"
+_ACTIONS = {
+    Action.NOTHING_TO_DO: "Nothing to heal: the path to S3 Express does not cross a NAT.",
+    Action.ASSOCIATE: "A heal would associate the route table with the VPC's gateway endpoint.",
+    Action.CREATE_AND_ASSOCIATE: (
+        "A heal would create a gateway endpoint, which is free of charge, and associate the route table with it."
+    ),
+    Action.BLOCKED: "This heal is blocked:",
+}
+
+
+def as_explanation(explanation: Explanation) -> RenderableType:
+    """Return the text without patches; long lines wrap, nothing is cut."""
+    return Group(
+        *_verdict(explanation),
+        *_path(explanation),
+        *_routes(explanation),
+        *_remedy(explanation),
+        *_healing(explanation),
+        *_notes(explanation),
+    )
+
+
+def as_patches(explanation: Explanation) -> RenderableType:
+    """Return the command of the remedy and the patches of a heal. Print them without wrapping: they are copied."""
+    remedy, patches = explanation.row.remedy, explanation.proposal.plan.patches
+    command = [Text(), Text(remedy.command)] if remedy and remedy.command and not patches else []
+    sections = (
+        [Text(), Text.from_markup(f"[bold]Patch for {_TOOL_NAMES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
+        for tool, patch in patches.items()
+    )
+    return Group(*command, *(line for section in sections for line in section))
+
+
+def _line(markup: str, indent: int = 0) -> RenderableType:
+    return Padding(Text.from_markup(markup), (0, 0, 0, indent), expand=False)
+
+
+def _remedy(explanation: Explanation) -> Iterator[RenderableType]:
+    """Yield what to do. The command is in the patches, too, which are not wrapped."""
+    if explanation.row.remedy:
+        yield from _heading("What to do")
+        yield _line(escape(explanation.row.remedy.advice), 2)
+
+
+def _heading(title: str) -> Iterator[RenderableType]:
+    yield from (Text(), _line(f"[bold]{title}[/bold]"))
+
+
+def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
+    row = explanation.row
+    subnet = f"[bold]{escape(row.subnet_id)}[/bold]{escape(_name(row.subnet_name))}"
+    yield _line(f"{subnet}  {escape(row.availability_zone_id or '')}")
+    yield _line(escape(f"{row.vpc_id}{_name(row.vpc_name)}  {row.region}  account {row.account_id}"))
+    yield _line(f"[{STYLES[row.compliance]}]{row.compliance}[/]  {row.reason}")
+    yield _line(escape(row.annotation))
+
+
+def _path(explanation: Explanation) -> Iterator[RenderableType]:
+    yield from _heading("Path")
+    yield _line(escape(_table_text(explanation)), 2)
+    capacities = {capacity.hop_id: capacity for capacity in explanation.capacities}
+    for number, hop in enumerate(explanation.row.path, 1):
+        label = _capacity_text(capacities[hop.id]) if hop.id in capacities else hop.kind.label
+        yield _line(
+            f"{number}. {escape(hop.destination)} -> [bold]{escape(hop.id)}[/bold]  [dim]{escape(label)}[/dim]", 2
+        )
+
+
+def _table_text(explanation: Explanation) -> str:
+    verdict = explanation.row
+    if verdict.route_table_id is None:
+        return "the subnet's route table is unknown"
+    association = f"the main route table of {verdict.vpc_id}" if explanation.is_main else "explicitly associated"
+    return f"route table {verdict.route_table_id}{_name(verdict.route_table_name)}, {association}"
+
+
+def _name(name: str) -> str:
+    """Return a name as it follows an ID."""
+    return f" ({printable(name)})" if name else ""
+
+
+def _capacity_text(capacity: Capacity) -> str:
+    if capacity.baseline_gbps is None:
+        return capacity.name
+    peak = f" to {capacity.peak_gbps:g}" if capacity.peak_gbps else ""
+    return f"{capacity.name}, carries {capacity.baseline_gbps:g}{peak} Gbit/s"
+
+
+def _routes(explanation: Explanation) -> Iterator[RenderableType]:
+    if explanation.route_selections:
+        yield from _heading("Routes that match S3 Express addresses")
+    for selection in explanation.route_selections:
+        yield _line(f"in [bold]{escape(selection.table.id)}[/bold] for {_blocks(selection)}", 2)
+        if selection.skips_gateway_endpoints:
+            yield _line(f"[dim]{_SKIPS_ENDPOINTS}[/dim]", 4)
+        for candidate in selection.candidates:
+            yield _line(_candidate_line(candidate), 4)
+        if not selection.candidates:
+            yield _line("none", 4)
+        if selection.other_routes:
+            yield _line(f"[dim]{_other_routes(selection.other_routes)}[/dim]", 4)
+
+
+def _other_routes(number: int) -> str:
+    return "1 other route does not match" if number == 1 else f"{number} other routes do not match"
+
+
+def _blocks(selection: RouteSelection) -> str:
+    return ", ".join(map(str, selection.blocks))
+
+
+def _candidate_line(candidate: CandidateRoute) -> str:
+    route = escape(route_text(candidate.route))
+    if candidate.wins:
+        return f"[green]wins[/green]  [bold]{route}[/bold]  {escape(candidate.why)}"
+    if candidate.may_win:
+        return f"[yellow]may win[/yellow]  [bold]{route}[/bold]  {escape(candidate.why)}"
+    return f"[dim]loses  {route}  {escape(candidate.why)}[/dim]"
+
+
+def _healing(explanation: Explanation) -> Iterator[RenderableType]:
+    plan, unchecked = explanation.proposal.plan, explanation.proposal.unchecked
+    yield from _heading("Healing")
+    yield _line(escape(_action_text(explanation)), 2)
+    for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
+        for finding in dict.fromkeys(findings):
+            yield from _finding(label, style, finding, explanation.row)
+    if unchecked:
+        yield _line(f"[dim]not checked: {'; '.join(unchecked)}[/dim]", 2)
+
+
+def _notes(explanation: Explanation) -> Iterator[RenderableType]:
+    if explanation.notes:
+        yield from _heading("Also note")
+    for note in explanation.notes:
+        yield _line(escape(printable(note)), 2)
+
+
+def _action_text(explanation: Explanation) -> str:
+    """Return what a heal would do; an unknown path may cross a NAT, and a heal does not fix traffic that AWS drops."""
+    action, reason = explanation.proposal.plan.action, explanation.row.reason
+    if action is Action.NOTHING_TO_DO and reason in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED):
+        return "A heal would change nothing."
+    return _ACTIONS[action]
+
+
+def _finding(label: str, style: str, finding: Concern, verdict: Verdict) -> Iterator[RenderableType]:
+    evidence = "" if finding.evidence == verdict.annotation else f": {escape(finding.evidence)}"
+    yield _line(f"[{style}]{label} {finding.blocker}[/]{evidence}", 2)
+    yield _line(f"what to do: {escape(finding.cure)}", 4)

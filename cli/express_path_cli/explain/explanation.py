@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_reader import evidence_for
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
@@ -24,14 +24,12 @@ from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.remedy.remedies import remedy
-from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import AccountRegion, connect
-from express_path_cli.findings.resource_labels import Names, names_in
+from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.dump import read_dump
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
@@ -259,13 +257,11 @@ class Explanation:
     notes are what else a reader should know: about proxies, and about what the source leaves out.
     """
 
-    verdict: Verdict
-    names: Names
+    row: Row
     is_main: bool
     route_selections: list[RouteSelection]
     capacities: list[Capacity]
     proposal: Proposal
-    remedy: Remedy | None
     notes: tuple[str, ...] = ()
 
 
@@ -321,21 +317,19 @@ class Subject:
 
 def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegion | None) -> Explanation:
     """Explain a subnet of the evaluator's snapshot; account_region is where the heal's pre-flight checks read."""
-    verdict = evaluator.verdict(subnet_id)
+    [row] = rows_of([evaluator.verdict(subnet_id)], [evaluator])
     snapshot = evaluator.snapshot
-    subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(verdict.route_table_id or "")
+    subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(row.route_table_id or "")
     tracer = RecordingTracer(snapshot)
-    if table and verdict.path:
+    if table and row.path:
         tracer.trace_subnet(table, subnet)
     return Explanation(
-        verdict=verdict,
-        names=names_in(snapshot, verdict),
+        row=row,
         is_main=table is not None and not _is_explicit(table, subnet_id),
         route_selections=route_selections(tracer),
-        capacities=capacities(carrying_hops(verdict.reason, verdict.path), snapshot),
-        proposal=propose(evaluator, verdict, account_region),
-        remedy=remedy(verdict, evaluator.tracer),
-        notes=(*_proxies(snapshot, verdict.vpc_id), *_unlisted_tables(snapshot, verdict.vpc_id)),
+        capacities=capacities(carrying_hops(row.reason, row.path), snapshot),
+        proposal=propose(evaluator, row, account_region),
+        notes=(*_proxies(snapshot, row.vpc_id), *_unlisted_tables(snapshot, row.vpc_id)),
     )
 
 

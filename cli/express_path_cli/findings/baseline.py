@@ -3,16 +3,19 @@
 A finding is a NON_COMPLIANT subnet. It is identified by account, Region, subnet, and reason.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import NamedTuple
+from pathlib import Path
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.history import HistoryPoint, scope_changes
+from express_path.domain.verdict.parameters import NO_TAG, PARAMETERS, RuleParameters
+from express_path.errors import RecordError
+from express_path.fields import Description, identifier, ids, nested, number, rows
+from express_path_cli.findings.row import Mark, Row
+from express_path_cli.findings.scan_file import DOCUMENT, FindingId, faults_in, finding_in, findings_in, read_scan
+from express_path_cli.terminal.errors import OptionError
 
-_FLAGGED = Compliance.NON_COMPLIANT
 _WITHOUT_A_PATH = frozenset(
     {
         Reason.UNRESOLVED_EGRESS,
@@ -24,17 +27,6 @@ _WITHOUT_A_PATH = frozenset(
     }
 )
 """The reasons of subnets whose path was not followed to its end. They do not show that a NAT is gone."""
-
-
-class Mark(StrEnum):
-    """What a comparison says about a finding."""
-
-    NEW = "new"
-    UNCHANGED = "unchanged"
-    FIXED = "fixed"
-    UNKNOWN = "unknown"
-    REPLACED = "replaced"
-    """The subnet is still NON_COMPLIANT, for another reason."""
 
 
 PAST = (Mark.FIXED, Mark.UNKNOWN, Mark.REPLACED)
@@ -51,27 +43,32 @@ class Cause(StrEnum):
     OTHER_PARAMETERS = "the rule parameters were different"
 
 
-class FindingId(NamedTuple):
-    """The identity of a finding. A tuple, because findings are sorted, and a scan has many."""
-
-    account_id: str
-    region: str
-    subnet_id: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class PastFinding:
     """A finding of the baseline that this scan does not have: FIXED, UNKNOWN, or REPLACED.
 
-    now: the verdict on the subnet in this scan, None if it was not evaluated. cause: why the finding is UNKNOWN.
+    now: the subnet's row in this scan, None if it was not evaluated. cause: why the finding is UNKNOWN.
     """
 
     finding: FindingId
     vpc_id: str
     mark: Mark
-    now: Verdict | None
+    now: Row | None
     cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a scan covered.
+
+    accounts: the accounts and Regions that it read, such as "111122223333 us-east-1". not_read: the places that it
+    could not read. filters: its --vpc and --tag options. parameters: its rule parameters by name, those with a value.
+    """
+
+    accounts: tuple[str, ...] = ()
+    not_read: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +76,15 @@ class Baseline:
     """The findings of an earlier scan, each with its VPC, and what that scan covered, None if its file lacks that."""
 
     findings: Mapping[FindingId, str]
-    point: HistoryPoint | None = None
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How the findings of a scan differ from those of the baseline. past: sorted by account, Region and subnet."""
 
-    new: Sequence[Verdict]
-    unchanged: Sequence[Verdict]
+    new: Sequence[Row]
+    unchanged: Sequence[Row]
     past: Sequence[PastFinding]
     marks: Mapping[tuple[str, str, str], Mark] = field(repr=False)
 
@@ -101,54 +98,56 @@ class Comparison:
         """The findings of subnets whose path was not decided in this scan."""
         return [past for past in self.past if past.mark is Mark.UNKNOWN]
 
-    def mark(self, verdict: Verdict) -> Mark | None:
+    def mark(self, row: Row) -> Mark | None:
         """Return what happened to the finding of a subnet: new, unchanged, fixed, or unknown. None without one."""
-        return self.marks.get(subnet_of(verdict))
+        return self.marks.get(row.place)
 
 
 def compare(
     baseline: Baseline,
-    verdicts: Sequence[Verdict],
+    rows: Sequence[Row],
     listed: Mapping[tuple[str, str], Collection[str]],
     not_read: Collection[str] = (),
 ) -> Comparison:
-    """Compare all verdicts of a scan with the baseline.
+    """Compare all rows of a scan with the baseline.
 
     listed: the subnets of each account and Region that was read, evaluated or not. not_read: what could not be read, as
     failures name it.
     """
-    current = {_finding_of(verdict): verdict for verdict in verdicts if verdict.compliance is _FLAGGED}
+    current = {_finding_of(row): row for row in rows if row.is_flagged}
     new = [current[finding] for finding in sorted(current) if finding not in baseline.findings]
     unchanged = [current[finding] for finding in sorted(current) if finding in baseline.findings]
-    by_subnet = {subnet_of(verdict): verdict for verdict in verdicts}
+    by_subnet = {row.place: row for row in rows}
     past = [
         _past(finding, vpc_id, by_subnet.get(finding[:3]), listed, not_read)
         for finding, vpc_id in sorted(baseline.findings.items())
         if finding not in current
     ]
     marks = {item.finding[:3]: item.mark for item in past if item.now}
-    marks |= dict.fromkeys(map(subnet_of, unchanged), Mark.UNCHANGED) | dict.fromkeys(map(subnet_of, new), Mark.NEW)
+    marks |= {row.place: Mark.UNCHANGED for row in unchanged} | {row.place: Mark.NEW for row in new}
     return Comparison(new, unchanged, past, marks)
 
 
-def notes_on_scope(baseline: Baseline, now: HistoryPoint) -> list[str]:
+def notes_on_scope(baseline: Baseline, now: Coverage) -> list[str]:
     """Return how a scan and its baseline differ in what they covered; empty if the baseline does not say it."""
-    if baseline.point is None:
+    if baseline.coverage is None:
         return []
     # What this scan could not read is an error of its own, and what the baseline lacks is named below.
-    before = replace(baseline.point, not_read=now.not_read)
-    changes = [f"since the baseline, {change}" for change in scope_changes(before, now)]
-    return changes + [f"the baseline lacks {where}: findings there count as new" for where in baseline.point.not_read]
+    before = replace(baseline.coverage, not_read=now.not_read)
+    changes = [f"since the baseline, {change}" for change in _scope_changes(before, now)]
+    return changes + [
+        f"the baseline lacks {where}: findings there count as new" for where in baseline.coverage.not_read
+    ]
 
 
 def _past(
     finding: FindingId,
     vpc_id: str,
-    now: Verdict | None,
+    now: Row | None,
     listed: Mapping[tuple[str, str], Collection[str]],
     not_read: Collection[str],
 ) -> PastFinding:
-    if now and now.compliance is _FLAGGED:
+    if now and now.is_flagged:
         return PastFinding(finding, vpc_id, Mark.REPLACED, now)
     cause = _cause(finding, now, listed, not_read)
     return PastFinding(finding, vpc_id, Mark.UNKNOWN if cause else Mark.FIXED, now, cause)
@@ -156,7 +155,7 @@ def _past(
 
 def _cause(
     finding: FindingId,
-    now: Verdict | None,
+    now: Row | None,
     listed: Mapping[tuple[str, str], Collection[str]],
     not_read: Collection[str],
 ) -> Cause | None:
@@ -174,10 +173,134 @@ def _cause(
     return Cause.PATH_UNKNOWN if now.reason in _WITHOUT_A_PATH else None
 
 
-def _finding_of(verdict: Verdict) -> FindingId:
-    return FindingId(*subnet_of(verdict), verdict.reason)
+def _finding_of(row: Row) -> FindingId:
+    return FindingId(*row.place, row.reason)
 
 
-def subnet_of(verdict: Verdict) -> tuple[str, str, str]:
-    """Return the account, the Region, and the ID of a verdict's subnet."""
-    return verdict.account_id, verdict.region, verdict.subnet_id
+def _scope_changes(before: Coverage, after: Coverage) -> list[str]:
+    """Return how two scans differ in what they covered. If they do, fewer findings are not an improvement."""
+    added, lost = _only_in(after.accounts, before.accounts), _only_in(before.accounts, after.accounts)
+    failed, recovered = _only_in(after.not_read, before.not_read), _only_in(before.not_read, after.not_read)
+    changes = [
+        *_named(added, "was added", "were added"),
+        *_named(lost, "was not read", "were not read"),
+        *_named(_without(failed, lost), "could not be read", "could not be read"),
+        *_named(_without(recovered, added), "could be read again", "could be read again"),
+    ]
+    if before.filters != after.filters:
+        changes.append(f"the filters changed from {_listed(before.filters)} to {_listed(after.filters)}")
+    for name in sorted({*before.parameters, *after.parameters}):
+        old, new = before.parameters.get(name, "none"), after.parameters.get(name, "none")
+        if old != new:
+            changes.append(f"{name} changed from {old} to {new}")
+    return changes
+
+
+def _only_in(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    return sorted(set(names) - set(others))
+
+
+def _without(places: Sequence[str], accounts: Sequence[str]) -> list[str]:
+    """Return the places, such as "account 1 (web) us-east-1", that are not "1 us-east-1" or another of the accounts."""
+    words = [set(account.split()) for account in accounts]
+    return [place for place in places if not any(found <= set(place.split()) for found in words)]
+
+
+def _named(names: Sequence[str], one: str, several: str) -> list[str]:
+    """Return what happened to the first of these names and to how many more; empty if there are none."""
+    more = len(names) - 1
+    return [f"{names[0]} and {more} more {several}" if more else f"{names[0]} {one}"] if names else []
+
+
+def _listed(filters: Sequence[str]) -> str:
+    return " ".join(filters) or "none"
+
+
+def read_baseline(file: Path) -> Baseline:
+    """Return the findings in the JSON output of a scan. Raise OptionError if it is not one, or if it lacks some.
+
+    A finding that was unknown in that scan is still in the baseline, unless its subnet was no longer listed.
+    """
+    document = read_scan(file)
+    with faults_in(file):
+        flagged = findings_in(document)
+        unknown = [row for row in rows(document, "unknown", DOCUMENT) if row.get("cause") != Cause.NOT_LISTED.name]
+        coverage, counted = None, len(flagged)
+        if "madeAt" in document:
+            coverage, counted = _coverage_in(document), _flagged_in(document)
+        findings = dict(map(finding_in, unknown)) | flagged
+    if counted > len(flagged):
+        raise OptionError(
+            f"{file} lists {len(flagged)} of its {counted} NON_COMPLIANT subnets",
+            "make the baseline without --show, or with --show NON_COMPLIANT",
+        )
+    return Baseline(findings, coverage)
+
+
+def _coverage_in(document: Description) -> Coverage:
+    """Return what the scan in a document covered. Raise RecordError if a field is missing or not valid."""
+    parameters = nested(document, "parameters", DOCUMENT)
+    return Coverage(
+        ids(document, "accounts", DOCUMENT),
+        tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT)),
+        ids(document, "filters", DOCUMENT),
+        {name: identifier(parameters, name, "parameters") for name in parameters},
+    )
+
+
+def _flagged_in(document: Description) -> int:
+    """Return how many subnets were NON_COMPLIANT, listed or not. Raise RecordError if the document does not say it."""
+    counts = nested(nested(document, "totals", DOCUMENT), "compliances", "totals")
+    found = number(counts, Compliance.NON_COMPLIANT, "totals")
+    if found is None or found < 0:
+        raise RecordError("totals", Compliance.NON_COMPLIANT, found, "a number of subnets")
+    return found
+
+
+def parameter_values(parameters: RuleParameters) -> dict[str, str]:
+    """Return the rule parameters that have a value, by name, spelled as --parameter accepts them."""
+    fields = {name: getattr(parameters, parameter.field) for name, parameter in PARAMETERS.items()}
+    texts = {name: ",".join(sorted(value)) if isinstance(value, frozenset) else value for name, value in fields.items()}
+    texts["excludeTag"] = parameters.exclude_tag or NO_TAG
+    return {name: str(text) for name, text in texts.items() if text}
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Return how many findings are new, unchanged, fixed, and unknown, in one line."""
+    replaced = sum(past.mark is Mark.REPLACED for past in comparison.past)
+    also = f" ({replaced} NON_COMPLIANT before, for another reason)" if replaced else ""
+    return (
+        f"Compared with the baseline: {len(comparison.new)} new{also}, {len(comparison.unchanged)} unchanged, "
+        f"{len(comparison.fixed)} fixed, {len(comparison.unknown)} unknown"
+    )
+
+
+def comparison_lines(comparison: Comparison, most: int | None = None) -> Iterator[str]:
+    """Yield a line for each finding that is new, fixed, or unknown, and for each kind at most this many."""
+    replaced = {past.finding[:3]: past for past in comparison.past if past.mark is Mark.REPLACED}
+    kinds = {
+        Mark.NEW: [_new(row, replaced.get(row.place)) for row in comparison.new],
+        Mark.FIXED: [past_text(past) for past in comparison.fixed],
+        Mark.UNKNOWN: [past_text(past) for past in comparison.unknown],
+    }
+    for mark, lines in kinds.items():
+        yield from lines[:most]
+        if most is not None and len(lines) > most:
+            yield f"{mark}: {len(lines) - most} more, which --format json lists"
+
+
+def _new(row: Row, before: PastFinding | None) -> str:
+    reason = f"{before.finding.reason} -> {row.reason}" if before else row.reason
+    return f"{Mark.NEW}: {_where(row.account_id, row.region, row.vpc_id, row.subnet_id)} {reason}"
+
+
+def past_text(past: PastFinding) -> str:
+    """Return what happened to a finding of the baseline, in one line."""
+    finding, now = past.finding, past.now
+    reason = f"{finding.reason} -> {now.reason}" if now else finding.reason
+    where = _where(finding.account_id, finding.region, past.vpc_id, finding.subnet_id)
+    return f"{past.mark}: {where} {reason}" + (f" ({past.cause})" if past.cause else "")
+
+
+def _where(*names: str) -> str:
+    return " ".join(filter(None, names))

@@ -1,14 +1,13 @@
-"""Group verdicts by VPC, account, Region, reason, or the value of a tag."""
+"""Group rows by VPC, account, Region, reason, or the value of a tag."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.resource_labels import ResourceLabels
-from express_path_cli.findings.result import is_flagged
+from express_path_cli.findings.row import Row
 from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.tables import Layout, Record
 
 TAG = "tag:"
 """What is before the key of a tag to group by."""
@@ -25,13 +24,13 @@ BY_TABLE = "table"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What verdicts are grouped by: a word of GROUPINGS, or tag:KEY."""
+    """What rows are grouped by: a word of GROUPINGS, or tag:KEY."""
 
     by: str
 
     @property
     def tag_key(self) -> str:
-        """The key of the tag; empty if the verdicts are not grouped by a tag."""
+        """The key of the tag; empty if the rows are not grouped by a tag."""
         return self.by.removeprefix(TAG) if self.by.startswith(TAG) else ""
 
     @property
@@ -39,25 +38,25 @@ class Grouping:
         """The titles of a group's values."""
         return GROUPINGS.get(self.by) or (self.by,)
 
-    def values(self, verdict: Verdict, labels: ResourceLabels) -> tuple[str, ...]:
-        """Return the values that the verdicts of a group share, in the order of the titles."""
+    def values(self, row: Row) -> tuple[str, ...]:
+        """Return the values that the rows of a group share, in the order of the titles."""
         if self.by == "vpc":
-            return verdict.vpc_id, labels.names(verdict).vpc, verdict.account_id, verdict.region
+            return row.vpc_id, row.vpc_name, row.account_id, row.region
         if self.by == "account":
-            return (verdict.account_id,)
+            return (row.account_id,)
         if self.by == "region":
-            return (verdict.region,)
+            return (row.region,)
         if self.by == "reason":
-            return (verdict.reason,)
-        return (labels.tags(verdict).get(self.tag_key, f"(no tag {self.tag_key})"),)
+            return (row.reason,)
+        return (row.tags.get(self.tag_key, f"(no tag {self.tag_key})"),)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The verdicts that share these values, and how many of them need work. route_tables: those of flagged subnets."""
+    """The rows that share these values, and how many of them need work. route_tables: those of flagged subnets."""
 
     values: tuple[str, ...]
-    verdicts: Sequence[Verdict]
+    rows: Sequence[Row]
     flagged: int
     dropped: int
     unresolved: int
@@ -82,19 +81,38 @@ def parse_grouping(given: str) -> Grouping | None:
     return Grouping(given)
 
 
-def groups(verdicts: Iterable[Verdict], grouping: Grouping, labels: ResourceLabels) -> list[Group]:
-    """Return the groups of verdicts: those with the most flagged subnets first, then dropped, then unresolved."""
-    members: dict[tuple[str, ...], list[Verdict]] = {}
-    for verdict in verdicts:
-        members.setdefault(grouping.values(verdict, labels), []).append(verdict)
+def groups(rows: Iterable[Row], grouping: Grouping) -> list[Group]:
+    """Return the groups of rows: those with the most flagged subnets first, then dropped, then unresolved."""
+    members: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        members.setdefault(grouping.values(row), []).append(row)
     found = [_group(values, grouped) for values, grouped in members.items()]
     if grouping.by == "reason":
-        return sorted(found, key=lambda group: (-bool(group.flagged), SEVERITY_ORDER[group.verdicts[0].reason]))
+        return sorted(found, key=lambda group: (-bool(group.flagged), SEVERITY_ORDER[group.rows[0].reason]))
     return sorted(found, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, group.values))
 
 
-def _group(values: tuple[str, ...], verdicts: Sequence[Verdict]) -> Group:
-    flagged = [verdict for verdict in verdicts if is_flagged(verdict)]
-    others = Counter(verdict.reason for verdict in verdicts if not is_flagged(verdict))
-    tables = {(verdict.region, verdict.vpc_id, verdict.route_table_id) for verdict in flagged}
-    return Group(values, verdicts, len(flagged), others[Reason.DROPPED], others[Reason.UNRESOLVED_EGRESS], len(tables))
+def _group(values: tuple[str, ...], rows: Sequence[Row]) -> Group:
+    flagged = [row for row in rows if row.is_flagged]
+    others = Counter(row.reason for row in rows if not row.is_flagged)
+    tables = {(row.region, row.vpc_id, row.route_table_id) for row in flagged}
+    return Group(values, rows, len(flagged), others[Reason.DROPPED], others[Reason.UNRESOLVED_EGRESS], len(tables))
+
+
+def group_layouts(grouping: Grouping) -> Sequence[Layout]:
+    """Return how the groups are shown in 80 columns."""
+    what, where = grouping.titles[:2], grouping.titles[2:]
+    return ([what, where, ("Subnets", "Route tables"), ("NON_COMPLIANT",), ("DROPPED", "Unresolved")],)
+
+
+def group_record(group: Group, grouping: Grouping) -> Record:
+    """Return how many subnets of a group need work, and how many route tables the NON_COMPLIANT ones have."""
+    numbers = {
+        "Subnets": len(group.rows),
+        "NON_COMPLIANT": group.flagged,
+        "Route tables": group.route_tables,
+        "DROPPED": group.dropped,
+        "Unresolved": group.unresolved,
+    }
+    values = dict(zip(grouping.titles, group.values, strict=True))
+    return Record({title: [str(value)] for title, value in (values | numbers).items()})

@@ -1,71 +1,99 @@
-"""Write results to the terminal, a pipe, or a file."""
+"""Write results to the terminal, a pipe, or a file, in one of the formats."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import typer
 
-from express_path_cli.findings.formats.asff_batches import asff_batches
-from express_path_cli.findings.formats.baseline_lines import comparison_text
-from express_path_cli.findings.formats.html.additions import Additions
-from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.formats.markdown_table import as_markdown
-from express_path_cli.findings.formats.registry import RENDER, Format
-from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
-from express_path_cli.findings.result import Render, Result
+from express_path_cli.findings.baseline import comparison_text
+from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.formats.html.page import as_html
+from express_path_cli.findings.formats.json import as_json
+from express_path_cli.findings.formats.junit import as_junit
+from express_path_cli.findings.formats.markdown import as_markdown
+from express_path_cli.findings.formats.ocsf import as_ocsf
+from express_path_cli.findings.formats.sarif import as_sarif
+from express_path_cli.findings.formats.text import as_text
+from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls
 from express_path_cli.terminal.errors import say
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, write_bytes
 from express_path_cli.terminal.tables import Screen
 
 
-def write_result(
-    result: Result,
-    chosen: Format,
-    file: Path | None,
-    table: TableOptions | None = None,
-    *,
-    quiet: bool,
-    render: Render | None = None,
-) -> None:
-    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error.
+class Format(StrEnum):
+    """The output formats for rows."""
 
-    The options apply to the table and, as far as they have the same content, to Markdown and HTML. render: the function
-    to use instead of the format's own one.
-    """
-    table = table or TableOptions()
-    render = render or _renders(table).get(chosen, RENDER[chosen])
-    if file and file != STDOUT and chosen is Format.ASFF:
-        _write_batches(result, file, quiet=quiet)
-    elif file and file != STDOUT:
-        write_file(file, as_text_table(result, table) if chosen is Format.TABLE else render(result))
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    OCSF = "ocsf"
+
+
+_BY_SUFFIX = {
+    ".json": Format.JSON,
+    ".csv": Format.CSV,
+    ".md": Format.MARKDOWN,
+    ".html": Format.HTML,
+    ".xml": Format.JUNIT,
+    ".junit": Format.JUNIT,
+    ".sarif": Format.SARIF,
+}
+
+
+def format_of(file: Path | None) -> Format:
+    """Return the format that a file's suffix stands for; a table without a file, or for any other suffix."""
+    return _BY_SUFFIX.get(file.suffix.lower(), Format.TABLE) if file else Format.TABLE
+
+
+def rendered(result: Result, chosen: Format, options: RenderOptions | None = None) -> Iterator[bytes]:
+    """Yield a document in pieces, in UTF-8. A format ignores options for what it does not have."""
+    for piece in _pieces(result, chosen, options or RenderOptions()):
+        yield piece if isinstance(piece, bytes) else without_controls(piece).encode()
+
+
+def _pieces(result: Result, chosen: Format, options: RenderOptions) -> Iterable[str | bytes]:
+    match chosen:
+        case Format.TABLE:
+            return as_text(result, options, Screen())
+        case Format.JSON:
+            return as_json(result)
+        case Format.CSV:
+            return as_csv(result)
+        case Format.MARKDOWN:
+            return as_markdown(result, with_all=options.with_all)
+        case Format.HTML:
+            return as_html(result, options)
+        case Format.JUNIT:
+            return as_junit(result)
+        case Format.SARIF:
+            return as_sarif(result)
+        case Format.OCSF:
+            return as_ocsf(result)
+
+
+def write_result(
+    result: Result, chosen: Format, file: Path | None, options: RenderOptions | None = None, *, quiet: bool
+) -> None:
+    """Write a result to standard output, or to a file and, unless quiet, its summary to standard error."""
+    if file and file != STDOUT:
+        write_bytes(file, rendered(result, chosen, options))
         if not quiet:
-            say(f"wrote {file}: {summary(result.verdicts, result.evaluated)}")
+            say(f"wrote {file}: {summary(result.rows, result.evaluated)}")
             if result.comparison:
                 say(comparison_text(result.comparison))
     elif chosen is Format.TABLE:
         console = Terminal()
-        console.file.writelines(as_table(result, Screen(console), table))
+        console.file.writelines(as_text(result, options or RenderOptions(), Screen(console)))
     elif sys.stdout:
         document = typer.get_binary_stream("stdout")  # documents are always UTF-8
-        document.writelines(without_controls(piece).encode() for piece in render(result))
+        document.writelines(rendered(result, chosen, options))
         document.flush()
-
-
-def _renders(table: TableOptions) -> Mapping[Format, Render]:
-    """Return the functions that render formats with options."""
-    return {
-        Format.MARKDOWN: lambda result: [as_markdown(result, with_all=table.with_all)],
-        Format.HTML: lambda result: [as_html(result, Additions(scan=table.scan))],
-    }
-
-
-def _write_batches(result: Result, file: Path, *, quiet: bool) -> None:
-    """Write the files of an ASFF export and, unless quiet, the commands that import them, to standard error."""
-    for batch in asff_batches(result, file):
-        write_file(batch.file, batch.pieces())
-        if not quiet:
-            imported = f"; to import it, run in its account: {batch.command}" if batch.command else ""
-            say(f"wrote {batch.file}: {summary(batch.result.verdicts)}{imported}")

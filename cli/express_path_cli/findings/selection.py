@@ -1,4 +1,4 @@
-"""Select the subnets to evaluate, the verdicts to show, and those that make a scan fail."""
+"""Select the subnets to evaluate, the rows to show, and those that make a scan fail."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from express_path_cli.terminal.errors import Failure, OptionError
 NEVER = "never"
 NEW = "new"
 WORDS = (*Compliance, *Reason)
-"""The words for verdicts: each compliance and each reason."""
+"""The words that select rows: each compliance and each reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,11 @@ def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: S
 
 
 def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:
-    """Return words for verdicts, which may be in any case. Raise OptionError for an unknown word."""
+    """Return compliances and reasons, which may be in any case. Raise OptionError for another word."""
     allowed = (*WORDS, *more)
     for word in given:
         if word.upper() not in allowed and word.lower() not in more:
-            raise OptionError(f"{option} {word}: unknown verdict", f"must be one of {', '.join(allowed)}")
+            raise OptionError(f"{option} {word}: unknown compliance or reason", f"must be one of {', '.join(allowed)}")
     return frozenset(word.lower() if word.lower() in more else word.upper() for word in given)
 
 

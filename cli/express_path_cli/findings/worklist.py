@@ -1,169 +1,178 @@
-"""The worklist: what to fix. One row per route table and reason, because people fix route tables, not subnets.
+"""The worklist: what to fix. One item per route table and reason, because people fix route tables, not subnets.
 
-One task is for all route tables of a VPC that need the same endpoint.
+One change is for all route tables of a VPC that need the same endpoint.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.findings.texts import path_text
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
-from express_path.domain.remedy.remedies import Remedies, association
-from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.result import is_flagged
+from express_path.domain.remedy.remedies import association
+from express_path.domain.remedy.texts import Remedy, how_to_find_out
+from express_path_cli.findings.row import Mark, Row
+from express_path_cli.terminal.tables import Layout, Record
+from express_path_cli.terminal.texts import count_text
 
 CROSSES_NAT = NAT_REASONS | {Reason.PARTLY_NAT}
 """The reasons of subnets with S3 Express traffic that crosses a NAT, all of it or a part."""
 
 
 @dataclass(frozen=True, slots=True)
-class WorklistRow:
-    """Subnets of one account and Region that have the same route table and the same reason.
+class WorkItem:
+    """One or more rows, in the order in which they were given, with the same account, Region, VPC, table, and reason.
 
-    route_table_id: None if the route table could not be read; such subnets are grouped by VPC.
-    nat_ids: the NATs that these subnets' deciding paths cross, sorted; empty if there are none.
-    verdicts: one or more, in the order in which they were given.
+    Subnets whose route table could not be read are grouped by VPC.
     """
 
-    account_id: str
-    region: str
-    vpc_id: str
-    route_table_id: str | None
-    reason: Reason
-    nat_ids: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def first(self) -> Row:
+        """The first row, for what the rows have in common."""
+        return self.rows[0]
+
+    @property
+    def nat_ids(self) -> tuple[str, ...]:
+        """The NATs that the deciding paths cross, sorted; empty if there are none."""
+        if self.first.reason not in CROSSES_NAT:
+            return ()
+        return tuple(sorted({nat.id for nat in map(nat_on, {row.path for row in self.rows}) if nat}))
 
 
 @dataclass(frozen=True, slots=True)
 class Worklist:
-    """The rows to fix, and the rows to look into. Each list has the worst reason first, then the most subnets.
+    """What to fix, and what to look into. Each list has the worst reason first, then the most subnets.
 
     flagged: NON_COMPLIANT subnets.
     dropped: subnets whose traffic AWS drops.
     unresolved: subnets with a hop that could not be read or followed, unless they are NON_COMPLIANT.
+    others: subnets that need no work.
     """
 
-    flagged: Sequence[WorklistRow]
-    dropped: Sequence[WorklistRow]
-    unresolved: Sequence[WorklistRow]
+    flagged: Sequence[WorkItem]
+    dropped: Sequence[WorkItem]
+    unresolved: Sequence[WorkItem]
+    others: Sequence[WorkItem]
 
 
-def worklist(verdicts: Iterable[Verdict]) -> Worklist:
-    """Return the worklist of verdicts."""
-    flagged, dropped, unresolved = [], [], []
-    for verdict in verdicts:
-        if is_flagged(verdict):
-            flagged.append(verdict)
-        elif verdict.reason is Reason.DROPPED:
-            dropped.append(verdict)
-        elif verdict.reason is Reason.UNRESOLVED_EGRESS:
-            unresolved.append(verdict)
-    return Worklist(worklist_rows(flagged), worklist_rows(dropped), worklist_rows(unresolved))
+def worklist(rows: Iterable[Row]) -> Worklist:
+    """Return the worklist of rows."""
+    flagged, dropped, unresolved, others = [], [], [], []
+    for row in rows:
+        if row.is_flagged:
+            flagged.append(row)
+        elif row.reason is Reason.DROPPED:
+            dropped.append(row)
+        elif row.reason is Reason.UNRESOLVED_EGRESS:
+            unresolved.append(row)
+        else:
+            others.append(row)
+    return Worklist(_items(flagged), _items(dropped), _items(unresolved), _items(others))
 
 
-def other_rows(verdicts: Iterable[Verdict]) -> Sequence[WorklistRow]:
-    """Return rows of the subnets that no worklist contains."""
-    todo = (Reason.DROPPED, Reason.UNRESOLVED_EGRESS)
-    return worklist_rows(verdict for verdict in verdicts if not is_flagged(verdict) and verdict.reason not in todo)
+def _items(rows: Iterable[Row]) -> Sequence[WorkItem]:
+    groups: defaultdict[tuple[str, str, str, str | None, Reason], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason].append(row)
+    return sorted((WorkItem(tuple(grouped)) for grouped in groups.values()), key=_worst_first)
 
 
-def worklist_rows(verdicts: Iterable[Verdict]) -> Sequence[WorklistRow]:
-    """Return a row for each route table and reason: the worst reason first, then the most subnets."""
-    groups: defaultdict[tuple[str, str, str, str | None, Reason], list[Verdict]] = defaultdict(list)
-    for verdict in verdicts:
-        place = (verdict.account_id, verdict.region, verdict.vpc_id)
-        groups[*place, verdict.route_table_id, verdict.reason].append(verdict)
-    rows = [WorklistRow(*key, _nat_ids(grouped), tuple(grouped)) for key, grouped in groups.items()]
-    return sorted(rows, key=_worst_first)
-
-
-def _nat_ids(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
-    paths = dict.fromkeys(verdict.path for verdict in verdicts if verdict.reason in CROSSES_NAT)
-    return tuple(sorted({nat.id for nat in map(nat_on, paths) if nat}))
-
-
-def _worst_first(row: WorklistRow) -> tuple[int, int, str, str, str, str]:
+def _worst_first(item: WorkItem) -> tuple[int, int, str, str, str, str]:
+    row = item.first
     place = (row.account_id, row.region, row.vpc_id, row.route_table_id or "")
-    return (SEVERITY_ORDER[row.reason], -len(row.verdicts), *place)
+    return (SEVERITY_ORDER[row.reason], -len(item.rows), *place)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """One change, and what it fixes.
+class Change:
+    """One change to make, and the rows that it fixes: one or more, the worst reason first.
 
-    subnets: how many subnets have each reason, the worst first. route_table_ids: one or more; empty if not known.
+    first_remedy: what to do about the first row alone.
     """
 
-    remedy: Remedy
-    subnets: tuple[tuple[Reason, int], ...]
-    route_table_ids: tuple[str, ...]
+    rows: tuple[Row, ...]
+    first_remedy: Remedy
 
     @property
-    def number(self) -> int:
-        """How many subnets the change fixes."""
-        return sum(number for _, number in self.subnets)
+    def remedy(self) -> Remedy:
+        """What to do about all of these rows together. It is worked out here, because a terminal shows only a few."""
+        endpoint = self.first_remedy.endpoint
+        return association(self.rows, endpoint) if endpoint else self.first_remedy
+
+    @property
+    def route_table_ids(self) -> list[str]:
+        """The route tables to change; empty if they are not known."""
+        return list(dict.fromkeys(row.route_table_id for row in self.rows if row.route_table_id))
+
+    @property
+    def subnets(self) -> Mapping[Reason, int]:
+        """How many subnets have each reason, the worst first."""
+        return Counter(row.reason for row in sorted(self.rows, key=lambda row: SEVERITY_ORDER[row.reason]))
+
+    def counted(self, reason: Reason) -> str:
+        """Return how many subnets the change fixes, and how many of them have another reason than this one."""
+        others = [f"{number} of them {other}" for other, number in self.subnets.items() if other is not reason]
+        return ", ".join([count_text(len(self.rows), "subnet"), *others])
 
 
-class _TaskInVpc(NamedTuple):
-    region: str
-    vpc_id: str
-    task: Task
+def changes_of(items: Iterable[WorkItem]) -> list[Change]:
+    """Return the changes that fix these items, in the order of the first item that each of them fixes."""
+    rows: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    first: dict[Hashable, Remedy] = {}
+    for row in (row for item in items for row in item.rows):
+        if row.remedy:
+            key = _change_key(row, row.remedy)
+            rows[key].append(row)
+            first.setdefault(key, row.remedy)
+    return [Change(tuple(rows[key]), remedy) for key, remedy in first.items()]
 
 
-class Tasks:
-    """The tasks of the flagged rows of a worklist. A task is worked out when it is needed."""
-
-    def __init__(self, rows: Iterable[WorklistRow], remedies: Remedies) -> None:
-        """Group the rows by VPC."""
-        self._remedies = remedies
-        self._by_vpc: defaultdict[tuple[str, str], list[WorklistRow]] = defaultdict(list)
-        for row in rows:
-            self._by_vpc[row.region, row.vpc_id].append(row)
-        self._shared: dict[Hashable, Task] = {}
-        self._yielded: set[_TaskInVpc] = set()
-
-    def of(self, row: WorklistRow) -> Sequence[Task]:
-        """Return the tasks of a row. Several rows may have the same one."""
-        endpoint = self._remedies.endpoint(row.verdicts[0])
-        if endpoint is None:
-            found = Counter(map(self._remedies.of, row.verdicts))
-            tables = tuple(filter(None, [row.route_table_id]))
-            return [Task(remedy, ((row.reason, number),), tables) for remedy, number in found.items() if remedy]
-        key = _key(endpoint)
-        if key not in self._shared:
-            self._shared[key] = self._association(row, endpoint)
-        return [self._shared[key]]
-
-    def remaining(self, rows: Iterable[WorklistRow]) -> Iterator[Task]:
-        """Yield the tasks of rows that were not yielded before."""
-        for row in rows:
-            for task in self.of(row):
-                in_vpc = _TaskInVpc(row.region, row.vpc_id, task)
-                if in_vpc not in self._yielded:
-                    self._yielded.add(in_vpc)
-                    yield task
-
-    def _association(self, first: WorklistRow, endpoint: VpcEndpoint) -> Task:
-        """Return the task for all rows of the VPC with route tables that need this endpoint."""
-        rows = [row for row in self._by_vpc[first.region, first.vpc_id] if self._needs(row, endpoint)]
-        subnets: Counter[Reason] = Counter()
-        for row in rows:
-            subnets[row.reason] += len(row.verdicts)
-        return Task(
-            association([verdict for row in rows for verdict in row.verdicts], endpoint),
-            tuple(sorted(subnets.items(), key=lambda item: SEVERITY_ORDER[item[0]])),
-            tuple(dict.fromkeys(str(row.route_table_id) for row in rows)),
-        )
-
-    def _needs(self, row: WorklistRow, endpoint: VpcEndpoint) -> bool:
-        needed = self._remedies.endpoint(row.verdicts[0])
-        return needed is not None and _key(needed) == _key(endpoint)
+def _change_key(row: Row, remedy: Remedy) -> Hashable:
+    """Return what rows have in common that are changed together."""
+    endpoint = remedy.endpoint
+    if endpoint is None:
+        return row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason, remedy
+    # A new endpoint has no ID yet, but a type.
+    return row.region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
 
 
-def _key(endpoint: VpcEndpoint) -> tuple[str, str, str, str]:
-    """Return what distinguishes endpoints to associate: new ones have no ID yet, but a type."""
-    return endpoint.service_name, endpoint.vpc_id, endpoint.id, endpoint.ip_address_type
+PLACE = ("Account", "Region")
+"""The titles of the columns that are not shown if all items have the same values."""
+LAYOUTS: Sequence[Layout] = (
+    [("Subnets", "New"), ("Route table", "Table name"), ("VPC", "VPC name"), ("Reason", "NAT"), PLACE],
+    [("Subnets", "New"), ("Route table", "Reason", "Table name"), ("VPC", "NAT", "VPC name"), PLACE],
+)
+"""The items in about 100 and in 80 columns, with whole IDs."""
+
+
+def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -> Record:
+    """Return the cells of an item, with the selected tags, and what to do if no remedy is shown for it."""
+    first = item.first
+    cells: dict[str, Sequence[str]] = {"Subnets": [str(len(item.rows))]}
+    if is_compared:
+        cells["New"] = [str(sum(row.baseline is Mark.NEW for row in item.rows))]
+    cells |= {
+        "Reason": [first.reason],
+        "Route table": [first.route_table_id or "unknown"],
+        "Table name": [first.route_table_name],
+        "VPC": [first.vpc_id],
+        "VPC name": [first.vpc_name],
+        "Account": [first.account_id],
+        "Region": [first.region],
+    }
+    if first.is_flagged:
+        cells["NAT"] = item.nat_ids
+    notes = {key: _distinct(row.tags[key] for row in item.rows if key in row.tags) for key in tag_keys}
+    if first.reason in (Reason.DROPPED, Reason.UNRESOLVED_EGRESS):
+        notes["Path"] = _distinct(map(path_text, item.rows))
+        notes["To fix" if first.reason is Reason.DROPPED else "Unknown"] = _distinct(row.note for row in item.rows)
+    if first.reason is Reason.UNRESOLVED_EGRESS:
+        notes["To find out"] = _distinct(map(how_to_find_out, item.rows))
+    return Record(cells, notes)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

@@ -13,6 +13,7 @@ from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
+from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
@@ -23,10 +24,10 @@ from express_path_cli.heal.running import (
     request_approval,
     run_document,
 )
-from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
 from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say
+from express_path_cli.terminal.texts import count_text
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
 EXAMPLES = """
@@ -72,7 +73,7 @@ def heal(
     APPROVAL, --apply asks the approvers, and each heal starts once one of them approves.
     """
     named = _checked(targets or (), from_scan)
-    flagged = read_flagged(from_scan) if from_scan else []
+    flagged = read_findings(from_scan) if from_scan else []
     deployment = deployment_of(stack, region, profile)
     if len(named) == 1 and named[0].startswith("subnet-"):
         _heal_subnet(deployment, named[0], apply=apply, yes=yes)
@@ -102,7 +103,7 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
 
 
 def _flagged_here(
-    flagged: Sequence[FlaggedSubnet], deployment: Deployment, command: str, profile: str | None
+    flagged: Sequence[FindingId], deployment: Deployment, command: str, profile: str | None
 ) -> Iterator[str]:
     """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
     here = deployment.account_region
@@ -116,7 +117,7 @@ def _flagged_here(
         is_ours = account_id == here.account_id
         selected = options.as_command_line({"--region": region, "--profile": profile if is_ours else None})
         run = "run" if is_ours else "with credentials of that account, run"
-        subnets = "1 NON_COMPLIANT subnet" if number == 1 else f"{number} NON_COMPLIANT subnets"
+        subnets = count_text(number, "NON_COMPLIANT subnet")
         say(f"skipped {subnets} of account {account_id} {region} ({run}: {command}{selected})")
 
 
@@ -130,19 +131,19 @@ def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
 
 def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool) -> None:
     """Heal one subnet, and print each step."""
-    documents = deployment.stack
-    given = {"SubnetId": subnet, **documents.common}
-    if not _has_work(run_document(deployment, documents.heal_document, {**given, "DryRun": "true"}, "dry run")):
+    runbooks = deployment.runbooks
+    given = {"SubnetId": subnet, **runbooks.common}
+    if not _has_work(run_document(deployment, runbooks.heal_document, {**given, "DryRun": "true"}, "dry run")):
         return
     if not apply:
         echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)} --apply{deployment.options}")
-    elif documents.approval_document:
+    elif runbooks.approval_document:
         confirm(yes=yes, question="Ask the approvers now?")
         request_approval(deployment, given)
     else:
         confirm(yes=yes, question="Heal it now?")
-        run = run_document(deployment, documents.heal_document, given, "heal")
-        for line in done_lines(run, deployment.options):
+        run = run_document(deployment, runbooks.heal_document, given, "heal")
+        for line in done_lines(run, deployment):
             echo(line)
 
 

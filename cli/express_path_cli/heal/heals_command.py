@@ -1,11 +1,8 @@
-"""Past heals as JSON, for other tools."""
+"""express-path heals: past heals from the ledger, and the commands that undo them."""
 
-import json
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,27 +13,28 @@ from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
-from express_path_cli.heal.running import StackName, deployment_of
+from express_path_cli.aws.options import TableFormat
+from express_path_cli.heal.running import Deployment, StackName, deployment_of
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, json_document, write_file
+from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
 
 
-def as_heals_json(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
-    """Yield the document; a time or id is null if it did not happen. undo_options: those of the undo command."""
-    document = {"schemaVersion": SCHEMA_VERSION, "heals": [_heal(heal, region, undo_options) for heal in heals]}
-    yield json.dumps(document, indent=2) + "\n"
+def as_heals_json(heals: Sequence[PastHeal], deployment: Deployment) -> str:
+    """Return the document; a time or id is null if it did not happen."""
+    return json_document(SCHEMA_VERSION, {"heals": [_heal(heal, deployment) for heal in heals]})
 
 
-def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:
+def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
     run = heal.run
     return {
         "runId": run.run_id,
         "state": heal.state,
         "accountId": run.account_id,
-        "region": region,
+        "region": deployment.account_region.region,
         "vpcId": run.vpc_id,
         "subnetId": run.subnet_id,
         "routeTableId": run.route_table_id,
@@ -51,7 +49,7 @@ def _heal(heal: PastHeal, region: str, undo_options: str) -> dict[str, Any]:
         "undoneAt": (heal.undo.finished_at or None) if heal.undo else None,
         "deletedEndpoint": bool(heal.undo and heal.undo.deleted_at),
         "replacedByRunId": heal.later_run_id or None,
-        "undo": f"express-path undo {shlex.quote(run.run_id)}{undo_options}" if heal.can_be_undone else None,
+        "undo": deployment.undo_command(run.run_id) if heal.can_be_undone else None,
     }
 
 
@@ -61,19 +59,19 @@ _GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
-def as_heals_table(heals: Sequence[PastHeal], region: str, undo_options: str) -> Iterator[str]:
-    """Yield a table for each VPC, and the number of heals in each state. undo_options: those of the undo command."""
+def as_heals_table(heals: Sequence[PastHeal], deployment: Deployment) -> Iterator[str]:
+    """Yield a table for each VPC, and the number of heals in each state."""
     for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
-        yield f"{vpc_id}  {region}  account {account_id}"
+        yield f"{vpc_id}  {deployment.account_region.region}  account {account_id}"
         yield _row("Run", "Route table, endpoint", "State, time")
         yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
         for heal in group:
-            yield from _lines(heal, undo_options)
+            yield from _lines(heal, deployment)
         yield ""
     yield _summary(heals)
 
 
-def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
+def _lines(heal: PastHeal, deployment: Deployment) -> Iterator[str]:
     run = heal.run
     yield _row(run.run_id, run.route_table_id, heal.state)
     yield _row(run.subnet_id, run.endpoint_id, _minute(heal.changed_at))
@@ -83,10 +81,10 @@ def _lines(heal: PastHeal, undo_options: str) -> Iterator[str]:
     elif heal.later_run_id:
         yield f"  replaced by run {heal.later_run_id}"
     if heal.can_be_undone:
-        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
+        yield f"  {deployment.undo_command(run.run_id)}"
     if heal.state is HealState.UNCONFIRMED:
         yield "  not confirmed; what to look for in CloudTrail:"
-        yield f"  express-path undo {shlex.quote(run.run_id)}{undo_options}"
+        yield f"  {deployment.undo_command(run.run_id)}"
 
 
 def _row(*cells: str) -> str:
@@ -105,8 +103,8 @@ def _summary(heals: Sequence[PastHeal]) -> str:
     if not heals:
         return "no heals: no run in the ledger changed anything here"
     counts = Counter(heal.state for heal in heals)
-    listed = ", ".join(f"{counts[state]} {state}" for state in HealState if counts[state])
-    return f"{len(heals)} heal{'' if len(heals) == 1 else 's'}: {listed} (UTC)"
+    listed = ", ".join(f"{counts[state]:,} {state}" for state in HealState if counts[state])
+    return f"{count_text(len(heals), 'heal')}: {listed} (UTC)"
 
 
 _WHAT = "What to list"
@@ -117,13 +115,6 @@ express-path heals --run 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # one of them
 """
 
 
-class Form(StrEnum):
-    """The output formats for heals."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 VpcIds = Annotated[
     list[str] | None,
     typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
@@ -132,7 +123,6 @@ RunIds = Annotated[
     list[str] | None,
     typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def heals(
@@ -142,7 +132,7 @@ def heals(
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     output: options.Output = None,
 ) -> None:
     """List what past heals changed, when, by which run, their state, and the command that undoes each.
@@ -151,15 +141,14 @@ def heals(
     ledger could not be read.
     """
     deployment = deployment_of(stack, region, profile)
-    aws = deployment.account_region.aws
     with locating_errors(deployment.account_region):
-        history = read_history(aws.dynamodb, deployment.stack.ledger_table)
+        history = read_history(deployment.account_region.aws.dynamodb, deployment.runbooks.ledger_table)
     found = past_heals(history, vpc or (), run or ())
     _check_all_found(found, run or ())
-    if form is Form.JSON:
-        _write(as_heals_json(found, aws.region, deployment.options), output)
+    if form is TableFormat.JSON:
+        _write([as_heals_json(found, deployment)], output)
     else:
-        _write((f"{line}\n" for line in as_heals_table(found, aws.region, deployment.options)), output)
+        _write((f"{line}\n" for line in as_heals_table(found, deployment)), output)
 
 
 def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:

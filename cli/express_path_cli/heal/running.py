@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from express_path.errors import ApiError
-from express_path_cli.automation.runs import Job, Run, RunQueue, Stack, find_stack, start_run, watch_run
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.runs import Job, Run, RunQueue, start_run, watch_run
+from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, read_runbooks
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo
@@ -33,9 +33,17 @@ class Deployment:
     """A deployed stack with runbooks, and the options that select it, in this command and in the AWS CLI."""
 
     account_region: AccountRegion
-    stack: Stack
+    runbooks: Runbooks
     options: str
     aws_options: str
+
+    def undo_command(self, *run_ids: str) -> str:
+        """Return the command that undoes heals."""
+        return f"express-path undo {shlex.join(run_ids)}{self.options}"
+
+    def show_command(self, run_id: str) -> str:
+        """Return the command of the AWS CLI that shows a run."""
+        return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.aws_options}"
 
 
 def deployment_of(stack: str, region: str | None, profile: str | None) -> Deployment:
@@ -46,7 +54,7 @@ def deployment_of(stack: str, region: str | None, profile: str | None) -> Deploy
     own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
     aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
     with locating_errors(account_region):
-        return Deployment(account_region, find_stack(aws, stack), own_options, aws_options)
+        return Deployment(account_region, read_runbooks(aws, stack), own_options, aws_options)
 
 
 def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
@@ -56,10 +64,9 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
     with locating_errors(deployment.account_region):
         run_id = start_run(aws, document, parameters)
         echo(f"{title}: {document}, run {run_id}")
-        undo = f"express-path undo {shlex.quote(run_id)}{deployment.options}"
-        show = show_command(run_id, deployment)
+        undo = deployment.undo_command(run_id)
         try:
-            run = watch_run(aws, run_id, show)
+            run = watch_run(aws, run_id, deployment.show_command(run_id))
         except (KeyboardInterrupt, ApiError):
             if changes:
                 echo(f"to undo its changes after it has ended: {undo}")
@@ -74,7 +81,7 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
 
 def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
     """Return whether a run of this runbook heals, so that there may be something to undo."""
-    return document == deployment.stack.heal_document and parameters.get("DryRun") != "true"
+    return document == deployment.runbooks.heal_document and parameters.get("DryRun") != "true"
 
 
 def has_succeeded(run: Run) -> bool:
@@ -85,22 +92,17 @@ def has_succeeded(run: Run) -> bool:
 def failure_line(run: Run, deployment: Deployment) -> str:
     """Return how a run ended, why, and how to see more of it."""
     cause = _failure(run) or "AWS gives no reason"
-    return f"run {run.id} ended with {run.status}: {cause} ({show_command(run.id, deployment)})"
+    return f"run {run.id} ended with {run.status}: {cause} ({deployment.show_command(run.id)})"
 
 
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
     """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
-    document = deployment.stack.approval_document
+    document = deployment.runbooks.approval_document
     with locating_errors(deployment.account_region):
         run_id = start_run(deployment.account_region.aws, document, parameters)
     echo(f"asking the approvers: {document}, run {run_id}")
     echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
-    echo(f"to check: {show_command(run_id, deployment)}")
-
-
-def show_command(run_id: str, deployment: Deployment) -> str:
-    """Return the command that shows a run."""
-    return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{deployment.aws_options}"
+    echo(f"to check: {deployment.show_command(run_id)}")
 
 
 def failed_steps(run: Run) -> list[str]:
@@ -190,7 +192,7 @@ class Batch:
         for line in failed_steps(run):
             echo(f"  {line}")
         if changes_by_heal(self._deployment, job.document, job.parameters):
-            echo(f"  to undo its changes, if any: express-path undo {shlex.quote(run.id)}{self._deployment.options}")
+            echo(f"  to undo its changes, if any: {self._deployment.undo_command(run.id)}")
 
     def _stop(self) -> None:
         if self._queue.waiting and not self._queue.is_stopped:
@@ -200,10 +202,9 @@ class Batch:
     def _print_rest(self) -> None:
         """Print which runs continue, how to undo them, and which were not started."""
         for run_id, job in self._queue.running.items():
-            echo(f"{self._title} of {job.name} continues: {show_command(run_id, self._deployment)}")
+            echo(f"{self._title} of {job.name} continues: {self._deployment.show_command(run_id)}")
             if changes_by_heal(self._deployment, job.document, job.parameters):
-                undo = f"express-path undo {shlex.quote(run_id)}{self._deployment.options}"
-                echo(f"  to undo its changes after it has ended: {undo}")
+                echo(f"  to undo its changes after it has ended: {self._deployment.undo_command(run_id)}")
         if self._queue.waiting:
             names = ", ".join(job.name for job in self._queue.waiting)
             echo(f"{self._title} was not started for {names}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.plan import is_healable
 from express_path.domain.heal.records import Action
 from express_path.domain.path.origins import families_of
@@ -22,6 +22,7 @@ from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.heal.running import Batch, BatchResult, Deployment, confirm, request_approval
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
+from express_path_cli.terminal.texts import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +221,7 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     return status
 
 
-def done_lines(run: Run, options: str) -> Iterator[str]:
+def done_lines(run: Run, deployment: Deployment) -> Iterator[str]:
     """Yield the verdict after a heal, and the command that undoes it.
 
     If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
@@ -228,7 +229,7 @@ def done_lines(run: Run, options: str) -> Iterator[str]:
     yield run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", "")
     run_id = undone_by(run)
     if run_id:
-        yield f"to undo: express-path undo {shlex.quote(run_id)}{options}"
+        yield f"to undo: {deployment.undo_command(run_id)}"
 
 
 def undone_by(run: Run) -> str:
@@ -241,10 +242,10 @@ def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
-    stack = deployment.stack
+    runbooks = deployment.runbooks
     by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
     jobs = [
-        Job(name, stack.heal_document, {"SubnetId": subnet, **stack.common, "DryRun": "true"})
+        Job(name, runbooks.heal_document, {"SubnetId": subnet, **runbooks.common, "DryRun": "true"})
         for name, (_, subnet) in by_name.items()
     ]
     result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
@@ -267,25 +268,23 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
     names = _count(changes)
     jobs = list(_jobs(deployment, changes))
-    if deployment.stack.approval_document:
+    if deployment.runbooks.approval_document:
         confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
         _request_approvals(deployment, jobs)
         return 0
     echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
     confirm(yes=given.yes, question=f"Heal {names} now?")
-    result = Batch(deployment, "heal", jobs).run(
-        lambda run: done_lines(run, deployment.options), keep_going=given.keep_going
-    )
-    for line in _outcome(result, deployment.options):
+    result = Batch(deployment, "heal", jobs).run(lambda run: done_lines(run, deployment), keep_going=given.keep_going)
+    for line in _outcome(result, deployment):
         echo(line)
     return UNDETERMINED if result.failed else 0
 
 
 def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
-    stack = deployment.stack
+    runbooks = deployment.runbooks
     for plan in changes:
         if plan.change:
-            yield Job(plan.table.id, stack.heal_document, {"SubnetId": plan.change.subnet_id, **stack.common})
+            yield Job(plan.table.id, runbooks.heal_document, {"SubnetId": plan.change.subnet_id, **runbooks.common})
 
 
 def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
@@ -295,15 +294,15 @@ def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
         time.sleep(runs.START_SECONDS)
 
 
-def _outcome(result: BatchResult, options: str) -> Iterator[str]:
+def _outcome(result: BatchResult, deployment: Deployment) -> Iterator[str]:
     """Yield how many route tables were healed, and the commands that undo those and heal the others."""
     sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
     yield ", ".join(sums[: 3 if result.not_started else 2])
     if result.not_started:
-        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{options}"
+        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{deployment.options}"
     run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
     if len(run_ids) > 1:
-        yield f"to undo all of these heals: express-path undo {shlex.join(run_ids)}{options}"
+        yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"
 
 
 def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
@@ -321,4 +320,4 @@ def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
 
 
 def _count(tables: Sequence[object]) -> str:
-    return "1 route table" if len(tables) == 1 else f"{len(tables)} route tables"
+    return count_text(len(tables), "route table")

@@ -1,6 +1,5 @@
 """express-path undo: start the runbook that undoes a heal, and watch its run."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -51,13 +50,13 @@ def undo(
     unique = list(dict.fromkeys(run_ids))
     if len(unique) > 1:
         raise typer.Exit(_undo_several(deployment, unique, keep_going=keep_going, yes=yes))
-    documents = deployment.stack
-    given = {"RunId": unique[0], **documents.common}
-    planned = run_document(deployment, documents.undo_document, {**given, "DryRun": "true"}, "dry run")
+    runbooks = deployment.runbooks
+    given = {"RunId": unique[0], **runbooks.common}
+    planned = run_document(deployment, runbooks.undo_document, {**given, "DryRun": "true"}, "dry run")
     for line in _changes(planned):
         echo(f"  {line}")
     confirm(yes=yes, question="Undo it now?")
-    run = run_document(deployment, documents.undo_document, given, "undo")
+    run = run_document(deployment, runbooks.undo_document, given, "undo")
     for line in _done(run):
         echo(line)
 
@@ -79,21 +78,21 @@ def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going:
     result = Batch(deployment, "undo", _jobs(deployment, possible, dry_run=False), parallel=1).run(
         _done, keep_going=keep_going
     )
-    _print_outcome(result, deployment.options)
+    _print_outcome(result, deployment)
     return UNDETERMINED if planned.failed or result.failed else 0
 
 
 def _jobs(deployment: Deployment, run_ids: Sequence[str], *, dry_run: bool) -> list[Job]:
-    documents = deployment.stack
-    more = {**documents.common, "DryRun": str(dry_run).lower()}
-    return [Job(run_id, documents.undo_document, {"RunId": run_id, **more}) for run_id in run_ids]
+    runbooks = deployment.runbooks
+    more = {**runbooks.common, "DryRun": str(dry_run).lower()}
+    return [Job(run_id, runbooks.undo_document, {"RunId": run_id, **more}) for run_id in run_ids]
 
 
-def _print_outcome(result: BatchResult, options: str) -> None:
+def _print_outcome(result: BatchResult, deployment: Deployment) -> None:
     echo(f"{len(result.succeeded)} undone, {len(result.failed)} failed, {len(result.not_started)} not started")
     rest = [*result.failed, *result.not_started]
     if rest:
-        echo(f"to undo the others: express-path undo {shlex.join(rest)}{options}")
+        echo(f"to undo the others: {deployment.undo_command(*rest)}")
 
 
 def _changes(planned: Run) -> list[str]:

@@ -4,18 +4,16 @@ Service-linked recorders are left out: these calls return them only on request, 
 (https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationRecorders.html).
 """
 
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from express_path.adapters.aws import calling
-from express_path.adapters.fields import Description, identifier, ids, nested, rows
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import RecordError
-from express_path_cli.installation.answers import Answer, fail, ok, time_text, warn
+from express_path.fields import Description, identifier, ids, nested, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
@@ -87,70 +85,6 @@ def records(recorder: Recorder, resource_type: str) -> bool:
 def frequency_of(recorder: Recorder, resource_type: str) -> Frequency:
     """Return how often a recorder records a resource type: an override replaces the default."""
     return recorder.overrides.get(resource_type, recorder.frequency)
-
-
-def check_types(recorder: Recorder) -> Answer:
-    """Return whether all watched types are recorded."""
-    missing = [kind for kind in WATCHED if not records(recorder, kind)]
-    if not missing:
-        return ok(f"recorder {recorder.name} records route tables, subnets, VPC endpoints and NAT gateways")
-    how = "add them to" if recorder.strategy is Strategy.INCLUSION else "remove them from the exclusions of"
-    return fail(
-        f"recorder {recorder.name} does not record {', '.join(missing)}: their changes do not invoke the rule",
-        f"AWS Config, Settings: {how} the recorded resource types",
-    )
-
-
-def check_frequency(recorder: Recorder) -> Answer | None:
-    """Return whether watched types are recorded continuously, or None if none is recorded."""
-    recorded = [kind for kind in WATCHED if records(recorder, kind)]
-    daily = [kind for kind in recorded if frequency_of(recorder, kind) is Frequency.DAILY]
-    if not recorded:
-        return None
-    if not daily:
-        return ok("changes are recorded continuously")
-    return warn(
-        f"recorded once a day: {', '.join(daily)}; their changes are evaluated up to a day late",
-        "AWS Config, Settings: override the frequency of these types with continuous recording",
-    )
-
-
-def check_recording(status: RecorderStatus) -> Answer:
-    """Return whether the recorder is on."""
-    if status.recording:
-        return ok(f"recorder {status.name} is recording")
-    since = f" since {time_text(status.changed)}" if status.changed else ""
-    return fail(
-        f"recorder {status.name} is stopped{since}: changes do not invoke the rule",
-        "start it",
-        f"aws configservice start-configuration-recorder --configuration-recorder-name {shlex.quote(status.name)}",
-    )
-
-
-def check_last_recording(status: RecorderStatus) -> Answer:
-    """Return whether the latest recording event succeeded."""
-    if status.last_status.lower() != "failure":
-        return ok(f"the last recording event is {status.last_status or 'unknown'}")
-    return fail(
-        f"the last recording event failed: {status.error or 'AWS Config gives no reason'}",
-        f"allow the recorder's role what was denied; "
-        f"`aws configservice describe-configuration-recorders` shows the role of {status.name}",
-    )
-
-
-def check_deliveries(bucket: str, deliveries: Sequence[Delivery]) -> Answer:
-    """Return whether the last deliveries to the bucket and the topic of the delivery channel succeeded.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_DeliveryChannelStatus.html
-    """
-    failed = [delivery for delivery in deliveries if delivery.status.lower() == "failure"]
-    if not failed:
-        return ok(f"delivers to the bucket {bucket}")
-    reasons = "; ".join(f"{delivery.kind}: {delivery.error or 'no reason given'}" for delivery in failed)
-    return warn(
-        f"the last delivery to the bucket {bucket} or its topic failed: {reasons}",
-        "allow AWS Config to write in the policies of the bucket, its key and the topic",
-    )
 
 
 _KINDS = {

@@ -1,13 +1,19 @@
-"""The deployed rule: its state in AWS Config, its results and remediation, its functions, and the queue of failed events."""
+"""The deployed rule: its functions, its state in AWS Config, its results and remediation, and its sweeps.
 
-from collections.abc import Sequence
+The gauges of a sweep are published at each sweep and at no other time, at every log level. AWS Config's own times are
+not exact: LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that
+changed, so those in an aggregator may be old.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling, pages
-from express_path.adapters.fields import Description, identifier, nested, rows
+from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
+from express_path.fields import Description, identifier, nested, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -21,7 +27,7 @@ _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class FunctionActivity:
     """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation."""
 
     invocations: int
@@ -56,39 +62,40 @@ def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
     )
 
 
-def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> Activity:
+def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> FunctionActivity:
     """Read what CloudWatch counted for a function in the last day, and the hour of its last invocation within a week.
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
     """
-    with calling("cloudwatch:GetMetricData"):
-        answer = cloudwatch.get_metric_data(
-            MetricDataQueries=[_query(metric, function_name) for metric in ("Invocations", "Errors")],
-            StartTime=now - _WEEK,
-            EndTime=now,
-        )
-    results = answer["MetricDataResults"]
-    for result in results:
-        if result["StatusCode"] != "Complete":
-            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {function_name}")
-    by_time = {result["Id"]: dict(zip(result["Timestamps"], result["Values"], strict=True)) for result in results}
+    of_function = {"Name": "FunctionName", "Value": function_name}
+    queries = [_query("AWS/Lambda", metric, of_function, _HOUR, "Sum") for metric in ("Invocations", "Errors")]
+    results = _results(cloudwatch, queries, now - _WEEK, now, function_name)
+    by_time = {name: dict(zip(found["Timestamps"], found["Values"], strict=True)) for name, found in results.items()}
     last_day = {
         metric: sum(count for time, count in counts.items() if now - time <= _DAY) for metric, counts in by_time.items()
     }
     invoked = [time for time, count in by_time["invocations"].items() if count]
-    return Activity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
+    return FunctionActivity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
 
 
-def _query(metric: str, function_name: str) -> Any:  # noqa: ANN401  # a literal of the stubs
-    dimensions = [{"Name": "FunctionName", "Value": function_name}]
-    return {
-        "Id": metric.lower(),
-        "MetricStat": {
-            "Metric": {"Namespace": "AWS/Lambda", "MetricName": metric, "Dimensions": dimensions},
-            "Period": _HOUR,
-            "Stat": "Sum",
-        },
-    }
+def _query(namespace: str, metric: str, dimension: Mapping[str, str], period: int, statistic: str) -> Any:  # noqa: ANN401  # a literal of the stubs
+    """Return a query of one metric, by periods in seconds. Its Id is the name of the metric in lower case."""
+    of = {"Namespace": namespace, "MetricName": metric, "Dimensions": [dimension]}
+    return {"Id": metric.lower(), "MetricStat": {"Metric": of, "Period": period, "Stat": statistic}}
+
+
+def _results(
+    cloudwatch: "CloudWatchClient", queries: Sequence[Any], start: datetime, end: datetime, subject: str
+) -> Mapping[str, Any]:
+    """Read metrics of a subject, newest first, by the Ids of their queries. Raise ApiError, also if one is incomplete."""
+    with calling("cloudwatch:GetMetricData"):
+        found = cloudwatch.get_metric_data(
+            MetricDataQueries=queries, StartTime=start, EndTime=end, ScanBy="TimestampDescending"
+        )["MetricDataResults"]
+    for result in found:
+        if result["StatusCode"] != "Complete":
+            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {subject}")
+    return {result["Id"]: result for result in found}
 
 
 def count_messages(sqs: "SQSClient", url: str) -> int:
@@ -105,12 +112,26 @@ _HOURS = {"One_Hour": 1, "Three_Hours": 3, "Six_Hours": 6, "Twelve_Hours": 12, "
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of AWS Config. `period` is that of its schedule, None without one."""
+    """A rule of AWS Config. `function_arn` is the identifier of its source. `period` is that of its schedule, None without one."""
 
     name: str
     state: str
     function_arn: str
     period: timedelta | None
+
+    @property
+    def function_account_id(self) -> str:
+        """The account of its function (12 digits); empty for a rule that AWS manages, which has none."""
+        return self._arn_part(4)
+
+    @property
+    def function_name(self) -> str:
+        """The name of its function; empty for a rule that AWS manages, which has none."""
+        return self._arn_part(6)
+
+    def _arn_part(self, index: int) -> str:
+        parts = self.function_arn.split(":")
+        return parts[index] if len(parts) > index else ""
 
 
 def find_rules(config: "ConfigServiceClient", name: str) -> list[Rule]:
@@ -228,3 +249,72 @@ def list_exceptions(config: "ConfigServiceClient", name: str) -> list[str]:
 
 def _from(token: str) -> Any:  # noqa: ANN401  # the request's other members have other types
     return {"NextToken": token} if token else {}
+
+
+OVERDUE = timedelta(hours=25)
+"""How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
+_WINDOW = timedelta(days=3)
+"""How far back a sweep is searched."""
+_GAUGES = ("NonCompliant", "Compliant", "NotApplicable", "Unresolved")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The last sweep: when it was, None if there was none in the last three days; and the gauges that it published."""
+
+    time: datetime | None
+    gauges: Mapping[str, int]
+
+    def is_overdue(self, now: datetime) -> bool:
+        """Return whether the next sweep should have run."""
+        return self.time is None or now - self.time > OVERDUE
+
+
+def read_sweep(aws: Aws, now: datetime) -> Sweep:
+    """Read the last sweep of an account and Region from CloudWatch, to the minute. Raise ApiError."""
+    of_service = {"Name": "service", "Value": "evaluate"}
+    queries = [_query("ExpressPath", name, of_service, 60, "Maximum") for name in _GAUGES]
+    results = _results(aws.client("cloudwatch"), queries, now - _WINDOW, now, "ExpressPath")
+    times = [result["Timestamps"][0] for result in results.values() if result["Timestamps"]]
+    if not times:
+        return Sweep(None, {})
+    last = max(times)
+    gauges = {
+        name: int(result["Values"][0])
+        for name in _GAUGES
+        for result in [results[name.lower()]]
+        if result["Timestamps"] and result["Timestamps"][0] == last
+    }
+    return Sweep(last, gauges)
+
+
+def read_exclusions(aws: Aws, rule: str, now: datetime) -> Mapping[str, int]:
+    """Read how many subnets each tag, or the parameter vpcIds, excluded in the last sweep, from the function's log.
+
+    The log of a sweep has the level INFO, so there is none if the stack's LogLevel is higher. Raise ApiError.
+    """
+    name = next((found.function_name for found in find_rules(aws.config, rule)), "")
+    function = read_function(aws.client("lambda"), name) if name else None
+    if function is None:
+        return {}
+    events = pages(
+        aws.client("logs"),
+        "logs",
+        "filter_log_events",
+        "events",
+        logGroupName=function.log_group,
+        startTime=int((now - OVERDUE).timestamp() * 1000),
+        filterPattern='"swept"',
+    )
+    lines = sorted(events, key=lambda event: int(event["timestamp"]))
+    swept = [record for record in map(_record, (str(event["message"]) for event in lines)) if record]
+    return {str(row["by"]): int(row["subnets"]) for row in swept[-1].get("excluded", ())} if swept else {}
+
+
+def _record(line: str) -> Mapping[str, Any]:
+    """Return a line of the log if it is about a sweep; else an empty mapping."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, Mapping) and record.get("message") == "swept" else {}

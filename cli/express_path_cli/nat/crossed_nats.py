@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from express_path.domain.network.resources import NatGateway, TargetKind
 from express_path.domain.network.snapshot import Snapshot
@@ -50,6 +50,18 @@ class CrossedNat:
     def where(self) -> str:
         """The name of the NAT in failures."""
         return f"{self.id} {self.region}"
+
+    def fields(self) -> dict[str, Any]:
+        """Return its id, kind and owner, and the subnets that send S3 Express traffic through it, for JSON."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "accountId": self.account_id,
+            "region": self.region,
+            "vpcId": self.vpc_id,
+            "subnetIds": list(self.subnet_ids),
+            "routeTableIds": list(self.route_table_ids),
+        }
 
 
 class _RegionalHop(NamedTuple):

@@ -10,7 +10,7 @@ THROTTLED_SHARE = 0.001
 """From this share of 503 (Slow Down) answers on, requests are throttled. Fewer are single events."""
 
 
-class Cause(StrEnum):
+class ThroughputLimit(StrEnum):
     """What limits throughput. UNDETERMINED: throughput is limited, but the data does not show by what."""
 
     THROTTLED = "THROTTLED"
@@ -21,7 +21,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SaturationEvidence:
     """What a measurement shows.
 
     plateau: throughput stays flat at its maximum, over time or while the load grows. latency_climbs: requests wait
@@ -37,7 +37,7 @@ class Evidence:
     throttled_share: float = 0.0
 
 
-def classify(evidence: Evidence) -> Cause:
+def classify(evidence: SaturationEvidence) -> ThroughputLimit:
     """Return what limits throughput.
 
     Throttling comes first, because its answers are unambiguous, then a busy client, because nothing that it measures
@@ -45,12 +45,12 @@ def classify(evidence: Evidence) -> Cause:
     while its requests wait.
     """
     if evidence.throttled_share >= THROTTLED_SHARE:
-        return Cause.THROTTLED
+        return ThroughputLimit.THROTTLED
     cpu = evidence.client_cpu_percent
     if cpu is not None and cpu >= BUSY_CPU_PERCENT:
-        return Cause.CLIENT_BOUND
+        return ThroughputLimit.CLIENT_BOUND
     if not evidence.plateau:
-        return Cause.NOT_SATURATED
+        return ThroughputLimit.NOT_SATURATED
     if evidence.path_reports_limit or (evidence.latency_climbs and cpu is not None):
-        return Cause.PATH_CEILING
-    return Cause.UNDETERMINED
+        return ThroughputLimit.PATH_CEILING
+    return ThroughputLimit.UNDETERMINED

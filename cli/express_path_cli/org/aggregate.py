@@ -4,66 +4,23 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 (https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateComplianceDetailsByConfigRule.html).
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
-from express_path.domain.network.resources import TargetKind, target_kind
-from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.annotations import read_annotation
 from express_path.errors import RecordError
+from express_path_cli.findings.row import Row
 from express_path_cli.sources.aggregator import Aggregator
-
-_ANNOTATION = re.compile(
-    r"(?P<reason>[A-Z0-9_]+): (?:.*?; route (?P<destination>\S+) -> (?P<target>\S+) in (?P<table>rtb-[^\s,]+)"
-    r"(?P<others>(?:, then [^\s,]+)*))?"
-)
-_CUT = "..."
-"""What AWS Config's annotations end with if the rule had more to say than fits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """The reason of a verdict; the route table of its deciding route, None without a route; and the hops of its path.
-
-    Only the first hop has a destination: annotations do not contain those of the other hops.
-    """
-
-    reason: Reason
-    route_table_id: str | None
-    path: tuple[Hop, ...]
-
-
-def parse_annotation(resource_id: str, text: str) -> Annotation:
-    """Return what an annotation says about a resource. Raise RecordError if this rule did not write it."""
-    found = _ANNOTATION.match(text)
-    if not found or found["reason"] not in list(Reason):
-        raise RecordError(resource_id, "Annotation", text, "an annotation of this rule, which begins with a reason")
-    if not found["table"]:
-        return Annotation(Reason(found["reason"]), None, ())
-    others = found["others"].removeprefix(", then ").split(", then ") if found["others"] else []
-    if others and text.endswith(_CUT) and found.end() == len(text):
-        others.pop()  # a part of an id
-    hops = [(found["target"], found["destination"]), *((hop_id, "") for hop_id in others)]
-    path = tuple(Hop(_kind(hop_id), hop_id, destination) for hop_id, destination in hops)
-    return Annotation(Reason(found["reason"]), found["table"], path)
-
-
-def _kind(hop_id: str) -> TargetKind:
-    """Return the kind of a hop. An instance is reached through its network interface, which is what verdicts name."""
-    kind = target_kind(hop_id)
-    return TargetKind.NETWORK_INTERFACE if kind is TargetKind.INSTANCE else kind
-
 
 _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""
 
 
-class PlaceKey(NamedTuple):
+class Place(NamedTuple):
     """An account (12 digits) in one Region."""
 
     account_id: str
@@ -77,7 +34,7 @@ class PlaceKey(NamedTuple):
 class PlaceResults:
     """The results of one account and Region, and when AWS Config recorded the newest of them; None without any."""
 
-    verdicts: Sequence[Verdict] = ()
+    rows: Sequence[Row] = ()
     newest: datetime | None = None
 
 
@@ -89,7 +46,7 @@ class AggregateResults:
     aggregator: str
     rule: str
 
-    def places(self) -> list[PlaceKey]:
+    def places(self) -> list[Place]:
         """Read where the aggregator has the rule, whether or not with results. Raise ApiError."""
         rows = pages(
             self.aws.config,
@@ -100,12 +57,12 @@ class AggregateResults:
             Filters={"ConfigRuleName": self.rule},
         )
         return sorted(
-            PlaceKey(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
+            Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
         )
 
-    def of(self, place: PlaceKey) -> PlaceResults:
+    def of(self, place: Place) -> PlaceResults:
         """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
-        rows = pages(
+        results = pages(
             self.aws.config,
             "config",
             "get_aggregate_compliance_details_by_config_rule",
@@ -116,32 +73,34 @@ class AggregateResults:
             AwsRegion=place.region,
             PaginationConfig={"PageSize": _PAGE},
         )
-        newest = max((row["ResultRecordedTime"] for row in rows), default=None)
-        return PlaceResults([_verdict(place, row) for row in rows], newest)
+        newest = max((result["ResultRecordedTime"] for result in results), default=None)
+        return PlaceResults([_row(place, result) for result in results], newest)
 
-    def with_vpcs(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
-        """Read the VPCs of these verdicts' subnets, and return the verdicts with them. Raise ApiError, RecordError.
+    def with_vpcs(self, rows: Iterable[Row]) -> list[Row]:
+        """Read the VPCs of these rows' subnets, and return the rows with them. Raise ApiError, RecordError.
 
         A result does not contain the VPC. The VPC of a subnet never changes, so it does not matter that items are late;
         it is empty if the aggregator has no item of the subnet.
         """
-        given = list(verdicts)
-        vpc_ids = Aggregator(self.aws, self.aggregator).vpc_ids([verdict.subnet_id for verdict in given])
-        return [verdict._replace(vpc_id=vpc_ids.get(verdict.subnet_id, "")) for verdict in given]
+        given = list(rows)
+        vpc_ids = Aggregator(self.aws, self.aggregator).vpc_ids([row.subnet_id for row in given])
+        return [replace(row, vpc_id=vpc_ids.get(row.subnet_id, "")) for row in given]
 
 
-def _verdict(place: PlaceKey, row: Mapping[str, object]) -> Verdict:
-    qualifier = row["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
-    subnet_id, text = str(qualifier["ResourceId"]), str(row.get("Annotation") or "")
-    annotation = parse_annotation(subnet_id, text)
-    return Verdict(
+def _row(place: Place, result: Mapping[str, object]) -> Row:
+    qualifier = result["EvaluationResultIdentifier"]["EvaluationResultQualifier"]  # type: ignore[index]
+    subnet_id, text = str(qualifier["ResourceId"]), str(result.get("Annotation") or "")
+    annotation = read_annotation(text)
+    if annotation is None:
+        raise RecordError(subnet_id, "Annotation", text, "an annotation of this rule, which begins with a reason")
+    return Row(
         account_id=place.account_id,
         region=place.region,
         vpc_id="",
         subnet_id=subnet_id,
         availability_zone_id="",
         route_table_id=annotation.route_table_id,
-        compliance=Compliance(str(row["ComplianceType"])),
+        compliance=Compliance(str(result["ComplianceType"])),
         reason=annotation.reason,
         annotation=text,
         path=annotation.path,

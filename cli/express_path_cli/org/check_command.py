@@ -1,28 +1,35 @@
-"""The output formats of the commands for an organization."""
+"""express-path org check: what would fail in each account and Region of an organization."""
 
-from enum import StrEnum
-from typing import Annotated
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_rendering import as_org_check_json, as_org_check_table
-from express_path_cli.org.checking import Artifact, CheckRequest, Names, check_organization
-from express_path_cli.org.network_role import NetworkRole
+from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.org.check import (
+    EFFECTS,
+    FIXES,
+    Artifact,
+    CheckReason,
+    CheckRequest,
+    DeployedNames,
+    Effect,
+    NetworkRole,
+    OrgCheck,
+    PlaceCheck,
+    PlaceState,
+    Problem,
+    check_organization,
+)
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import show_failures_and_notes
+from express_path_cli.terminal.errors import one_line, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Screen
-
-
-class Form(StrEnum):
-    """The output formats."""
-
-    TABLE = "table"
-    JSON = "json"
-
+from express_path_cli.terminal.tables import Record, Screen, record_lines
+from express_path_cli.terminal.texts import count_text
 
 _DEPLOYED = "What the StackSets deploy"
 EXAMPLES = """
@@ -92,7 +99,6 @@ StackSetPrefix = Annotated[
 RoleName = Annotated[
     str, typer.Option(metavar="NAME", help="The role that reads each account.", rich_help_panel=options.WHERE)
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def org_check(
@@ -110,7 +116,7 @@ def org_check(
     network_external_id: NetworkExternalId = "",
     rule_name: RuleName = RULE_NAME,
     stack_set_prefix: StackSetPrefix = "express-path",
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a roll-out to an organization, show what would fail in each account and Region.
@@ -126,16 +132,109 @@ def org_check(
     request = CheckRequest(
         live,
         tuple(ou or ()),
-        Names(stack_set_prefix, rule_name),
+        DeployedNames(stack_set_prefix, rule_name),
         Artifact(artifact_bucket_prefix, artifact_key) if artifact_bucket_prefix else None,
         NetworkRole(network_role_arn, network_external_id) if network_role_arn else None,
     )
     with watching(quiet=quiet) as watch:
         found = check_organization(request, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
-    if form is Form.JSON:
+    if form is TableFormat.JSON:
         echo(as_org_check_json(found), nl=False)
     else:
         console = Terminal()
         console.file.writelines(f"{line}\n" for line in as_org_check_table(found, Screen(console)))
     raise typer.Exit(found.exit_status)
+
+
+SCHEMA_VERSION = 1
+
+
+def as_org_check_json(found: OrgCheck) -> str:
+    """Return every account and Region with its problems, and what could not be read."""
+    management = found.management_account
+    document = {
+        "exitStatus": found.exit_status,
+        "places": [_place(check) for check in found.checks],
+        "managementAccountId": management.id if management else None,
+        "failures": [failure.fields() for failure in found.failures],
+        "notes": list(found.notes),
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _place(check: PlaceCheck) -> dict[str, Any]:
+    return {
+        "accountId": check.account_id,
+        "accountName": check.name,
+        "region": check.region,
+        "state": check.state,
+        "problems": [
+            {
+                "reason": problem.reason,
+                "effect": problem.effect,
+                "finding": problem.finding,
+                "fix": problem.fix,
+            }
+            for problem in check.problems
+        ],
+        "failures": [one_line(failure.error) for failure in check.failures],
+    }
+
+
+_STYLES = {Effect.FAILS: "bold red", Effect.BREAKS: "bold red", Effect.LIMITS: "bold yellow"}
+_CONCLUSIONS = {
+    0: "Nothing blocks the roll-out.",
+    1: "Fix these problems before the roll-out, or leave the accounts or Regions out of the StackSet.",
+    2: "Some accounts or Regions could not be checked completely: see the messages, and check again.",
+}
+
+
+def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
+    """Yield the lines."""
+    yield from screen.folded(_totals(found))
+    for reason, problems in found.by_reason.items():
+        yield from _section(reason, problems, screen)
+    management = found.management_account
+    if management:
+        yield ""
+        yield from screen.folded(
+            f"Not covered: {management} is the management account, to which service-managed StackSets do not deploy. "
+            "Deploy template.yaml there on its own."
+        )
+    yield ""
+    yield from screen.folded(_CONCLUSIONS[found.exit_status])
+
+
+def _totals(found: OrgCheck) -> str:
+    accounts = len({check.account_id for check in found.checks})
+    states = Counter(check.state for check in found.checks)
+    listed = ", ".join(f"{states[state]:,} {state}" for state in PlaceState)
+    places = f"{count_text(len(found.checks), 'stack instance')} in {count_text(accounts, 'account')}"
+    return f"{places}: {listed}"
+
+
+def _section(reason: CheckReason, found: Sequence[tuple[PlaceCheck, Problem]], screen: Screen) -> Iterator[str]:
+    effect = EFFECTS[reason]
+    yield ""
+    for line in screen.folded(f"{reason}: {effect.meaning}"):
+        yield screen.paint(line, _STYLES[effect])
+    yield from screen.folded(f"To fix: {FIXES[reason]}.")
+    if screen.width is None:
+        records = [Record(_cells(check) | {"Finding": [problem.finding]}) for check, problem in found]
+        yield from record_lines(records, [_LAYOUT], screen)
+        return
+    # The finding is often the same for many accounts.
+    by_finding: dict[str, list[PlaceCheck]] = {}
+    for check, problem in found:
+        by_finding.setdefault(problem.finding, []).append(check)
+    for finding, checks in by_finding.items():
+        yield from screen.folded(f"{finding[0].upper()}{finding[1:]}.")
+        yield from record_lines([Record(_cells(check)) for check in checks], [_LAYOUT], screen)
+
+
+_LAYOUT = [("Account",), ("Name",), ("Region",)]
+
+
+def _cells(check: PlaceCheck) -> dict[str, list[str]]:
+    return {"Account": [check.account_id], "Name": [check.name], "Region": [check.region]}

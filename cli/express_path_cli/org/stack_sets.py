@@ -7,10 +7,9 @@ from typing import Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.errors import ExpressPathError
-from express_path_cli.aws.organization import active_members
+from express_path_cli.aws.organization import active_members, read_organization
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.org.aggregate import PlaceKey
-from express_path_cli.org.members import read_organization
+from express_path_cli.org.aggregate import Place
 from express_path_cli.sources.live import Home
 from express_path_cli.terminal.errors import Failure
 
@@ -49,7 +48,7 @@ class StackInstance:
     """A stack instance, and AWS's status of it: CURRENT, OUTDATED, or INOPERABLE, with the reason."""
 
     stack_set: StackSet
-    place: PlaceKey
+    place: Place
     status: str
     reason: str
 
@@ -79,7 +78,7 @@ def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Se
     found = [
         StackInstance(
             stack_set,
-            PlaceKey(str(row["Account"]), str(row["Region"])),
+            Place(str(row["Account"]), str(row["Region"])),
             str(row["Status"]),
             str(row.get("StatusReason") or ""),
         )
@@ -98,7 +97,7 @@ class Deployed:
 
     names: Mapping[str, str] = field(default_factory=dict)
     stack_sets: Sequence[StackSet] = ()
-    instances: Mapping[PlaceKey, StackInstance] = field(default_factory=dict)
+    instances: Mapping[Place, StackInstance] = field(default_factory=dict)
     management_account_id: str = ""
     is_complete: bool = False
 

@@ -1,19 +1,35 @@
 """express-path org status: the results of the rule in a whole organization."""
 
-from typing import Annotated
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from itertools import groupby
+from typing import Annotated, Any
 
 import typer
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_command import Form, OutputFormat, RuleName, StackSetPrefix
-from express_path_cli.org.reporting import StatusRequest, read_status
-from express_path_cli.org.status_rendering import as_org_status_json, as_org_status_table
+from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.findings.summary import EXCLUDED_FIX
+from express_path_cli.findings.worklist import WorkItem
+from express_path_cli.org.check_command import RuleName, StackSetPrefix
+from express_path_cli.org.status import (
+    AccountReason,
+    Attention,
+    OrgStatus,
+    PlaceAttention,
+    PlaceStatus,
+    StatusRequest,
+    read_status,
+)
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Screen
+from express_path_cli.terminal.tables import Layout, Record, Screen, record_lines
+from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
 express-path org status --aggregator organization --role-name Audit  # results, stacks and sweeps of every account
@@ -58,7 +74,7 @@ def org_status(
     workers: options.Workers = 8,
     rule_name: RuleName = RULE_NAME,
     stack_set_prefix: StackSetPrefix = "express-path",
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
     """After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.
@@ -83,10 +99,219 @@ def org_status(
     live.check()
     with watching(quiet=quiet) as watch:
         found = read_status(StatusRequest(aggregator, rule_name, stack_set_prefix, live), watch)
-    show_failures_and_notes(found.failures, found.remarks, quiet=quiet)
-    if form is Form.JSON:
+    show_failures_and_notes(found.failures, found.notes, quiet=quiet)
+    if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)
     else:
         console = Terminal()
         console.file.writelines(f"{line}\n" for line in as_org_status_table(found, Screen(console), aggregator))
     raise typer.Exit(found.exit_status)
+
+
+SCHEMA_VERSION = 1
+
+
+def as_org_status_json(found: OrgStatus) -> str:
+    """Return every account and Region, the verdicts by account and reason, and what needs attention.
+
+    Numbers of NOT_APPLICABLE and unresolved subnets are null if the sweep was not read, because an aggregator does not
+    contain them.
+    """
+    document = {
+        "madeAt": found.now.isoformat(timespec="seconds"),
+        "exitStatus": found.exit_status,
+        "byAccount": [_account(row, number, found.names) for row, number in found.by_account.items()],
+        "worklist": [_item_fields(item, found.names) for item in found.worklist.flagged],
+        "natIds": found.nat_ids,
+        "places": [_place(status, found) for status in found.places],
+        "accountsWithoutRule": [{"accountId": row, "accountName": found.names[row]} for row in found.without_rule],
+        "stackSets": [
+            {"name": row.name, "remediationMode": row.mode or None, "version": row.version or None}
+            for row in found.stack_sets
+        ],
+        "failures": [failure.fields() for failure in found.failures],
+        "notes": list(found.notes),
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _account(row: AccountReason, number: int, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "accountId": row.account_id,
+        "accountName": names.get(row.account_id),
+        "compliance": row.compliance,
+        "reason": row.reason,
+        "subnets": number,
+    }
+
+
+def _item_fields(item: WorkItem, names: Mapping[str, str]) -> dict[str, Any]:
+    row = item.first
+    return {
+        "accountId": row.account_id,
+        "accountName": names.get(row.account_id),
+        "region": row.region,
+        "vpcId": row.vpc_id or None,
+        "routeTableId": row.route_table_id,
+        "reason": row.reason,
+        "natIds": list(item.nat_ids),
+        "subnetIds": [row.subnet_id for row in item.rows],
+    }
+
+
+def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
+    gauges = status.sweep.gauges if status.sweep else {}
+    instance = status.instance
+    return {
+        "accountId": status.place.account_id,
+        "accountName": found.names.get(status.place.account_id),
+        "region": status.place.region,
+        "nonCompliant": status.flagged if status.rows else None,
+        "compliant": len(status.rows) - status.flagged if status.rows else None,
+        "notApplicable": gauges.get("NotApplicable"),
+        "unresolved": gauges.get("Unresolved"),
+        "excluded": [{"by": by, "subnets": number} for by, number in status.excluded.items()],
+        "stackSet": instance.stack_set.name if instance else None,
+        "stackStatus": instance.status if instance else None,
+        "lastSweepAt": status.sweep.time.astimezone(UTC).isoformat() if status.sweep and status.sweep.time else None,
+        "attention": [{"code": row.code, "text": row.text} for row in status.attention(found.now)],
+    }
+
+
+_TITLES = {
+    Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",
+    Attention.NOT_CURRENT: "Stacks that do not have the current version of their StackSet",
+    Attention.OVERDUE_SWEEP: "Overdue sweeps: no sweep in the last 25 hours",
+    Attention.AGGREGATOR_DIFFERS: "The aggregator does not have what the last sweep counted",
+}
+_ACCOUNT = ("Account", "Name")
+_ROW_LAYOUTS: Sequence[Layout] = (
+    [("Subnets",), ("Route table",), ("VPC",), ("Reason", "NAT"), _ACCOUNT, ("Region",)],
+    [("Subnets",), ("Route table", "Reason"), ("VPC", "NAT"), (*_ACCOUNT, "Region")],
+)
+
+
+def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
+    """Yield the lines. aggregator: its name, for the next command."""
+    for line in _totals(found):
+        yield from screen.folded(line)
+    if found.worklist.flagged:
+        rows = [_record(item, found.names) for item in found.worklist.flagged]
+        yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
+    for code, notes in groupby(found.attention, key=lambda row: row.code):
+        yield from _attention(code, list(notes), found.names, screen)
+    if found.by_account:
+        yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
+    yield from _without_rule(found, screen)
+    yield from _excluded(found, screen)
+    yield from _versions(found, screen)
+    yield from _next(found, screen, aggregator)
+
+
+def _totals(found: OrgStatus) -> Iterator[str]:
+    flagged, total = sum(row.is_flagged for row in found.rows), len(found.rows)
+    accounts = {status.place.account_id for status in found.places}
+    attention = Counter(row.code for row in found.attention)
+    listed = ", ".join(f"{attention[code]:,} {code}" for code in Attention if attention[code])
+    deployed = f"{count_text(len(found.places), 'deployment')} in {count_text(len(accounts), 'account')}"
+    yield f"{deployed}: {listed}" if listed else deployed
+    yield (
+        f"{count_text(total, 'subnet')}: {flagged:,} NON_COMPLIANT, {total - flagged:,} COMPLIANT (aggregators do not contain "
+        "NOT_APPLICABLE ones)"
+    )
+
+
+def _section(title: str, records: Sequence[Record], layouts: Sequence[Layout], screen: Screen) -> Iterator[str]:
+    yield ""
+    for line in screen.folded(title):
+        yield screen.paint(line, "bold")
+    yield from record_lines(records, layouts, screen)
+
+
+def _accounts(found: OrgStatus) -> Iterator[Record]:
+    for row, number in found.by_account.items():
+        yield Record(
+            {
+                "Account": [row.account_id],
+                "Name": [found.names.get(row.account_id, "")],
+                "Compliance": [row.compliance],
+                "Reason": [row.reason],
+                "Subnets": [str(number)],
+            }
+        )
+
+
+def _record(item: WorkItem, names: Mapping[str, str]) -> Record:
+    row = item.first
+    return Record(
+        {
+            "Subnets": [str(len(item.rows))],
+            "Reason": [row.reason],
+            "Route table": [row.route_table_id or "unknown"],
+            "VPC": [row.vpc_id or "unknown"],
+            "NAT": item.nat_ids,
+            "Account": [row.account_id],
+            "Name": [names.get(row.account_id, "")],
+            "Region": [row.region],
+        }
+    )
+
+
+def _attention(
+    code: Attention, notes: Sequence[PlaceAttention], names: Mapping[str, str], screen: Screen
+) -> Iterator[str]:
+    records = [
+        Record(
+            {
+                "Account": [row.place.account_id],
+                "Name": [names.get(row.place.account_id, "")],
+                "Region": [row.place.region],
+            },
+            {"Why": [row.text]},
+        )
+        for row in notes
+    ]
+    yield from _section(_TITLES[code], records, [[("Account",), ("Name",), ("Region",)]], screen)
+
+
+def _without_rule(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    if found.without_rule:
+        records = [Record({"Account": [row], "Name": [found.names[row]]}) for row in found.without_rule]
+        yield from _section("Accounts without the rule: no StackSet deploys to them", records, (), screen)
+        if found.management_account_id in found.without_rule:
+            text = f"{found.management_account_id} is the management account: deploy template.yaml there on its own."
+            yield from screen.folded(text)
+
+
+def _excluded(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    """Yield the tags that exclude subnets, and how many in how many accounts."""
+    subnets: Counter[str] = Counter()
+    accounts: dict[str, set[str]] = {}
+    for status in found.places:
+        for by, number in status.excluded.items():
+            subnets[by] += number
+            accounts.setdefault(by, set()).add(status.place.account_id)
+    if subnets:
+        records = [
+            Record({"Excluded by": [by], "Subnets": [str(number)], "Accounts": sorted(accounts[by])})
+            for by, number in sorted(subnets.items(), key=lambda item: (-item[1], item[0]))
+        ]
+        yield from _section("EXCLUDED", records, [[("Excluded by",), ("Subnets",), ("Accounts",)]], screen)
+        yield from screen.folded(EXCLUDED_FIX)
+
+
+def _versions(found: OrgStatus, screen: Screen) -> Iterator[str]:
+    """Yield the StackSets if they deploy different versions."""
+    versions = {row.version for row in found.stack_sets if row.version}
+    if len(versions) > 1:
+        records = [
+            Record({"StackSet": [row.name], "Mode": [row.mode], "Version": [row.version]}) for row in found.stack_sets
+        ]
+        yield from _section("The StackSets deploy different versions", records, (), screen)
+
+
+def _next(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
+    if found.worklist.flagged:
+        yield ""
+        yield from screen.folded("To see each change with its command:")
+        yield f"  {shlex.join(['express-path', 'scan', '--aggregator', aggregator])}"

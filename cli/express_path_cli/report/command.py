@@ -1,28 +1,23 @@
 """express-path report: the whole result as one HTML file to read, search and share."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.fields import gc_paused
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.formats.html.additions import Additions, read_costs
-from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.formats.registry import Format
-from express_path_cli.findings.history import HistoryPoint, read_history, trend
-from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.output import write_result
-from express_path_cli.findings.resource_labels import notes_on_tags
-from express_path_cli.findings.result import Result, is_flagged
+from express_path_cli.findings.costs import read_costs
+from express_path_cli.findings.options import RenderOptions, ScanOptions
+from express_path_cli.findings.output import Format, write_result
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import notes_on_tags, rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.progress import watching
 
 EXAMPLES = """
@@ -31,7 +26,6 @@ express-path report --all-regions --output paths.html  # every Region
 express-path report --organization --role-name Audit  # every account
 express-path report --from-dump dump  # without AWS
 express-path report --tags owner --cost cost.json  # filters by owner, and what each NAT costs
-express-path report --history scans  # with the trend of the scans in this folder
 express-path scan --format html --vpc vpc-0a1b2c3d4e5f60718 --output vpc.html  # the same, for some subnets only
 """
 
@@ -55,14 +49,6 @@ ConsoleLinks = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
-History = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        help="A folder of earlier scans (scan --format json), to show the trend.",
-        rich_help_panel=options.HOW,
-    ),
-]
 
 
 def report(
@@ -79,7 +65,6 @@ def report(
     parameter: options.Parameters = None,
     tags: options.TagKeys = None,
     cost: CostFile = None,
-    history: History = None,
     console_links: ConsoleLinks = False,
     output: OutputFile = Path("express-path.html"),
     quiet: options.Quiet = False,
@@ -92,45 +77,21 @@ def report(
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     scan = ScanOptions(Source(from_dump, aggregator, live), tuple(parameter or ()), tag_keys=options.tag_keys(tags))
-    request = _Request(
-        options.rule_parameters(parameter),
-        read_history(history) if history else (),
-        Additions(read_costs(cost) if cost else None, console_links, scan),
-    )
-    raise typer.Exit(_report(request, output, quiet=quiet))
+    rendering = RenderOptions(scan=scan, costs=read_costs(cost) if cost else None, console_links=console_links)
+    raise typer.Exit(_report(options.rule_parameters(parameter), rendering, output, quiet=quiet))
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The rule parameters, earlier scans, and additions, which include what to read."""
-
-    parameters: RuleParameters
-    earlier: Sequence[HistoryPoint]
-    additions: Additions
-
-
-def _report(request: _Request, output: Path, *, quiet: bool) -> int:
+def _report(parameters: RuleParameters, rendering: RenderOptions, output: Path, *, quiet: bool) -> int:
     """Write the file, and return the exit status."""
-    scan = request.additions.scan
+    scan = rendering.scan
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = scan.source.read(request.parameters, watch)
-        verdicts = evaluate_all(network.views, request.parameters, Selection())
+        network = scan.source.read(parameters, watch)
+        rows = rows_of(evaluate_all(network.views, parameters, Selection()), network.views, scan.tag_keys)
     notes = [*network.notes, *notes_on_tags(network.views, scan.tag_keys)]
     show_failures_and_notes(network.failures, notes, quiet=quiet)
     if network.views or not network.failures:
         result = Result(
-            verdicts,
-            datetime.now(UTC),
-            network.failures,
-            network.views,
-            notes,
-            request.parameters,
-            tag_keys=scan.tag_keys,
+            rows, datetime.now(UTC), network.failures, network.views, notes, parameters, tag_keys=scan.tag_keys
         )
-        if request.earlier:
-            result = replace(result, history=(*request.earlier, result.as_point()))
-        write_result(result, Format.HTML, output, quiet=quiet, render=lambda found: [as_html(found, request.additions)])
-        if request.earlier and not quiet:
-            for line in trend(result.history):
-                say(line)
-    return UNDETERMINED if network.failures else any(map(is_flagged, verdicts))
+        write_result(result, Format.HTML, output, rendering, quiet=quiet)
+    return UNDETERMINED if network.failures else int(any(row.is_flagged for row in rows))

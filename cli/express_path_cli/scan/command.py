@@ -8,21 +8,16 @@ from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.fields import gc_paused
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.baseline import Baseline, notes_on_scope
-from express_path_cli.findings.baseline_file import read_baseline
-from express_path_cli.findings.formats.baseline_lines import comparison_text
-from express_path_cli.findings.formats.registry import Format, format_of
-from express_path_cli.findings.formats.terminal_table import TableOptions
+from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope, read_baseline
 from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
-from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.output import write_result
-from express_path_cli.findings.resource_labels import notes_on_tags
+from express_path_cli.findings.options import RenderOptions, ScanOptions
+from express_path_cli.findings.output import Format, format_of, write_result
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row, notes_on_tags, rows_of
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.source import Source
@@ -32,7 +27,7 @@ from express_path_cli.terminal.progress import watching
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What to scan and compare, which words for verdicts make it fail and are shown, and how a table shows them."""
+    """What to scan and compare, which compliances and reasons make it fail and are shown, and how it is shown."""
 
     source: Source
     parameters: RuleParameters
@@ -40,29 +35,29 @@ class ScanRequest:
     baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
-    table: TableOptions
+    rendering: RenderOptions
 
 
 def scan_and_write(request: ScanRequest, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Read, evaluate and write, and return the exit status."""
-    network, verdicts = _read(request, quiet=quiet)
+    network, rows = _read(request, quiet=quiet)
     result = Result(
         made_at=datetime.now(UTC),
         failures=network.failures,
         views=network.views,
         notes=network.notes,
         parameters=request.parameters,
-        verdicts=[verdict for verdict in verdicts if matches(verdict, request.shown)],
-        unlisted=[verdict for verdict in verdicts if not matches(verdict, request.shown)],
-        tag_keys=request.table.tag_keys,
+        rows=[row for row in rows if matches(row, request.shown)],
+        unlisted=[row for row in rows if not matches(row, request.shown)],
+        tag_keys=request.rendering.tag_keys,
         filters=request.selection.options,
     )
     if request.baseline:
         result = _compared(result, request.baseline, quiet=quiet)
     if network.views or not network.failures:
-        write_result(result, output_format, output, request.table, quiet=quiet)
+        write_result(result, output_format, output, request.rendering, quiet=quiet)
     has_new = NEW in request.failing and result.comparison is not None and bool(result.comparison.new)
-    fails = has_new or any(matches(verdict, request.failing) for verdict in verdicts)
+    fails = has_new or any(matches(row, request.failing) for row in rows)
     return UNDETERMINED if network.failures else fails
 
 
@@ -71,12 +66,13 @@ def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
 
     The notes of the result also contain the numbers of the comparison, because the HTML page shows them.
     """
-    comparison, notes = result.compared_with(baseline), notes_on_scope(baseline, result.as_point())
+    compared, notes = result.compared_with(baseline), notes_on_scope(baseline, result.coverage)
     show_failures_and_notes((), notes, quiet=quiet)
-    return replace(result, comparison=comparison, notes=[*result.notes, *notes, comparison_text(comparison)])
+    counts = [comparison_text(compared.comparison)] if compared.comparison else []
+    return replace(compared, notes=[*result.notes, *notes, *counts])
 
 
-def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Verdict]]:
+def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Row]]:
     """Read the network, evaluate the selected subnets, and report what could not be read or found."""
     source, selection = request.source, request.selection
     with gc_paused(), watching(quiet=quiet) as watch:
@@ -84,14 +80,15 @@ def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Verd
         missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
         network = replace(network, failures=[*network.failures, *missing])
         verdicts = evaluate_all(network.views, request.parameters, selection)
-    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.table.tag_keys)])
+        rows = rows_of(verdicts, network.views, request.rendering.tag_keys)
+    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.rendering.tag_keys)])
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    return network, verdicts
+    return network, rows
 
 
 EXAMPLES = """
 express-path scan  # this account, in the Region of your AWS settings
-express-path scan --all-regions --verdict NON_COMPLIANT  # every Region, only what should change
+express-path scan --all-regions --show NON_COMPLIANT  # every Region, only what should change
 express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json  # without AWS
 express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
@@ -147,18 +144,19 @@ BaselineFile = Annotated[
 Shown = Annotated[
     list[str] | None,
     typer.Option(
-        "--verdict",
+        "--show",
         metavar="WORD",
         autocompletion=_complete_word,
         help="Show only subnets with this compliance or reason; repeatable. The exit status still counts all.",
         rich_help_panel=options.HOW,
     ),
 ]
+ShownBefore = Annotated[list[str] | None, typer.Option("--verdict", hidden=True, help="The former name of --show.")]
 Details = Annotated[
     bool,
     typer.Option(
         "--details",
-        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --verdict COMPLIANT.",
+        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --show COMPLIANT.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -199,7 +197,8 @@ def scan(
     tag: Tags = None,
     baseline: BaselineFile = None,
     fail_on: FailOn = None,
-    verdict: Shown = None,
+    show: Shown = None,
+    verdict: ShownBefore = None,
     details: Details = False,
     group_by: GroupBy = None,
     tags: options.TagKeys = None,
@@ -217,15 +216,16 @@ def scan(
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
-    shown = parse_words("--verdict", verdict or WORDS)
+    selected = [*(show or ()), *(verdict or ())]
+    shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
     chosen = output_format or format_of(output)
     _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
     scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
-    table = TableOptions(details, grouping, bool(verdict), scanned)
+    rendering = RenderOptions(details, grouping, bool(selected), scanned)
     failing = _failing(fail_on, baseline)
     earlier = read_baseline(baseline) if baseline else None
-    request = ScanRequest(source, parameters, selection, earlier, failing, shown, table)
+    request = ScanRequest(source, parameters, selection, earlier, failing, shown, rendering)
     raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
 
 

@@ -12,18 +12,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages
-from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, Record
-from express_path.adapters.prefix_list_reader import PrefixListReader, families_of
-from express_path.adapters.prefix_list_records import PrefixLists, prefix_lists
+from express_path.adapters.network_reader import PrefixListReader, families_of
+from express_path.adapters.records import (
+    PrefixLists,
+    nat_gateway,
+    network_interface,
+    prefix_lists,
+    route_table,
+    subnet,
+    vpc,
+    vpc_endpoint,
+)
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import ApiError, RecordError
+from express_path.fields import Description, Record
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect
-from express_path_cli.sources.live import ReadResult
-from express_path_cli.sources.network import AccountAccess
+from express_path_cli.sources.network import NetworkViews, views_of
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
 
@@ -251,7 +258,7 @@ def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], 
     return lists, {str(row["PrefixListId"]): row["Entries"] for row in lists if row.get("Entries") is not None}
 
 
-def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult:
+def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> NetworkViews:
     """Read the aggregator's items of the selected Regions, or of all Regions if none is selected.
 
     Accounts that it could not copy are failures; those whose copy is outdated are notes. Raise ApiError.
@@ -267,7 +274,7 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> ReadResult
     bad = [source for source in sources if not options.regions or source.region in options.regions]
     failures = [*failed_sources(bad), *_empty(name, options.regions, {snapshot.region for snapshot in snapshots})]
     limits = [f"aggregator {name}: {limit}" for limit in LIMITS]
-    return ReadResult(snapshots, failures, [*limits, *outdated_sources(bad)], AccountAccess())
+    return NetworkViews(views_of(snapshots), failures, [*limits, *outdated_sources(bad)])
 
 
 def failed_sources(sources: Iterable[BadSource]) -> list[Failure]:

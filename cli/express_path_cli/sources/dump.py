@@ -8,13 +8,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from express_path.adapters.ec2_records import nat_gateway, network_interface, route_table, subnet, vpc, vpc_endpoint
-from express_path.adapters.fields import Description, Record, are_objects, identifier
-from express_path.adapters.firewall_records import firewalls
-from express_path.adapters.memory import gc_paused
-from express_path.adapters.prefix_list_records import PrefixLists, entry_blocks, prefix_lists, shows_express_lists
-from express_path.adapters.sharing_records import shared_subnet_ids
-from express_path.adapters.transit_gateway_records import attachments, transit_gateway_route_table
+from express_path.adapters.records import (
+    PrefixLists,
+    attachments,
+    entry_blocks,
+    firewalls,
+    nat_gateway,
+    network_interface,
+    prefix_lists,
+    route_table,
+    shared_subnet_ids,
+    shows_express_lists,
+    subnet,
+    transit_gateway_route_table,
+    vpc,
+    vpc_endpoint,
+)
 from express_path.domain.network.resources import (
     Firewall,
     NetworkInterface,
@@ -27,6 +36,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
+from express_path.fields import Description, Record, are_objects, gc_paused, identifier
 from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 

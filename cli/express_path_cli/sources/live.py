@@ -5,9 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from express_path.adapters.assumed_role import assuming
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader, assuming
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
@@ -24,19 +23,9 @@ from express_path_cli.aws.sessions import (
     read_caller,
 )
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.sources.network import AccountAccess
+from express_path_cli.sources.network import AccountAccess, NetworkViews, views_of
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
-
-
-@dataclass(frozen=True, slots=True)
-class ReadResult:
-    """What was read, what failed, notes on what the source lacks, and the access to the accounts that were read."""
-
-    snapshots: list[Snapshot]
-    failures: list[Failure]
-    notes: list[str]
-    account_access: AccountAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +41,7 @@ class Home:
         return AccountRegion(self.caller.account_id, self.aws)
 
 
-def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> ReadResult:
+def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> NetworkViews:
     """Read every selected account and Region; what fails is kept with the rest.
 
     Raise OptionError, and ApiError if the caller's identity cannot be read.
@@ -70,7 +59,7 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
     clients = {account.account_id: account.aws for account in accounts}
     access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
     failures = sorted([*task_pool.failures, *_role_failures(snapshots)], key=lambda failure: failure.where)
-    return ReadResult(snapshots, failures, _denials(snapshots), access)
+    return NetworkViews(views_of(snapshots), failures, _denials(snapshots), access)
 
 
 def _read_snapshot(options: LiveOptions, parameters: RuleParameters, account_region: AccountRegion) -> Snapshot:
@@ -113,11 +102,7 @@ def clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:
 
 
 def _in_regions(accounts: Sequence[AccountRegion], regions: Sequence[str]) -> list[AccountRegion]:
-    return [
-        AccountRegion(account.account_id, replace(account.aws, region=region))
-        for account in accounts
-        for region in regions
-    ]
+    return [account.in_region(region) for account in accounts for region in regions]
 
 
 def _where_offered(accounts: Sequence[AccountRegion], task_pool: TaskPool) -> list[AccountRegion]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
@@ -33,7 +34,7 @@ class AccountAccess:
         if known:
             return replace(known, region=region)
         if account_id and f"::{account_id}:role/" in self.network_role_arn and self.accounts:
-            from express_path.adapters.assumed_role import assuming  # noqa: PLC0415  # dumps do not need boto3
+            from express_path.adapters.network_reader import assuming  # noqa: PLC0415  # dumps do not need boto3
 
             first = next(iter(self.accounts.values()))
             return assuming(replace(first, region=region), self.network_role_arn, self.external_id)
@@ -66,3 +67,16 @@ class NetworkViews:
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
     account_access: AccountAccess = field(default_factory=AccountAccess, repr=False)
+
+
+def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
+    """Return a view of each snapshot. The accounts of one Region share one network: each may show parts of it."""
+    ordered = sorted(snapshots, key=lambda snapshot: (snapshot.region, snapshot.account_id))
+    views = []
+    for region in dict.fromkeys(snapshot.region for snapshot in ordered):
+        here = [snapshot for snapshot in ordered if snapshot.region == region]
+        tracer = Tracer(merged(here))
+        for snapshot in here:
+            own_subnet_ids = tuple(subnet.id for subnet in snapshot.own_subnets)
+            views.append(View(Account.of(snapshot), tracer, own_subnet_ids))
+    return views

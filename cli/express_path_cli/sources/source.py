@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.sources.dump import read_dump
@@ -32,12 +30,10 @@ class Source:
         if self.aggregator:
             from express_path_cli.sources.aggregator import read_aggregator  # noqa: PLC0415  # imports botocore
 
-            result = read_aggregator(self.aggregator, self.live, watch)
-        else:
-            from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
+            return read_aggregator(self.aggregator, self.live, watch)
+        from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
 
-            result = read_live(self.live, parameters, watch)
-        return NetworkViews(views_of(result.snapshots), result.failures, result.notes, result.account_access)
+        return read_live(self.live, parameters, watch)
 
     @property
     def elsewhere(self) -> str:
@@ -78,19 +74,6 @@ def _read_dump(folder: Path, selected: Sequence[str]) -> NetworkViews:
         for account in dumped.accounts
     ]
     return NetworkViews(views)
-
-
-def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
-    """Return a view of each snapshot. The accounts of one Region share one network: each may show parts of it."""
-    ordered = sorted(snapshots, key=lambda snapshot: (snapshot.region, snapshot.account_id))
-    views = []
-    for region in dict.fromkeys(snapshot.region for snapshot in ordered):
-        here = [snapshot for snapshot in ordered if snapshot.region == region]
-        tracer = Tracer(merged(here))
-        for snapshot in here:
-            own_subnet_ids = tuple(subnet.id for subnet in snapshot.own_subnets)
-            views.append(View(Account.of(snapshot), tracer, own_subnet_ids))
-    return views
 
 
 def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:

@@ -1,4 +1,4 @@
-"""Parts of charts: round axes, ticks of time, texts of rates and durations, and SVG documents. All times are in UTC."""
+"""Parts of charts: round axes, ticks of time, and SVG documents. All times are in UTC."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from math import ceil, floor, log10
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-_PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+from express_path_cli.terminal.texts import prefix_of
+
 _ROUND = (1, 2, 2.5, 5, 10)
 _MINUTES = (5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7 * 1440, 14 * 1440, 28 * 1440, 56 * 1440)
 _MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
@@ -32,42 +33,8 @@ def axis(highest: float, unit: str, steps: int) -> Axis:
     rough = (highest or 1.0) / steps
     power = 10.0 ** floor(log10(rough))
     step = next(factor * power for factor in _ROUND if factor * power >= rough * (1 - 1e-9))
-    prefix, factor = _prefix(highest)
+    prefix, factor = prefix_of(highest)
     return Axis(step * ceil((highest or 1.0) / step - 1e-9), step, factor, prefix + unit)
-
-
-def rate(value: float, unit: str) -> str:
-    """Return a rate with three digits, such as 24.9 Gbit/s."""
-    prefix, factor = _prefix(value)
-    return f"{_three_digits(value / factor)} {prefix}{unit}"
-
-
-def share(value: float) -> str:
-    """Return a share in percent with two digits, such as 0.034 %."""
-    percent = 100 * value
-    decimals = max(0, 1 - floor(log10(percent))) if percent else 0
-    return f"{percent:.{decimals}f} %"
-
-
-def count(value: float, singular: str) -> str:
-    """Return a number of things, such as 1,204 packets."""
-    return f"{value:,.0f} {singular}{'' if value == 1 else 's'}"
-
-
-def duration(length: timedelta) -> str:
-    """Return a length of time in its two largest units, such as 3 h 10 min."""
-    minutes = round(length.total_seconds() / 60)
-    days, hours, rest = minutes // 1440, minutes % 1440 // 60, minutes % 60
-    parts = [(days, "d"), (hours, "h"), (rest, "min")]
-    shown = [f"{number} {unit}" for number, unit in parts if number]
-    return " ".join(shown[:2]) or "0 min"
-
-
-def span(start: datetime, end: datetime) -> str:
-    """Return a time span, such as 2026-03-01 09:00 to 12:10 UTC."""
-    start, end = start.astimezone(UTC), end.astimezone(UTC)
-    same_day = start.date() == end.date()
-    return f"{start:%Y-%m-%d %H:%M} to {end:{'%H:%M' if same_day else '%Y-%m-%d %H:%M'}} UTC"
 
 
 def ticks(start: datetime, end: datetime, maximum: int) -> list[tuple[datetime, str]]:
@@ -92,16 +59,6 @@ def averaged(
         for column in range(max(first, 0), min(last, columns - 1) + 1):
             by_column[column].append(value)
     return [sum(values) / len(values) if values else None for values in by_column]
-
-
-def _prefix(value: float) -> tuple[str, float]:
-    return next(((prefix, factor) for prefix, factor in _PREFIXES if value >= factor), ("", 1.0))
-
-
-def _three_digits(value: float) -> str:
-    decimals = max(0, 2 - floor(log10(value))) if value > 0 else 0
-    text = f"{value:.{min(decimals, 3)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 _STYLE = """

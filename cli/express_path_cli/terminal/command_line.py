@@ -46,7 +46,7 @@ class Listed(NamedTuple):
     summary: str
 
 
-class Group(NamedTuple):
+class CommandGroup(NamedTuple):
     """A first word that several subcommands share. how_to_install: of the distribution that brings them, if it is another."""
 
     summary: str
@@ -58,7 +58,7 @@ class Subcommands:
     """The subcommands by name and the groups by their words, in the order of --help."""
 
     own: Mapping[str, Listed]
-    groups: Mapping[str, Group]
+    groups: Mapping[str, CommandGroup]
 
     def in_group(self, group: str) -> Mapping[str, Listed]:
         """Return the subcommands of a group by name. Raise OptionError if the distribution that brings them is missing."""

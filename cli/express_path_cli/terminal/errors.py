@@ -200,6 +200,10 @@ class Failure:
     where: str
     error: ExpressPathError
 
+    def fields(self) -> dict[str, str]:
+        """Return where it happened and the error in one line, for JSON."""
+        return {"where": self.where, "error": one_line(self.error)}
+
 
 def show_failures_and_notes(failures: Sequence[Failure], notes: Sequence[str] = (), *, quiet: bool) -> None:
     """Write to standard error what could not be read and, unless quiet, the notes."""

@@ -1,4 +1,4 @@
-"""Write a file completely or not at all, and read the JSON that an earlier command wrote.
+"""Write a file completely or not at all, write JSON, and read the JSON that an earlier command wrote.
 
 JSON with a repeated key in one object is refused, because JSON does not define which value counts
 (https://www.rfc-editor.org/rfc/rfc8259#section-4).
@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from errno import EISDIR
 from pathlib import Path
 from shutil import copymode
+from typing import Any
 
-from express_path.adapters.fields import Description
+import orjson
+
+from express_path.fields import Description
 from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import OptionError
 
@@ -78,6 +81,30 @@ def read_json(file: Path, written_by: WrittenBy, option: str = "") -> Descriptio
             f"use the version of express-path that wrote it, or make it again with: {written_by.command} {shlex.quote(file.name)}",
         )
     return document
+
+
+def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:
+    """Return a JSON document, which begins with its schemaVersion."""
+    return to_json({"schemaVersion": schema_version, **fields}, orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def to_json(value: object, option: int = 0) -> bytes:
+    """Return a value as JSON in UTF-8, without characters that control a terminal. option: of orjson."""
+    try:
+        found = orjson.dumps(value, option=option)
+        if found.isascii() and b"\x7f" not in found:
+            return found
+    except orjson.JSONEncodeError:  # half of a surrogate pair, which a dump may contain, has no form in UTF-8
+        pass
+    return orjson.dumps(_clean(value), option=option)
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return without_controls(value.encode("utf-8", "replace").decode())
+    if isinstance(value, Mapping):
+        return {_clean(key): _clean(found) for key, found in value.items()}
+    return list(map(_clean, value)) if isinstance(value, list | tuple) else value
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

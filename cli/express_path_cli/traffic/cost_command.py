@@ -1,27 +1,39 @@
 """express-path cost: what S3 Express traffic costs at the NAT gateways on flagged paths."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console, Group, RenderableType
+from rich.filesize import decimal
+from rich.table import Table
+from rich.text import Text
 
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.costs import COST_SCHEMA_VERSION
 from express_path_cli.findings.selection import Selection, evaluate_all
-from express_path_cli.nat.crossed_nats import crossed_nats
-from express_path_cli.sources.source import Source, metered_source
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
+from express_path_cli.nat.prices import (
+    Amount,
+    Basis,
+    MeasuredCost,
+    bytes_by_metric,
+    charged_bytes_by_zone,
+    total_of,
+    window,
+)
+from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, json_document, write_file
 from express_path_cli.terminal.progress import watching
-from express_path_cli.traffic.charges import window
-from express_path_cli.traffic.cost_rendering import as_cost_json, as_cost_table, as_text_table
-from express_path_cli.traffic.costs import CostOptions, CostReport, report_on
+from express_path_cli.terminal.tables import FILE_WIDTH
+from express_path_cli.terminal.texts import count_text
+from express_path_cli.traffic.costs import CostOptions, CostReport, NatCost, report_on
 
 _WHAT = "What to count"
 _MAX_DAYS = 454
@@ -30,13 +42,6 @@ express-path cost  # the most that it can cost, for the last 30 days
 express-path cost --flow-logs vpc-flow-logs --days 7  # also measured from flow logs
 express-path cost --organization --role-name Audit --format json  # every account
 """
-
-
-class Form(StrEnum):
-    """The output formats for costs."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 Days = Annotated[
@@ -62,16 +67,6 @@ FlowLogs = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The accounts and Regions to search for NATs, and what to count."""
-
-    source: Source
-    parameters: RuleParameters
-    counted: CostOptions
 
 
 def cost(
@@ -89,7 +84,7 @@ def cost(
     days: Days = 30,
     price_per_gb: PricePerGb = None,
     flow_logs: FlowLogs = None,
-    form: OutputFormat = Form.TABLE,
+    form: options.TableOrJson = TableFormat.TABLE,
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -102,28 +97,196 @@ def cost(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
-    raise typer.Exit(_cost(_Request(source, parameters, counted), form, output, quiet=quiet))
-
-
-def _cost(request: _Request, form: Form, output: Path | None, *, quiet: bool) -> int:
-    """Read, calculate and write, and return the exit status."""
-    source, parameters = request.source, request.parameters
-    with watching(quiet=quiet) as watch, TaskPool(source.live.workers, watch) as task_pool:
+    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
         network = source.read(parameters, watch)
         nats = crossed_nats(network.views, evaluate_all(network.views, parameters, Selection()))
-        report = report_on(nats, network, request.counted, task_pool)
+        report = report_on(nats, network, counted, task_pool)
     show_failures_and_notes(report.failures, report.notes, quiet=quiet)
     if network.views or not network.failures:
         _write(report, form, output, quiet=quiet)
-    return UNDETERMINED if report.failures else 0
+    raise typer.Exit(UNDETERMINED if report.failures else 0)
 
 
-def _write(report: CostReport, form: Form, output: Path | None, *, quiet: bool) -> None:
+def _write(report: CostReport, form: TableFormat, output: Path | None, *, quiet: bool) -> None:
     if output and output != STDOUT:
-        write_file(output, [as_cost_json(report) if form is Form.JSON else as_text_table(report)])
+        write_file(output, [as_cost_json(report) if form is TableFormat.JSON else as_text_table(report)])
         if not quiet:
             say(f"wrote {output}")
-    elif form is Form.JSON:
+    elif form is TableFormat.JSON:
         echo(as_cost_json(report), nl=False)
     else:
         Terminal().print(as_cost_table(report))
+
+
+UPPER_BOUND = (
+    "Upper bound: NAT gateway metrics do not record destinations, so all processed bytes are counted. "
+    "S3 Express costs at most this much."
+)
+HOURLY_CHARGES = "Hourly charges are not included: the NAT gateways stay for other traffic."
+PRICE_BASIS = {
+    Basis.GIVEN: "from --price-per-gb",
+    Basis.LISTED: "AWS Price List",
+    Basis.ASSUMED: "assumed: the price in us-east-1",
+}
+"""The source of a price, in words."""
+
+
+def as_cost_json(report: CostReport) -> str:
+    """Return one document; a value that could not be read is null, and complete says whether a sum has all parts."""
+    bounds = [cost.bound for cost in report.gateways]
+    document = {
+        "meaning": f"{UPPER_BOUND} {HOURLY_CHARGES}",
+        "start": _time(report.window.start),
+        "end": _time(report.window.end),
+        "days": report.window.days,
+        "upperBound": _sum(bounds, all_read=report.all_read),
+        "measured": _measured_sum(report),
+        "natGateways": [_gateway(cost) for cost in report.gateways],
+        "natInstances": [cost.nat.fields() for cost in report.instances],
+    }
+    return json_document(COST_SCHEMA_VERSION, document)
+
+
+def _sum(amounts: Sequence[Amount | None], *, all_read: bool) -> dict[str, Any]:
+    known = [amount for amount in amounts if amount]
+    return {**_amount(total_of(known)), "complete": all_read and len(known) == len(amounts)}
+
+
+def _measured_sum(report: CostReport) -> dict[str, Any] | None:
+    if not report.log_group:
+        return None
+    amounts = [cost.measured.amount if cost.measured else None for cost in report.gateways]
+    return {
+        **_sum(amounts, all_read=report.all_read),
+        "logGroup": report.log_group,
+        "bytesScanned": round(report.bytes_scanned),
+    }
+
+
+def _gateway(cost: NatCost) -> dict[str, Any]:
+    return {
+        **cost.nat.fields(),
+        "bytes": None if cost.series is None else _rounded(bytes_by_metric(cost.series)),
+        "bytesByZone": None if cost.series is None else _rounded(charged_bytes_by_zone(cost.series)),
+        "usdPerGb": cost.price.usd_per_gb if cost.price else None,
+        "priceBasis": cost.price.basis if cost.price else None,
+        "upperBound": _amount(cost.bound) if cost.bound else None,
+        "measured": _measured_fields(cost.measured) if cost.measured else None,
+    }
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, int]:
+    return {name: round(value) for name, value in values.items()}
+
+
+def _amount(amount: Amount) -> dict[str, Any]:
+    return {"bytes": round(amount.bytes), "usd": round(amount.usd, 6), "usdPerMonth": round(amount.usd_per_month, 6)}
+
+
+def _measured_fields(measured: MeasuredCost) -> dict[str, Any]:
+    return {
+        "start": _time(measured.window.start),
+        "end": _time(measured.window.end),
+        **_amount(measured.amount),
+        "share": measured.share,
+        "atLeast": not measured.complete,
+    }
+
+
+def _time(time: datetime) -> str:
+    return time.isoformat().replace("+00:00", "Z")
+
+
+_NONE = "No flagged path crosses a NAT, so there is nothing to save."
+
+
+def as_cost_table(report: CostReport) -> RenderableType:
+    """Return a table of NATs, the most expensive first, and what its numbers mean."""
+    if not report.costs:
+        return Text(_NONE)
+    table = Table(
+        title=f"S3 Express through NATs, {_days(report)} until {report.window.end:%Y-%m-%d}",
+        title_justify="left",
+        title_style="bold",
+        show_lines=True,
+    )
+    table.add_column("NAT", min_width=21, overflow="fold")
+    for column in ("Processed", "Upper bound", *(["Measured"] if report.log_group else [])):
+        table.add_column(column, justify="right", no_wrap=True)
+    for cost in sorted(report.costs, key=lambda cost: -(cost.bound.usd if cost.bound else 0)):
+        table.add_row(*_cells(cost, report))
+    return Group(table, *map(Text, _footnotes(report)))
+
+
+def as_text_table(report: CostReport) -> str:
+    """Return the table without colors, for a file."""
+    console = Console(width=FILE_WIDTH, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(as_cost_table(report))
+    return captured.get()
+
+
+def _cells(cost: NatCost, report: CostReport) -> Iterator[Text]:
+    yield _nat(cost.nat)
+    if cost.bound is None or cost.price is None:
+        is_instance = cost.nat.kind is NatKind.INSTANCE
+        yield Text("no NAT metrics" if is_instance else "not readable", style="yellow")
+        yield Text("no GB charge" if is_instance else "unknown", style="yellow")
+    else:
+        assumed = " ?" if cost.price.basis is Basis.ASSUMED else ""
+        yield Text.assemble(_size(cost.bound.bytes), (f"\n${cost.price.usd_per_gb:g}/GB{assumed}", "dim"))
+        yield _money(cost.bound)
+    if report.log_group:
+        yield _measured_text(cost, report)
+
+
+def _nat(nat: CrossedNat) -> Text:
+    users = count_text(len(nat.subnet_ids), "flagged subnet")
+    owner = nat.account_id or "unknown owner"
+    return Text.assemble(nat.id, (f"\n{nat.kind}\n{users}\n{nat.region} {owner}", "dim"))
+
+
+def _money(amount: Amount) -> Text:
+    return Text.assemble((f"${amount.usd:,.2f}", "bold"), (f"\n${amount.usd_per_month:,.2f}/month", "dim"))
+
+
+def _measured_text(cost: NatCost, report: CostReport) -> Text:
+    measured = cost.measured
+    if measured is None:
+        return Text("" if cost.nat.kind is NatKind.INSTANCE else "not measured", style="yellow")
+    at_least = "" if measured.complete else "at least "
+    share = "" if measured.share is None else f", {measured.share:.1%}"
+    since = "" if measured.window == report.window else f"\nsince {measured.window.start:%m-%d %H:%M}"
+    amount = measured.amount
+    return Text.assemble(
+        (f"{at_least}${amount.usd:,.2f}", "bold"),
+        (f"\n${amount.usd_per_month:,.2f}/month\n{_size(amount.bytes)}{share}{since}", "dim"),
+    )
+
+
+def _days(report: CostReport) -> str:
+    return count_text(round(report.window.days), "day")
+
+
+def _size(number: float) -> str:
+    return decimal(round(number))
+
+
+def _footnotes(report: CostReport) -> Iterator[str]:
+    bounds = [cost.bound for cost in report.gateways if cost.bound]
+    if bounds:
+        total = total_of(bounds)
+        missing = "" if report.all_read else ", without what could not be read"
+        yield f"Total upper bound: ${total.usd:,.2f} in {_days(report)}, ${total.usd_per_month:,.2f}/month{missing}."
+    measured = [cost.measured.amount for cost in report.gateways if cost.measured]
+    if measured:
+        missing = "" if len(measured) == len(report.gateways) else ", without what is not measured"
+        yield f"Total measured: ${total_of(measured).usd_per_month:,.2f}/month{missing}."
+        yield f"CloudWatch Logs Insights scanned {_size(report.bytes_scanned)}, and charges per GB scanned."
+    yield UPPER_BOUND + ("" if report.log_group else " Use --flow-logs to measure it.")
+    yield HOURLY_CHARGES
+    prices = {cost.price for cost in report.gateways if cost.price}
+    if prices:
+        in_order = sorted(prices, key=lambda price: (price.usd_per_gb, price.basis))
+        texts = [f"${price.usd_per_gb:g} per GB ({PRICE_BASIS[price.basis]})" for price in in_order]
+        yield f"Prices: {'; '.join(texts)}."

@@ -1,26 +1,39 @@
 """express-path diagnose: whether a NAT on the path throttles S3 Express traffic."""
 
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import StrEnum
+import shlex
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
-from express_path_cli.sources.source import Source, metered_source
+from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
+from express_path_cli.nat.metrics import Meter
+from express_path_cli.sources.source import metered_source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import write_file
+from express_path_cli.terminal.files import json_document, write_file
 from express_path_cli.terminal.progress import watching
-from express_path_cli.traffic.charts import as_svg
+from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
+from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
-from express_path_cli.traffic.diagnosis_rendering import as_diagnosis_json, panels, print_diagnoses
+from express_path_cli.traffic.symptoms import (
+    MANY_DROPS,
+    Diagnosis,
+    MeterState,
+    Severity,
+    Symptom,
+    SymptomFinding,
+    highest,
+)
 
 _WHEN = "When to look at"
 EXAMPLES = """
@@ -28,13 +41,6 @@ express-path diagnose  # every NAT on a flagged path, the last 24 hours
 express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # the NATs that this subnet crosses
 express-path diagnose --from 2026-03-01T09:00 --to 2026-03-01T15:00 --format json  # an incident, in UTC
 """
-
-
-class Form(StrEnum):
-    """The output formats for diagnoses."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Subnet = Annotated[
@@ -75,17 +81,6 @@ Chart = Annotated[
     Path | None,
     typer.Option(metavar="FILE.svg", help="Also write the charts to this SVG file.", rich_help_panel=options.HOW),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The accounts and Regions to search for NATs, the subnet if only one counts, and the period."""
-
-    source: Source
-    parameters: RuleParameters
-    subnet_id: str | None
-    timing: Timing
 
 
 def diagnose(
@@ -106,7 +101,7 @@ def diagnose(
     until: Until = None,
     period: Period = None,
     chart: Chart = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
@@ -116,26 +111,22 @@ def diagnose(
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
-    request = _Request(source, parameters, subnet, timing(datetime.now(UTC), hours, since, until, period))
-    raise typer.Exit(_diagnose(request, chart, form, quiet=quiet))
-
-
-def _diagnose(request: _Request, chart: Path | None, form: Form, *, quiet: bool) -> int:
-    """Read, diagnose and write, and return the exit status."""
+    during = timing(datetime.now(UTC), hours, since, until, period)
     _check(chart)
     with watching(quiet=quiet) as watch:
-        network = request.source.read(request.parameters, watch)
+        network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    verdicts = evaluate_all(network.views, request.parameters, Selection())
-    nats = nats_to_diagnose(network, verdicts, request.subnet_id, request.source.elsewhere)
-    with watching(quiet=quiet) as watch, TaskPool(request.source.live.workers, watch) as task_pool:
-        diagnoses = diagnose_all(nats, verdicts, network, request.timing, task_pool)
+    verdicts = evaluate_all(network.views, parameters, Selection())
+    nats = nats_to_diagnose(network, verdicts, subnet, source.elsewhere)
+    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
+        diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)
     if network.views or not network.failures:
         _draw(diagnoses, chart, quiet=quiet)
-        _write(diagnoses, request.timing, form)
-    failed = network.failures or task_pool.failures
-    return UNDETERMINED if failed else any(diagnosis.has_symptoms for diagnosis in diagnoses)
+        _write(diagnoses, during, form)
+    if network.failures or task_pool.failures:
+        raise typer.Exit(UNDETERMINED)
+    raise typer.Exit(any(diagnosis.has_symptoms for diagnosis in diagnoses))
 
 
 def _check(chart: Path | None) -> None:
@@ -155,8 +146,290 @@ def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> 
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 
 
-def _write(diagnoses: list[NatDiagnosis], during: Timing, form: Form) -> None:
-    if form is Form.JSON:
+def _write(diagnoses: list[NatDiagnosis], during: Timing, form: TextFormat) -> None:
+    if form is TextFormat.JSON:
         echo(as_diagnosis_json(diagnoses, during), nl=False)
     else:
         print_diagnoses(Terminal(), diagnoses, during)
+
+
+_MAX_SUBNETS = 3
+SHARE_UNKNOWN = (
+    "NAT metrics do not record destinations. Use express-path cost --flow-logs to measure the S3 Express share."
+)
+
+
+def meter_name(meter: Meter) -> str:
+    """Return the NAT gateway's id, with the zone if it is regional."""
+    zone = meter.availability_zone
+    return f"{meter.nat_gateway_id} in {zone}" if zone else meter.nat_gateway_id
+
+
+def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
+    """Return the most important sentence; a colon and heal_commands follow it."""
+    if diagnosis.state is MeterState.SYMPTOMS:
+        return (
+            f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
+            "a free gateway endpoint takes that traffic off it"
+        )
+    return f"{_no_symptoms_text(diagnosis)}; {_users_text(diagnosed, 'still ')}, and AWS charges for it by the GB"
+
+
+def undiagnosed(diagnosed: NatDiagnosis) -> str:
+    """Return the most important sentence about a NAT without metrics."""
+    why = "its metrics could not be read"
+    if diagnosed.nat.kind is NatKind.INSTANCE:
+        why = "CloudWatch has no NAT metrics for instances (on it, ethtool -S shows bw_out_allowance_exceeded)"
+    elif diagnosed.diagnoses is not None:
+        why = "CloudWatch has no metrics for any of its zones"
+    return f"{diagnosed.nat.id} was not diagnosed: {why}; {_users_text(diagnosed)}"
+
+
+def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
+    """Return the commands that move S3 Express traffic off the NAT."""
+    region = diagnosed.nat.region
+    return [
+        f"express-path heal {shlex.quote(subnet_id)} --region {shlex.quote(region)}"
+        for subnet_id in diagnosed.subnets_to_heal
+    ]
+
+
+def _symptom_text(finding: SymptomFinding) -> str:
+    """Return what the NAT did, to follow its name."""
+    if finding.symptom is Symptom.PLATEAU:
+        length = duration_text(finding.end - finding.start)
+        return f"ran flat at {rate_text(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
+    if finding.symptom is Symptom.PORT_ALLOCATION_ERRORS:
+        return f"had no source port left for {count_text(finding.value, 'connection')}"
+    if finding.symptom is Symptom.PACKETS_DROPPED:
+        return f"dropped {_dropped_text(finding, 'packet')}"
+    return f"peaked at {rate_text(finding.value, finding.unit)}, near the maximum of a NAT gateway"
+
+
+def _plateau_evidence(finding: SymptomFinding) -> str:
+    """Return what shows that the NAT caused a plateau, or that its clients may have."""
+    losses = []
+    if finding.evidence.get("droppedPackets"):
+        losses.append(_dropped_text(finding, "dropped packet"))
+    if port_errors := finding.evidence.get("portAllocationErrors"):
+        losses.append(count_text(port_errors, "port allocation error"))
+    with_losses = f" with {' and '.join(losses)}" if losses else ""
+    if finding.severity is Severity.HIGH:
+        return with_losses or ", near the maximum of a NAT gateway"
+    if with_losses:
+        return f"{with_losses}, so few that the limit may be the clients' own"
+    if "droppedPackets" not in finding.evidence:
+        return ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own"
+    return " and dropped nothing, so the limit may be the clients' own"
+
+
+def _dropped_text(finding: SymptomFinding, noun: str) -> str:
+    dropped, part = count_text(finding.evidence["droppedPackets"], noun), finding.evidence.get("droppedShare")
+    return dropped if part is None else f"{dropped} ({share_text(part)})"
+
+
+def _no_symptoms_text(diagnosis: Diagnosis) -> str:
+    """Return what a window without symptoms shows, and how much of it has datapoints."""
+    name, part = meter_name(diagnosis.meter), share_text(1 - diagnosis.missing)
+    window = "in this window" if part == "100 %" else f"in the {part} of this window with datapoints"
+    if diagnosis.state is MeterState.NO_DATA:
+        return f"CloudWatch has no datapoints for {name} in this window"
+    if diagnosis.state is MeterState.IDLE:
+        return f"{name} carried nothing {window}"
+    top = rate_text(highest(diagnosis.load.carried), "bit/s")
+    return f"{name} shows no sign of saturation {window}: at most {top}"
+
+
+def _users_text(diagnosed: NatDiagnosis, still: str = "") -> str:
+    """Return the subnets whose traffic crosses the NAT, at most three by id."""
+    subnets = diagnosed.nat.subnet_ids
+    more = f" and {len(subnets) - _MAX_SUBNETS} more" if len(subnets) > _MAX_SUBNETS else ""
+    verb = "reaches" if len(subnets) == 1 else "reach"
+    return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} S3 Express through it"
+
+
+def finding_numbers(finding: SymptomFinding) -> str:
+    """Return a finding's numbers in one line."""
+    return ", ".join(_numbers(finding))
+
+
+def _numbers(finding: SymptomFinding) -> Iterator[str]:
+    evidence, symptom = finding.evidence, finding.symptom
+    if symptom in (Symptom.PLATEAU, Symptom.PEAK_NEAR_LIMIT):
+        yield rate_text(finding.value, finding.unit)
+    if symptom is Symptom.PLATEAU:
+        usual = evidence.get("usualJitter")
+        yield f"jitter {share_text(evidence['jitter'])}" + (f" (usually {share_text(usual)})" if usual else "")
+    if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
+        yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
+    if (port_errors := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
+        yield count_text(port_errors, "port allocation error")
+    if (peak := evidence.get("peakBitsPerSecond")) and symptom in (Symptom.PLATEAU, Symptom.PACKETS_DROPPED):
+        yield f"10-second peak {rate_text(peak, 'bit/s')}"
+    if (most := evidence.get("activeConnections")) and symptom is Symptom.PORT_ALLOCATION_ERRORS:
+        yield f"up to {count_text(most, 'active connection')} (an address supports 55,000 to one destination)"
+
+
+def _threshold_text(dropped_share: float | None) -> str:
+    """Return whether the share of dropped packets is one at which AWS suspects a problem."""
+    if dropped_share is None:
+        return ""
+    relation = "above" if dropped_share > MANY_DROPS else "not above"
+    return f", {relation} the {100 * MANY_DROPS:g} % at which AWS suspects a problem"
+
+
+SCHEMA_VERSION = 1
+
+
+def as_diagnosis_json(nats: Sequence[NatDiagnosis], during: Timing) -> str:
+    """Return one document; meters is null if metrics could not be read, and for a NAT instance, which has none."""
+    document = {
+        "meaning": SHARE_UNKNOWN,
+        "start": during.start.isoformat(),
+        "end": during.end.isoformat(),
+        "period": during.period,
+        "nats": [_nat(nat) for nat in nats],
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _nat(diagnosed: NatDiagnosis) -> dict[str, Any]:
+    diagnoses = diagnosed.diagnoses
+    return {
+        **diagnosed.nat.fields(),
+        "healCommands": heal_commands(diagnosed),
+        "sentence": None if diagnoses else undiagnosed(diagnosed),
+        "meters": None if diagnoses is None else [_meter(diagnosed, diagnosis) for diagnosis in diagnoses],
+    }
+
+
+def _meter(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> dict[str, Any]:
+    return {
+        "availabilityZone": diagnosis.meter.availability_zone,
+        "state": diagnosis.state,
+        "missing": diagnosis.missing,
+        "sentence": headline(diagnosed, diagnosis),
+        "findings": [_finding(finding) for finding in diagnosis.findings],
+    }
+
+
+def _finding(finding: SymptomFinding) -> dict[str, Any]:
+    return {
+        "symptom": finding.symptom,
+        "severity": finding.severity,
+        "start": finding.start.isoformat(),
+        "end": finding.end.isoformat(),
+        "value": finding.value,
+        "unit": finding.unit,
+        "evidence": dict(finding.evidence),
+    }
+
+
+_SEVERITY_STYLES = {Severity.HIGH: "bold red", Severity.MEDIUM: "yellow", Severity.LOW: "dim"}
+_STATE_STYLES = {
+    MeterState.SYMPTOMS: "bold red",
+    MeterState.NO_SIGN: "green",
+    MeterState.IDLE: "dim",
+    MeterState.NO_DATA: "dim",
+}
+_MAX_LINES = 8
+_MAX_CHART_WIDTH = 140
+
+
+def print_diagnoses(console: Console, nats: Sequence[NatDiagnosis], during: Timing) -> None:
+    """Print all diagnoses. Commands are not wrapped, so that they can be copied.
+
+    A meter without findings gets a chart only if it is the only meter.
+    """
+    meters = sum(len(diagnosed.diagnoses or ()) for diagnosed in nats)
+    for diagnosed in nats:
+        for diagnosis in diagnosed.diagnoses or ():
+            _print_meter(console, diagnosed, diagnosis, with_chart=bool(diagnosis.findings) or meters == 1)
+        if not diagnosed.diagnoses:
+            _print_undiagnosed(console, diagnosed)
+    if nats:
+        window = (
+            f"{span_text(during.start, during.end)}, in periods of {duration_text(timedelta(seconds=during.period))}."
+        )
+        console.print(Text(f"{window} {SHARE_UNKNOWN}", "dim"))
+    else:
+        console.print("No selected path to S3 Express crosses a NAT, so there is nothing to diagnose.")
+
+
+def panels(nats: Sequence[NatDiagnosis]) -> list[Panel]:
+    """Return the charts for a file: one for every meter with datapoints."""
+    return [
+        _panel(diagnosed, diagnosis)
+        for diagnosed in nats
+        for diagnosis in diagnosed.diagnoses or ()
+        if diagnosis.load.carried
+    ]
+
+
+def _panel(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> Panel:
+    return Panel(
+        title=f"{meter_name(diagnosis.meter)}: {_state(diagnosis).lower()}",
+        sentences=(
+            _nat_title(diagnosed.nat, diagnosis),
+            f"{headline(diagnosed, diagnosis)}:",
+            *heal_commands(diagnosed)[:_MAX_LINES],
+            *(f"{finding.severity} {_finding_text(finding)}" for finding in diagnosis.findings[:_MAX_LINES]),
+        ),
+        diagnosis=diagnosis,
+    )
+
+
+def _state(diagnosis: Diagnosis) -> str:
+    return diagnosis.state.replace("_", " ")
+
+
+def _nat_title(nat: CrossedNat, diagnosis: Diagnosis | None = None) -> str:
+    zone = diagnosis.meter.availability_zone if diagnosis else None
+    kind = f"{nat.kind} in {zone}" if zone else str(nat.kind)
+    parts = (nat.id, kind, nat.vpc_id or "", nat.region, f"account {nat.account_id or 'unknown'}")
+    return "  ".join(filter(None, parts))
+
+
+def _print_meter(console: Console, diagnosed: NatDiagnosis, diagnosis: Diagnosis, *, with_chart: bool) -> None:
+    console.print(Text(_nat_title(diagnosed.nat, diagnosis), "bold"))
+    style = _STATE_STYLES[diagnosis.state]
+    console.print(Text.assemble((_state(diagnosis), style), ": ", headline(diagnosed, diagnosis), ":"))
+    _print_commands(console, diagnosed)
+    if diagnosis.findings:
+        console.print(_findings(diagnosis.findings))
+    if with_chart and highest(diagnosis.load.carried):
+        width = min(console.width, _MAX_CHART_WIDTH)
+        console.print(as_text_chart(diagnosis, width, ascii_only=console.options.ascii_only), no_wrap=True)
+    console.print()
+
+
+def _print_undiagnosed(console: Console, diagnosed: NatDiagnosis) -> None:
+    console.print(Text(_nat_title(diagnosed.nat), "bold"))
+    console.print(Text(f"{undiagnosed(diagnosed)}:"))
+    _print_commands(console, diagnosed)
+    console.print()
+
+
+def _print_commands(console: Console, diagnosed: NatDiagnosis) -> None:
+    commands = heal_commands(diagnosed)
+    for command in commands[:_MAX_LINES]:
+        console.print(Text(f"  {command}", "cyan"), soft_wrap=True)
+    if len(commands) > _MAX_LINES:
+        more = len(commands) - _MAX_LINES
+        console.print(Text(f"  and {more} more, one for each route table; --format json lists all"))
+
+
+def _findings(findings: Sequence[SymptomFinding]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings[:_MAX_LINES]:
+        table.add_row(Text(finding.severity, _SEVERITY_STYLES[finding.severity]), Text(_finding_text(finding)))
+    if len(findings) > _MAX_LINES:
+        table.add_row("", f"and {len(findings) - _MAX_LINES} more; --format json lists all")
+    return table
+
+
+def _finding_text(finding: SymptomFinding) -> str:
+    symptom = finding.symptom.replace("_", " ").lower()
+    return f"{symptom}, {span_text(finding.start, finding.end)}: {finding_numbers(finding)}"

@@ -7,12 +7,11 @@ from functools import partial
 
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.result import is_flagged
 from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nats, nats_by_owner
 from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period, meters_of, read_metrics
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS, Diagnosis, State, diagnose
+from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS, Diagnosis, MeterState, diagnose
 
 HOURS = 24
 _PERIODS = (60, 300, 900, 3600, 6 * 3600, 24 * 3600)
@@ -112,7 +111,7 @@ class NatDiagnosis:
     @property
     def has_symptoms(self) -> bool:
         """Return whether any of its meters has symptoms."""
-        return any(diagnosis.state is State.SYMPTOMS for diagnosis in self.diagnoses or ())
+        return any(diagnosis.state is MeterState.SYMPTOMS for diagnosis in self.diagnoses or ())
 
 
 def nats_to_diagnose(
@@ -138,7 +137,7 @@ def diagnose_all(
     owned_nats = nats_by_owner(nats, network.account_access, task_pool)
     done = task_pool.run(owned_nats, partial(_diagnose_owned, during=during), lambda owned: f"{owned}: metrics")
     by_nat = {nat_id: diagnoses for _, of_place in done for nat_id, diagnoses in of_place.items()}
-    tables = {verdict.subnet_id: verdict.route_table_id for verdict in verdicts if is_flagged(verdict)}
+    tables = {verdict.subnet_id: verdict.route_table_id for verdict in verdicts if verdict.is_flagged}
     diagnosed = [NatDiagnosis(nat, _one_subnet_per_table(nat, tables), by_nat.get(nat.id)) for nat in nats]
     return sorted(diagnosed, key=lambda nat: not nat.has_symptoms)
 

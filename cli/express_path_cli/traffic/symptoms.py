@@ -17,7 +17,7 @@ from statistics import fmean, median, quantiles
 
 from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.nat.saturation import Cause, Evidence, classify
+from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
 
 Points = Sequence[tuple[datetime, float]]
 """Pairs of (start of period, value): aware times, one pair for each period with a datapoint."""
@@ -57,7 +57,7 @@ class Plateau:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _FlatRun:
     """Consecutive points, and their smoothed values."""
 
     points: Points
@@ -92,7 +92,7 @@ def plateaus(points: Points, period: timedelta, min_level: float) -> list[Platea
     return sorted(kept, key=lambda plateau: plateau.start)
 
 
-def _plateau_of(run: _Run, period: timedelta, usual: Sequence[float]) -> Plateau | None:
+def _plateau_of(run: _FlatRun, period: timedelta, usual: Sequence[float]) -> Plateau | None:
     """Return the plateau of a run if it is calm."""
     level = fmean(run.smooth)
     jitter = _upper_quartile([step for _, step in _steps(run.points, period)]) / level
@@ -114,14 +114,14 @@ def _upper_quartile(steps: Sequence[float]) -> float:
     return quantiles(steps, n=4)[2]
 
 
-def _flat_runs(points: Points, period: timedelta) -> Iterator[_Run]:
+def _flat_runs(points: Points, period: timedelta) -> Iterator[_FlatRun]:
     """Yield the longest runs that are in a band, long enough, level and at the top."""
     fewest = max(MIN_PERIODS, -(-MIN_DURATION // period))
     earlier: list[float] = []
     for stretch in _stretches(points, period):
         smooth = _smoothed([value for _, value in stretch])
         for first, last in _in_band(smooth):
-            run = _Run(stretch[first:last], smooth[first:last])
+            run = _FlatRun(stretch[first:last], smooth[first:last])
             if last - first >= fewest and _is_level(run.smooth) and _is_top(run.smooth, [*earlier, *smooth[:last]]):
                 yield run
         earlier += smooth
@@ -196,7 +196,7 @@ METRICS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class MeterLoad:
     """Points of one meter in chronological order; a period has no point if one of its metrics has none.
 
     carried: bit/s that left the gateway in both directions, as the mean of a period. arrived: packets that reached
@@ -214,13 +214,13 @@ class Load:
     connections: Points = ()
 
 
-def load_of(series: Iterable[Series], period: int) -> Load:
+def load_of(series: Iterable[Series], period: int) -> MeterLoad:
     """Return the load from the series of METRICS of one meter; period is theirs, in seconds."""
     metrics = {one.metric: dict(one.points) for one in series}
     arrived = _sum_of(metrics, "PacketsInFromSource", "PacketsInFromDestination")
     dropped = _sum_of(metrics, "PacketsDropCount")
     lost = dict(dropped)
-    return Load(
+    return MeterLoad(
         carried=_sum_of(metrics, "BytesOutToDestination", "BytesOutToSource", scale=8 / period),
         arrived=arrived,
         passed=tuple((time, (value - lost[time]) / period) for time, value in arrived if time in lost),
@@ -278,7 +278,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SymptomFinding:
     """One symptom, from start to end; value is in unit. evidence has the numbers that are known, by name.
 
     droppedPackets, droppedShare (of packets that arrived), portAllocationErrors, peakBitsPerSecond,
@@ -295,7 +295,7 @@ class Finding:
     evidence: Mapping[str, float]
 
 
-def findings_of(load: Load, period: timedelta) -> list[Finding]:
+def findings_of(load: MeterLoad, period: timedelta) -> list[SymptomFinding]:
     """Return all findings: by severity, worst first, then by symptom and time."""
     findings = [*_plateaus(load, period), *_port_errors(load, period), *_drops(load, period), *_peaks(load, period)]
     severities, symptoms = list(Severity), list(Symptom)
@@ -305,7 +305,7 @@ def findings_of(load: Load, period: timedelta) -> list[Finding]:
     )
 
 
-def _plateaus(load: Load, period: timedelta) -> Iterator[Finding]:
+def _plateaus(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both."""
     bits = plateaus(load.carried, period, NEAR_LIMIT * LOWEST_BITS)
     packets = plateaus(load.passed, period, NEAR_LIMIT * LOWEST_PACKETS)
@@ -315,22 +315,22 @@ def _plateaus(load: Load, period: timedelta) -> Iterator[Finding]:
             yield _plateau(plateau, "packets/s", HIGHEST_PACKETS, load)
 
 
-def _plateau(plateau: Plateau, unit: str, limit: float, load: Load) -> Finding:
+def _plateau(plateau: Plateau, unit: str, limit: float, load: MeterLoad) -> SymptomFinding:
     evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
     at_limit = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
-    cause = classify(Evidence(plateau=True, path_reports_limit=bool(at_limit)))
-    severity = Severity.HIGH if cause is Cause.PATH_CEILING else Severity.MEDIUM
-    return Finding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
+    cause = classify(SaturationEvidence(plateau=True, path_reports_limit=bool(at_limit)))
+    severity = Severity.HIGH if cause is ThroughputLimit.PATH_CEILING else Severity.MEDIUM
+    return SymptomFinding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 
 
-def _port_errors(load: Load, period: timedelta) -> Iterator[Finding]:
+def _port_errors(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     for episode in _episodes(load.port_errors, period):
         yield _finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, episode, episode.total, "errors", load)
 
 
-def _drops(load: Load, period: timedelta) -> Iterator[Finding]:
+def _drops(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     """Yield dropped packets: few are LOW; many are MEDIUM, or HIGH while the gateway carries enough to have scaled."""
     for episode in _episodes(load.dropped, period):
         severity = Severity.LOW
@@ -340,7 +340,7 @@ def _drops(load: Load, period: timedelta) -> Iterator[Finding]:
         yield _finding(Symptom.PACKETS_DROPPED, severity, episode, episode.total, "packets", load)
 
 
-def _peaks(load: Load, period: timedelta) -> Iterator[Finding]:
+def _peaks(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
     for points, limit, unit in (
         (load.peak_bits, HIGHEST_BITS, "bit/s"),
         (load.peak_packets, HIGHEST_PACKETS, "packets/s"),
@@ -374,13 +374,15 @@ def _episodes(points: Points, period: timedelta) -> list[_Episode]:
     return episodes
 
 
-def _finding(symptom: Symptom, severity: Severity, episode: _Episode, value: float, unit: str, load: Load) -> Finding:
+def _finding(
+    symptom: Symptom, severity: Severity, episode: _Episode, value: float, unit: str, load: MeterLoad
+) -> SymptomFinding:
     evidence = _evidence(load, episode.start, episode.end)
-    return Finding(symptom, severity, episode.start, episode.end, value, unit, evidence)
+    return SymptomFinding(symptom, severity, episode.start, episode.end, value, unit, evidence)
 
 
-def _evidence(load: Load, start: datetime, end: datetime) -> dict[str, float]:
-    """Return the known numbers of a time, as Finding describes them."""
+def _evidence(load: MeterLoad, start: datetime, end: datetime) -> dict[str, float]:
+    """Return the known numbers of a time, as SymptomFinding describes them."""
     evidence = {}
     for name, points, combine in (
         ("droppedPackets", load.dropped, sum),
@@ -402,7 +404,7 @@ def _many_drops(evidence: Mapping[str, float]) -> bool:
     return evidence.get("droppedShare", evidence.get("droppedPackets", 0)) > MANY_DROPS
 
 
-class State(StrEnum):
+class MeterState(StrEnum):
     """The state of a gateway over a window. Even with NO_SIGN the path crosses a NAT, which AWS charges for."""
 
     SYMPTOMS = "SYMPTOMS"
@@ -419,17 +421,17 @@ class Diagnosis:
     start: datetime
     end: datetime
     period: int
-    load: Load
-    findings: tuple[Finding, ...]
+    load: MeterLoad
+    findings: tuple[SymptomFinding, ...]
 
     @property
-    def state(self) -> State:
+    def state(self) -> MeterState:
         """The state over the whole window."""
         if any(finding.severity is not Severity.LOW for finding in self.findings):
-            return State.SYMPTOMS
+            return MeterState.SYMPTOMS
         if not self.load.carried:
-            return State.NO_DATA
-        return State.NO_SIGN if highest(self.load.carried) else State.IDLE
+            return MeterState.NO_DATA
+        return MeterState.NO_SIGN if highest(self.load.carried) else MeterState.IDLE
 
     @property
     def missing(self) -> float:

@@ -164,6 +164,18 @@ def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Se
     return found
 
 
+def attributes(item: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return an item of DynamoDB without the types of its attributes: whole numbers as such, and sets as lists.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+    """
+    return {name: _attribute(kind, value) for name, typed in item.items() for kind, value in typed.items()}
+
+
+def _attribute(kind: str, value: Any) -> Any:  # noqa: ANN401  # any JSON
+    return int(value) if kind == "N" and value.isdecimal() else value
+
+
 class OptionalReads:
     """Reads that may be denied. denied are the operations that were; refused are those that IAM refused.
 

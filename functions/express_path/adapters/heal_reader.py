@@ -6,9 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
-from express_path.adapters.ec2_records import route_table, vpc_endpoint
-from express_path.adapters.fields import Description, block, identifier, optional_free_text, rows
-from express_path.adapters.prefix_list_records import entry_blocks
+from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
 from express_path.domain.heal.preflight import (
@@ -26,6 +24,17 @@ from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
+from express_path.fields import (
+    Description,
+    block,
+    count,
+    identifier,
+    nested,
+    number,
+    optional_free_text,
+    required_flag,
+    rows,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -130,20 +139,21 @@ def _blocks(aws: Aws, list_id: str) -> Blocks:
     return entry_blocks(entries, list_id)
 
 
-def _ports(rule: Description) -> Ports:
-    return Ports(str(rule.get("IpProtocol") or rule.get("Protocol")).lower(), *_range(rule))
-
-
-def _range(rule: Description) -> tuple[int | None, int | None]:
-    ports = rule.get("PortRange") or {"From": rule.get("FromPort"), "To": rule.get("ToPort")}
-    return ports.get("From"), ports.get("To")
+def _ports(rule: Description, resource: str) -> Ports:
+    """Return the protocol and the ports of a rule of a security group or of a network ACL, which spell them differently."""
+    if rule.get("IpProtocol") is None:
+        ports = nested(rule, "PortRange", resource)
+        first, last = number(ports, "From", resource), number(ports, "To", resource)
+        return Ports(identifier(rule, "Protocol", resource).lower(), first, last)
+    first, last = number(rule, "FromPort", resource), number(rule, "ToPort", resource)
+    return Ports(identifier(rule, "IpProtocol", resource).lower(), first, last)
 
 
 def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
     group_id = identifier(group, "GroupId", "SecurityGroups")
     return tuple(
         EgressRule(
-            _ports(rule),
+            _ports(rule, group_id),
             (
                 *(block(row.get("CidrIp"), "CidrIp", group_id) for row in rows(rule, "IpRanges", group_id)),
                 *(block(row.get("CidrIpv6"), "CidrIpv6", group_id) for row in rows(rule, "Ipv6Ranges", group_id)),
@@ -166,10 +176,10 @@ def _network_acl(acl: Description) -> NetworkAcl:
 def _entry(entry: Description, acl_id: str) -> AclEntry:
     field = "CidrBlock" if entry.get("CidrBlock") else "Ipv6CidrBlock"
     return AclEntry(
-        number=int(entry["RuleNumber"]),
-        egress=entry.get("Egress") is True,
-        allow=entry.get("RuleAction") == "allow",
-        ports=_ports(entry),
+        number=count(entry, "RuleNumber", acl_id),
+        egress=required_flag(entry, "Egress", acl_id),
+        allow=identifier(entry, "RuleAction", acl_id) == "allow",
+        ports=_ports(entry, acl_id),
         cidr=block(entry.get(field), field, acl_id),
     )
 

@@ -7,15 +7,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.ledger import timestamp
+from express_path.adapters.ledger import ledger_time
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, StartedBy, TableRecord
-from express_path.domain.heal.records import NONE, Finding, HealSettings, Plan
+from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan
 from express_path.domain.heal.undo import FailedDeletion, Undo
-from express_path.domain.network.ids import wrong_form
-from express_path.errors import BlockedError, ContractError, EventError
+from express_path.errors import BlockedError, ContractError, RecordError
+from express_path.fields import (
+    Description,
+    free_text,
+    identifier,
+    optional_free_text,
+    optional_identifier,
+    required_object,
+    required_rows,
+)
 
 CONTRACT = "1"
 """The version of the contract between runbooks and function: what requests and answers contain.
@@ -24,7 +32,7 @@ It changes with every change that a runbook of the version before would not unde
 """
 
 
-def check_contract(event: Mapping[str, Any]) -> None:
+def check_contract(event: Description) -> None:
     """Raise ContractError if a step of a runbook of another version sends a request.
 
     A run keeps the version of the runbook with which it started, and the function may be updated before the run ends.
@@ -32,6 +40,10 @@ def check_contract(event: Mapping[str, Any]) -> None:
     found = event.get("contract")
     if found != CONTRACT:
         raise ContractError(found, CONTRACT)
+
+
+_REQUEST = "request"
+"""What errors call a request."""
 
 
 class HealAction(StrEnum):
@@ -93,62 +105,46 @@ class FailureRequest:
     action: str = EXPLAIN_FAILURE
 
 
-def is_failure(event: Mapping[str, Any]) -> bool:
+def is_failure(event: Description) -> bool:
     """Return whether an event is the request of a run that failed."""
     return event.get("action") == EXPLAIN_FAILURE
 
 
-def parse_failure_request(event: Mapping[str, Any]) -> FailureRequest:
-    """Read a request. Raise EventError that names the invalid field."""
+def parse_failure_request(event: Description) -> FailureRequest:
+    """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, frozenset({"action", "contract", "runId"}))
-    run_id = _text(event, "runId")
-    if not run_id:
-        raise EventError("runId", event.get("runId"), "the id of an automation execution")
-    return FailureRequest(run_id)
+    return FailureRequest(identifier(event, "runId", _REQUEST))
 
 
-def parse_heal_request(event: Mapping[str, Any]) -> HealRequest:
-    """Read a request. Raise EventError that names the invalid field."""
+def parse_heal_request(event: Description) -> HealRequest:
+    """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, _FIELDS)
     action = HealAction(_one_of(event, "action", [action.value for action in HealAction]))
     return HealRequest(
         action,
-        _id(event, "subnetId"),
+        identifier(event, "subnetId", _REQUEST),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
-        run_id=_text(event, "runId"),
+        run_id=optional_identifier(event, "runId", _REQUEST),
         started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
-        route_table_id=_id(event, "routeTableId") if action in CLAIMED else "",
-        vpc_id=_id(event, "vpcId") if action is HealAction.TURN else "",
-        seen_run=_text(event, "seenRun"),
-        seen_state=_text(event, "seenState"),
-        started_at=_text(event, "startedAt"),
-        confirmed_plan=_text(event, "confirmedPlan"),
+        route_table_id=identifier(event, "routeTableId", _REQUEST) if action in CLAIMED else "",
+        vpc_id=identifier(event, "vpcId", _REQUEST) if action is HealAction.TURN else "",
+        seen_run=optional_free_text(event, "seenRun", _REQUEST),
+        seen_state=optional_free_text(event, "seenState", _REQUEST),
+        started_at=optional_free_text(event, "startedAt", _REQUEST),
+        confirmed_plan=optional_free_text(event, "confirmedPlan", _REQUEST),
     )
 
 
-def _check_fields(event: Mapping[str, Any], allowed: frozenset[str]) -> None:
-    """Raise EventError for a field that the request does not have: a misspelled one must not be ignored."""
+def _check_fields(event: Description, allowed: frozenset[str]) -> None:
+    """Raise RecordError for a field that the request does not have: a misspelled one must not be ignored."""
     unknown = sorted(set(event) - allowed, key=str)
     if unknown:
-        raise EventError(str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(sorted(allowed)))
+        raise RecordError(
+            _REQUEST, str(unknown[0]), event[unknown[0]], "one of the fields " + ", ".join(sorted(allowed))
+        )
 
 
-def _id(event: Mapping[str, Any], field: str) -> str:
-    found = event.get(field)
-    allowed = wrong_form(found if isinstance(found, str) else "", field)
-    if not isinstance(found, str) or allowed:
-        raise EventError(field, found, allowed)
-    return found
-
-
-def _text(event: Mapping[str, Any], field: str) -> str:
-    found = event.get(field) or ""
-    if not isinstance(found, str):
-        raise EventError(field, found, "a string, or nothing")
-    return found
-
-
-def _one_of(event: Mapping[str, Any], field: str, allowed: Sequence[str]) -> str:
+def _one_of(event: Description, field: str, allowed: Sequence[str]) -> str:
     """Return a field that must be one of the allowed words; an optional one that is absent or empty means the first.
 
     Automation passes booleans as such.
@@ -156,7 +152,7 @@ def _one_of(event: Mapping[str, Any], field: str, allowed: Sequence[str]) -> str
     found = event.get(field)
     word = str(found).lower() if isinstance(found, bool) else found or (allowed[0] if field in _OPTIONAL else None)
     if not isinstance(word, str) or word not in allowed:
-        raise EventError(field, found, " or ".join(allowed))
+        raise RecordError(_REQUEST, field, found, " or ".join(allowed))
     return word
 
 
@@ -190,7 +186,7 @@ def plan_answer(
         "endpointId": plan.endpoint_id or finished_endpoint_id,
         "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
-        "now": timestamp(now),
+        "now": ledger_time(now),
         **seen(record),
     }
 
@@ -210,8 +206,8 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "endpointId": plan.endpoint_id or "",
         "serviceName": plan.service_name,
         "ipAddressType": plan.ip_address_type,
-        "blockers": [_finding(blocker) for blocker in plan.blockers],
-        "warnings": [_finding(warning) for warning in plan.warnings],
+        "blockers": [_concern(blocker) for blocker in plan.blockers],
+        "warnings": [_concern(warning) for warning in plan.warnings],
         "patches": dict(plan.patches),
         "fingerprint": plan.fingerprint,
         "verdict": verdict_answer(plan.verdict),
@@ -243,8 +239,8 @@ def how_to_undo(heal: RunRecord | None) -> str:
     return (UNCONFIRMED if heal.unconfirmed_since else UNDO).format(run_id=heal.run_id)
 
 
-def _finding(finding: Finding) -> dict[str, str]:
-    return {"name": finding.blocker.value, "evidence": finding.evidence, "cure": finding.cure}
+def _concern(concern: Concern) -> dict[str, str]:
+    return {"name": concern.blocker.value, "evidence": concern.evidence, "cure": concern.cure}
 
 
 def blocked_error(plan: Plan) -> BlockedError:
@@ -297,38 +293,37 @@ def is_undo(event: object) -> bool:
     return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
 
 
-def parse_undo_request(event: Mapping[str, Any]) -> UndoRequest:
-    """Read a request. Raise EventError that names the invalid field."""
+def parse_undo_request(event: Description) -> UndoRequest:
+    """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, _UNDO_FIELDS)
     return UndoRequest(
         UndoAction(event["action"]),
-        heal_run_id=_run_id(event, "undoRunId"),
-        run_id=_run_id(event, "runId"),
+        heal_run_id=identifier(event, "undoRunId", _REQUEST),
+        run_id=identifier(event, "runId", _REQUEST),
         failed_deletions=_failed_deletions(event),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
     )
 
 
-def _run_id(event: Mapping[str, Any], field: str) -> str:
-    found = event.get(field)
-    if not isinstance(found, str) or not found:
-        raise EventError(field, found, "the id of an automation execution")
-    return found
-
-
-def _failed_deletions(event: Mapping[str, Any]) -> tuple[FailedDeletion, ...]:
+def _failed_deletions(event: Description) -> tuple[FailedDeletion, ...]:
     """Return the list Unsuccessful of DeleteVpcEndpoints, which Automation may pass as a list or as JSON text.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
     """
     found = event.get("unsuccessful") or []
     try:
-        items = json.loads(found) if isinstance(found, str) else found
-        return tuple(
-            FailedDeletion(item["ResourceId"], item["Error"]["Code"], item["Error"]["Message"]) for item in items
-        )
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise EventError("unsuccessful", found, "the list Unsuccessful of ec2:DeleteVpcEndpoints") from error
+        given = json.loads(found) if isinstance(found, str) else found
+    except (ValueError, RecursionError) as error:
+        allowed = "the list Unsuccessful of ec2:DeleteVpcEndpoints"
+        raise RecordError(_REQUEST, "unsuccessful", found, allowed) from error
+    items = required_rows({"unsuccessful": given}, "unsuccessful", _REQUEST)
+    return tuple(_failed_deletion(item, f"{_REQUEST}.unsuccessful[{index}]") for index, item in enumerate(items))
+
+
+def _failed_deletion(item: Description, place: str) -> FailedDeletion:
+    error = required_object(item, "Error", place)
+    code, message = free_text(error, "Code", f"{place}.Error"), free_text(error, "Message", f"{place}.Error")
+    return FailedDeletion(free_text(item, "ResourceId", place), code, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +346,7 @@ def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[st
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
         "ledgerTable": context.ledger_table,
-        "now": timestamp(context.now),
+        "now": ledger_time(context.now),
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 
@@ -403,11 +398,9 @@ def is_approval(event: object) -> bool:
     return isinstance(event, Mapping) and event.get("action") in tuple(ApprovalAction)
 
 
-def parse_approval_request(event: Mapping[str, Any]) -> ApprovalRequest:
-    """Read a request. Raise EventError that names the invalid field."""
-    action, fingerprint = ApprovalAction(event["action"]), event.get("fingerprint") or ""
-    if not isinstance(fingerprint, str):
-        raise EventError("fingerprint", fingerprint, "a string, or nothing")
+def parse_approval_request(event: Description) -> ApprovalRequest:
+    """Read a request. Raise RecordError that names the invalid field."""
+    action, fingerprint = ApprovalAction(event["action"]), optional_free_text(event, "fingerprint", _REQUEST)
     others = {name: value for name, value in event.items() if name != "fingerprint"}
     # The other fields are those of a heal: of its first request, or of one that names a route table.
     as_heal = HealAction.PLAN if action is ApprovalAction.PLAN else HealAction.CONFIRM

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import attributes, calling
 from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election
 from express_path.domain.heal.ledger import (
@@ -29,7 +29,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.records import NONE
-from express_path.errors import RecordError
+from express_path.fields import Description, flag, ids, member, number, optional_free_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -42,7 +42,7 @@ values then replace those of the answer.
 """
 _Value = str | bool | int | Iterable[str]
 _Word = TypeVar("_Word", bound=StrEnum)
-Item = Mapping[str, Mapping[str, Any]]
+LedgerItem = Mapping[str, Mapping[str, Any]]
 """An item as DynamoDB returns it: attribute values by their type."""
 
 
@@ -73,7 +73,7 @@ class Ledger:
         item = self._item(RUN_PREFIX + run_id)
         return run_record(item) if item else None
 
-    def _item(self, item_id: str) -> Item | None:
+    def _item(self, item_id: str) -> LedgerItem | None:
         with calling("dynamodb:GetItem"):
             answer: Mapping[str, Any] = self._dynamodb.get_item(
                 TableName=self.table_name, Key={"id": {"S": item_id}}, ConsistentRead=True
@@ -81,72 +81,75 @@ class Ledger:
         return answer.get("Item")
 
 
-def table_record(route_table_id: str, item: Item) -> TableRecord:
+def table_record(route_table_id: str, item: LedgerItem) -> TableRecord:
     """Read the item of a route table. Raise RecordError."""
+    found = attributes(item)
     return TableRecord(
         route_table_id,
-        state=_one_of(item, "state", TableState) if _text(item, "state") else None,
-        run_id=_text(item, "runId"),
-        subnet_id=_text(item, "subnetId"),
-        vpc_id=_text(item, "vpcId"),
-        endpoint_id=_text(item, "endpointId"),
-        expires_at=_number(item, "expiresAt"),
-        changed_at=_text(item, "changedAt"),
-        approval=_approval(item),
-        state_before=TableState.UNDONE if _text(item, "stateBefore") == TableState.UNDONE else None,
-        heal_run_id=_text(item, "healRunId"),
-        undo_run_id=_text(item, "undoRunId"),
+        state=_word(found, "state", TableState) if _text(found, "state") else None,
+        run_id=_text(found, "runId"),
+        subnet_id=_text(found, "subnetId"),
+        vpc_id=_text(found, "vpcId"),
+        endpoint_id=_text(found, "endpointId"),
+        expires_at=_number(found, "expiresAt"),
+        changed_at=_text(found, "changedAt"),
+        approval=_approval(found),
+        state_before=TableState.UNDONE if _text(found, "stateBefore") == TableState.UNDONE else None,
+        heal_run_id=_text(found, "healRunId"),
+        undo_run_id=_text(found, "undoRunId"),
     )
 
 
-def _approval(item: Item) -> Approval | None:
+def _approval(item: Description) -> Approval | None:
     if not _text(item, "approvalState"):
         return None
-    state = _one_of(item, "approvalState", ApprovalState)
+    state = _word(item, "approvalState", ApprovalState)
     return Approval(
         state, _text(item, "approvalRunId"), _number(item, "approvalExpiresAt"), _text(item, "approvalPlan")
     )
 
 
-def vpc_record(vpc_id: str, item: Item) -> VpcRecord:
+def vpc_record(vpc_id: str, item: LedgerItem) -> VpcRecord:
     """Read the item of a VPC. Raise RecordError."""
+    found = attributes(item)
     return VpcRecord(
         vpc_id,
-        generation=_number(item, "generation"),
-        token_run=_text(item, "tokenRun"),
-        token_ids=_texts(item, "tokenIds"),
-        token_runs=_texts(item, "tokenRuns"),
-        created_ids=_texts(item, "createdIds"),
-        deleted_ids=_texts(item, "deletedIds"),
+        generation=_number(found, "generation"),
+        token_run=_text(found, "tokenRun"),
+        token_ids=_texts(found, "tokenIds"),
+        token_runs=_texts(found, "tokenRuns"),
+        created_ids=_texts(found, "createdIds"),
+        deleted_ids=_texts(found, "deletedIds"),
     )
 
 
-def run_record(item: Item) -> RunRecord:
+def run_record(item: LedgerItem) -> RunRecord:
     """Read the item of a run. Raise RecordError."""
+    found = attributes(item)
     return RunRecord(
-        run_id=_text(item, "id").removeprefix(RUN_PREFIX),
-        kind=_one_of(item, "kind", RunKind),
-        started_by=_one_of(item, "startedBy", StartedBy),
-        account_id=_text(item, "accountId"),
-        subnet_id=_text(item, "subnetId"),
-        vpc_id=_text(item, "vpcId"),
-        route_table_id=_text(item, "routeTableId"),
-        endpoint_id=_text(item, "endpointId"),
-        created_endpoint=item.get("createdEndpoint", {}).get("BOOL") is True,
-        started_at=_text(item, "startedAt"),
-        creation_intended_at=_text(item, "creationIntendedAt"),
-        intended_at=_text(item, "intendedAt"),
-        associated_at=_text(item, "associatedAt"),
-        deletion_intended_at=_text(item, "deletionIntendedAt"),
-        deleted_at=_text(item, "deletedAt"),
-        finished_at=_text(item, "finishedAt"),
-        heal_run_id=_text(item, "healRunId"),
-        undo_run_id=_text(item, "undoRunId"),
-        marks=_marks(item),
+        run_id=_text(found, "id").removeprefix(RUN_PREFIX),
+        kind=_word(found, "kind", RunKind),
+        started_by=_word(found, "startedBy", StartedBy),
+        account_id=_text(found, "accountId"),
+        subnet_id=_text(found, "subnetId"),
+        vpc_id=_text(found, "vpcId"),
+        route_table_id=_text(found, "routeTableId"),
+        endpoint_id=_text(found, "endpointId"),
+        created_endpoint=flag(found, "createdEndpoint", _place(found)),
+        started_at=_text(found, "startedAt"),
+        creation_intended_at=_text(found, "creationIntendedAt"),
+        intended_at=_text(found, "intendedAt"),
+        associated_at=_text(found, "associatedAt"),
+        deletion_intended_at=_text(found, "deletionIntendedAt"),
+        deleted_at=_text(found, "deletedAt"),
+        finished_at=_text(found, "finishedAt"),
+        heal_run_id=_text(found, "healRunId"),
+        undo_run_id=_text(found, "undoRunId"),
+        marks=_marks(found),
     )
 
 
-def _marks(item: Item) -> Marks | None:
+def _marks(item: Description) -> Marks | None:
     """Return what the heal saw; None if an earlier version wrote the item."""
     if not _text(item, "seenPolicy"):
         return None
@@ -154,37 +157,24 @@ def _marks(item: Item) -> Marks | None:
     return Marks(*("" if value == NONE else value for value in seen))
 
 
-def _text(item: Item, name: str) -> str:
-    found = item.get(name, {"S": ""}).get("S")
-    if not isinstance(found, str):
-        raise _unreadable(item, name, "a string (S)")
-    return found
+def _text(item: Description, name: str) -> str:
+    return optional_free_text(item, name, _place(item))
 
 
-def _number(item: Item, name: str) -> int:
-    found = item.get(name, {"N": "0"}).get("N")
-    if not isinstance(found, str) or not found.isdecimal():
-        raise _unreadable(item, name, "a whole number (N)")
-    return int(found)
+def _number(item: Description, name: str) -> int:
+    return number(item, name, _place(item)) or 0
 
 
-def _texts(item: Item, name: str) -> frozenset[str]:
-    found = item.get(name, {"SS": []}).get("SS")
-    if not isinstance(found, list):
-        raise _unreadable(item, name, "a set of strings (SS)")
-    return frozenset(found)
+def _texts(item: Description, name: str) -> frozenset[str]:
+    return frozenset(ids(item, name, _place(item)))
 
 
-def _one_of(item: Item, name: str, words: type[_Word]) -> _Word:
-    try:
-        return words(_text(item, name))
-    except ValueError:
-        raise _unreadable(item, name, "one of " + ", ".join(word.value for word in words)) from None
+def _word(item: Description, name: str, words: type[_Word]) -> _Word:
+    return member(item, name, _place(item), words)
 
 
-def _unreadable(item: Item, name: str, allowed: str) -> RecordError:
-    resource = f"ledger item {item.get('id', {}).get('S', '')}"
-    return RecordError(resource, name, item.get(name), allowed)
+def _place(item: Description) -> str:
+    return f"ledger item {item.get('id', '')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +203,7 @@ class Writer:
                 ":subnet": subnet_id,
                 ":vpc": vpc_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":seenRun": heal.run_id or NONE,
                 ":seenState": heal.state or NONE,
                 ":now": self._seconds,
@@ -236,7 +226,7 @@ class Writer:
                 ":vpc": heal.vpc_id,
                 ":endpoint": heal.endpoint_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":now": self._seconds,
                 ":void": void_run or NONE,
             },
@@ -305,7 +295,7 @@ class Writer:
 
     def intend_creation(self, run: RunRecord) -> Write:
         """Record that this run is about to create an endpoint."""
-        return self._intention(run, {"creationIntendedAt": timestamp(self.now)})
+        return self._intention(run, {"creationIntendedAt": ledger_time(self.now)})
 
     def intend_association(self, run: RunRecord, marks: Marks) -> list[Write]:
         """Record that this run is about to associate its table, and what it saw before. Its claim must be current."""
@@ -315,7 +305,7 @@ class Writer:
             "seenEndpointOwner": marks.endpoint_owner or NONE,
             "seenTableOwner": marks.table_owner or NONE,
             "seenPolicy": marks.policy or NONE,
-            "intendedAt": timestamp(self.now),
+            "intendedAt": ledger_time(self.now),
         }
         table = self._write(
             TABLE_PREFIX + run.route_table_id,
@@ -338,7 +328,7 @@ class Writer:
             {
                 ":healed": TableState.HEALED,
                 ":endpoint": endpoint_id,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":run": self.run_id,
             },
         )
@@ -353,7 +343,7 @@ class Writer:
             {
                 ":healed": TableState.HEALED,
                 ":endpoint": endpoint_id,
-                ":time": timestamp(self.now),
+                ":time": ledger_time(self.now),
                 ":seenRun": record.run_id,
                 ":seenState": record.state or NONE,
             },
@@ -363,7 +353,7 @@ class Writer:
     def start_undo(self, heal: RunRecord) -> Write:
         """Record that this run undoes a heal."""
         values = _start_of(replace(heal, run_id=self.run_id, kind=RunKind.UNDO, started_by=StartedBy.PERSON))
-        values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": timestamp(self.now)}
+        values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": ledger_time(self.now)}
         return self._once_each(self.run_id, values, "attribute_not_exists(id) OR healRunId = :healRunId")
 
     def intend_disassociation(self) -> Write:
@@ -399,7 +389,7 @@ class Writer:
             TABLE_PREFIX + heal.route_table_id,
             "SET #state = :undone, changedAt = :time",
             "runId = :run",
-            {":undone": TableState.UNDONE, ":time": timestamp(self.now), ":run": self.run_id},
+            {":undone": TableState.UNDONE, ":time": ledger_time(self.now), ":run": self.run_id},
         )
         undo = {"undoRunId": self.run_id}
         return [
@@ -416,7 +406,7 @@ class Writer:
         return self._once_each(self.run_id, {**_start_of(run), "startedAt": run.started_at, **values})
 
     def _once(self, run_id: str, name: str, condition: str = "") -> Write:
-        return self._once_each(run_id, {name: timestamp(self.now)}, condition)
+        return self._once_each(run_id, {name: ledger_time(self.now)}, condition)
 
     def _once_each(self, run_id: str, values: Mapping[str, Any], condition: str = "") -> Write:
         """Set attributes of a run that it does not have yet: history is never overwritten."""
@@ -474,6 +464,6 @@ def _value(value: _Value) -> dict[str, Any]:
     return {"N": str(value)} if isinstance(value, int) else {"SS": sorted(value)}
 
 
-def timestamp(now: datetime) -> str:
+def ledger_time(now: datetime) -> str:
     """Return a time in ISO 8601, as the ledger stores it."""
     return now.isoformat(timespec="milliseconds")

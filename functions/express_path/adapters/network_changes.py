@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from express_path.adapters.config_rule.items import (
+from express_path.adapters.config_rule.events import (
     Item,
     changed_properties,
     check_item,
@@ -13,23 +13,23 @@ from express_path.adapters.config_rule.items import (
     leaves,
     resource_ids,
 )
-from express_path.domain.verdict.fanout import Change, ResourceType
+from express_path.domain.verdict.fanout import ChangedResource, ResourceType
 
 _ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
 """The resource types that come and go in a subnet without any effect on its routes."""
 
 
-def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Change:
+def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> ChangedResource:
     """Return the change that an item reports. previous is the item recorded before it, if known.
 
-    Raise EventError if the item lacks its type or id, or has a type that the rule does not evaluate.
+    Raise RecordError if the item lacks its type or id, or has a type that the rule does not evaluate.
     """
     check_item(item, tuple(ResourceType))
     now = list(configuration_leaves(item))
     before = [*diff_leaves(diff, "previousValue"), *configuration_leaves(previous or {})]
     updated = list(diff_leaves(diff, "updatedValue"))
     related = list(leaves(item.get("relationships")))
-    return Change(
+    return ChangedResource(
         resource_type=ResourceType(item["resourceType"]),
         resource_id=item["resourceId"],
         vpc_id=next(resource_ids("vpc", [*now, *related, *before]), None),

@@ -5,9 +5,7 @@ docs/events.md describes them, and docs/verdict-event.schema.json is their JSON 
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 
-from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
@@ -16,8 +14,6 @@ from express_path.domain.verdict.summary import Summary
 SOURCE = "express-path"
 SCHEMA_VERSION = 1
 VERDICT_CHANGED, VERDICT_SNAPSHOT, SWEEP_COMPLETED = "VerdictChanged", "VerdictSnapshot", "SweepCompleted"
-_ROUTE_TABLES = 10_000
-"""For how many route tables remedies are kept: their subnets share them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,58 +32,27 @@ class RuleRun:
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict:
-    """A verdict in an event. vpc_id and availability_zone_id are empty, and route_table_id is None, if not known.
+    """A verdict in an event, and what to do; None if nothing has to change.
 
-    The remedy is None if nothing has to change.
+    Events do not contain the verdict's note, nor the API operation that it lacks. The note of a remedy is part of its text.
     """
 
-    vpc_id: str
-    subnet_id: str
-    availability_zone_id: str
-    route_table_id: str | None
-    compliance: Compliance
-    reason: Reason
-    annotation: str
-    path: tuple[Hop, ...] = ()
+    verdict: Verdict
     remedy: Remedy | None = None
-
-    @classmethod
-    def of(cls, verdict: Verdict, remedy: Remedy | None) -> "PublishedVerdict":
-        """Return what events say about a verdict."""
-        return cls(
-            verdict.vpc_id,
-            verdict.subnet_id,
-            verdict.availability_zone_id,
-            verdict.route_table_id,
-            verdict.compliance,
-            verdict.reason,
-            verdict.annotation,
-            verdict.path,
-            remedy and _as_published(remedy),
-        )
-
-
-@lru_cache(maxsize=_ROUTE_TABLES)
-def _as_published(remedy: Remedy) -> Remedy:
-    """Return a remedy with its note as part of the text, and without patches."""
-    return Remedy(remedy.advice, remedy.command, remedy.url)
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierResult:
-    """The result that AWS Config had before. reason is None if the annotation does not start with a known reason."""
-
-    compliance: Compliance
-    reason: Reason | None
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictChanged:
-    """The compliance or the reason of one subnet changed. old is None if AWS Config had no result."""
+    """The compliance or the reason of one subnet changed.
+
+    old_compliance is None if AWS Config had no result. old_reason is None, too, if the result that it had does not start
+    with a known reason.
+    """
 
     run: RuleRun
-    old: EarlierResult | None
     new: PublishedVerdict
+    old_compliance: Compliance | None = None
+    old_reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)

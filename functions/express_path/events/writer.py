@@ -56,11 +56,11 @@ dump = json.JSONEncoder(separators=(",", ":")).encode
 
 def changed_entry(event: VerdictChanged) -> Entry:
     """Return the entry of a VerdictChanged."""
-    verdict = event.new
+    verdict = event.new.verdict
     detail = {
         **_common(event.run),
-        **_described(verdict),
-        "old": event.old and {"compliance": event.old.compliance, "reason": event.old.reason},
+        **_described(event.new),
+        "old": event.old_compliance and {"compliance": event.old_compliance, "reason": event.old_reason},
         "new": {"compliance": verdict.compliance, "reason": verdict.reason},
     }
     resources = (subnet_arn(event.run.account_id, event.run.region, verdict.subnet_id),)
@@ -123,14 +123,15 @@ def _common(run: RuleRun) -> dict[str, Any]:
     }
 
 
-def _row(verdict: PublishedVerdict) -> dict[str, Any]:
+def _row(published: PublishedVerdict) -> dict[str, Any]:
     """Return a verdict of a snapshot as JSON."""
-    return {**_described(verdict), "compliance": verdict.compliance, "reason": verdict.reason}
+    verdict = published.verdict
+    return {**_described(published), "compliance": verdict.compliance, "reason": verdict.reason}
 
 
-def _described(verdict: PublishedVerdict) -> dict[str, Any]:
+def _described(published: PublishedVerdict) -> dict[str, Any]:
     """Return what all events with a verdict say about it, except for its compliance and reason."""
-    remedy = verdict.remedy
+    verdict, remedy = published.verdict, published.remedy
     return {
         "vpcId": verdict.vpc_id,
         "subnetId": verdict.subnet_id,
@@ -138,7 +139,7 @@ def _described(verdict: PublishedVerdict) -> dict[str, Any]:
         "routeTableId": verdict.route_table_id,
         "annotation": verdict.annotation,
         "path": [hop._asdict() for hop in verdict.path],
-        "remedy": remedy and {"text": remedy.text, "command": remedy.command, "url": remedy.url},
+        "remedy": remedy and {"text": remedy.advice, "command": remedy.command, "url": remedy.url},
     }
 
 

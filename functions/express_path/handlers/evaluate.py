@@ -12,12 +12,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.event_bus import put_entries
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
+from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
-from express_path.evaluation import Answer, Services, evaluate
+from express_path.evaluation import Evaluation, RuleServices, evaluate
 from express_path.events.writer import Entry, summary_json
 from express_path.handlers.gauges import count_unpublished, emit_gauges
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
@@ -29,11 +30,11 @@ MAX_RETURNED = 1000
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
 
 
-def compose_services(environment: Mapping[str, str]) -> Services:
+def compose_services(environment: Mapping[str, str]) -> RuleServices:
     """Make the services with the settings of the function's environment."""
     aws = Aws.connect(environment.get("AWS_REGION"))
     documents = (environment.get("HEAL_DOCUMENT_NAME"), environment.get("APPROVAL_DOCUMENT_NAME"))
-    return Services(
+    return RuleServices(
         aws,
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
@@ -42,7 +43,7 @@ def compose_services(environment: Mapping[str, str]) -> Services:
 
 
 @cache
-def _warm_services() -> Services:
+def _warm_services() -> RuleServices:
     """Return the services of this runtime, made at its first invocation."""
     return compose_services(os.environ)
 
@@ -51,7 +52,7 @@ def _warm_services() -> Services:
 def handler(
     event: dict[str, Any],
     context: LambdaContext,  # noqa: ARG001  # the decorator uses it
-    services: Services | None = None,
+    services: RuleServices | None = None,
 ) -> dict[str, Any]:
     """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used."""
     logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
@@ -59,47 +60,49 @@ def handler(
     subject = (config_event.item or {}).get("resourceId", "everything")
     logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
     services = services or _warm_services()
-    answer = evaluate(services, config_event)
-    _log_notes(answer)
-    posted = _report(services, config_event, answer)
-    if answer.lost:
-        raise answer.lost
-    returned = answer.verdicts[:MAX_RETURNED]
+    evaluation = evaluate(services, config_event)
+    _log_notes(evaluation)
+    posted = _report(services, config_event, evaluation)
+    if evaluation.lost:
+        raise evaluation.lost
+    returned = evaluation.verdicts[:MAX_RETURNED]
     return {
         "posted": posted,
-        "evaluations": [verdict_with_capacity(verdict, answer.snapshot) for verdict in returned],
+        "evaluations": [verdict_with_capacity(verdict, evaluation.snapshot) for verdict in returned],
     }
 
 
-def _log_notes(answer: Answer) -> None:
-    if answer.note:
-        logger.info(answer.note)
-    for operation in answer.denied:
+def _log_notes(evaluation: Evaluation) -> None:
+    if evaluation.note:
+        logger.info(evaluation.note)
+    for operation in evaluation.denied:
         logger.warning("access denied: what this read would show counts as unknown", extra={"operation": operation})
 
 
-def _report(services: Services, event: ConfigEvent, answer: Answer) -> int:
+def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> int:
     """Report the verdicts to AWS Config, then publish them; return how many were reported.
 
     Events never prevent a report. If a part of the report fails, the changes in the other part are published, because
     the next attempt finds them in AWS Config already.
     """
-    publication = Publication(rule_run(event, services.aws.region), answer, _results_before(services, event, answer))
+    publication = Publication(
+        rule_run(event, services.aws.region), evaluation, _results_before(services, event, evaluation)
+    )
     accepted: list[str] = []
     try:
-        accepted.extend(put_evaluations(services.aws.config, event, answer.evaluations(event)))
+        accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, evaluation.results(event)))
     except ExpressPathError:
         _publish(services, [] if event.is_test else publication.changes(accepted))
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if not event.is_test:
         # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved.
-        sweep = _sweep(services, publication) if event.item is None and not answer.lost else ()
+        sweep = _sweep(services, publication) if event.item is None and not evaluation.lost else ()
         _publish(services, chain(publication.changes(accepted), sweep))
     return len(accepted)
 
 
-def _publish(services: Services, entries: Iterable[Entry]) -> None:
+def _publish(services: RuleServices, entries: Iterable[Entry]) -> None:
     """Put events on the bus. If EventBridge does not take some, log and count them: the next sweep makes them good.
 
     A snapshot of the next sweep has every verdict, and the integrations derive the changes that they missed from it.
@@ -111,10 +114,10 @@ def _publish(services: Services, entries: Iterable[Entry]) -> None:
         count_unpublished(len(rejected))
 
 
-def _results_before(services: Services, event: ConfigEvent, answer: Answer) -> StoredResults:
+def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
     """Return what AWS Config has before the report, None if it cannot be read: then all verdicts are published."""
     try:
-        return results_before(services.aws, event, answer)
+        return results_before(services.aws, event, evaluation)
     except ApiError as error:
         logger.warning(
             "the stored results cannot be read, so every verdict is published as a change", extra={"error": str(error)}
@@ -122,9 +125,9 @@ def _results_before(services: Services, event: ConfigEvent, answer: Answer) -> S
         return None
 
 
-def _sweep(services: Services, publication: Publication) -> Iterable[Entry]:
+def _sweep(services: RuleServices, publication: Publication) -> Iterable[Entry]:
     """Log and count what a sweep found, and return its events."""
-    summary = summarize(publication.answer.everything)
+    summary = summarize(publication.evaluation.everything)
     logger.info("swept", extra={**summary_json(summary), "sweepId": publication.run.sweep_id})
-    emit_gauges(services.aws, summary, publication.answer.became_unresolved, services.heal_documents, logger)
+    emit_gauges(services.aws, summary, publication.evaluation.became_unresolved, services.heal_documents, logger)
     return publication.sweep(summary)

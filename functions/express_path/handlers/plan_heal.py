@@ -10,7 +10,6 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
 from express_path.adapters.heal_steps import (
     check_contract,
     is_approval,
@@ -22,16 +21,17 @@ from express_path.adapters.heal_steps import (
     parse_undo_request,
 )
 from express_path.adapters.ledger import Ledger
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError
-from express_path.events.checks import checked
-from express_path.healing import Request, Services, answer_step
+from express_path.fields import plain_json
+from express_path.healing import HealServices, Request, answer_step
 
 logger = Logger(service="express-path")
 
 
-def compose_services(environment: Mapping[str, str], account_id: str) -> Services:
+def compose_services(environment: Mapping[str, str], account_id: str) -> HealServices:
     """Make the services of an account with the settings of the function's environment.
 
     Raise ParameterError, SettingError, or ApiError if no Region is set.
@@ -39,7 +39,7 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
     parameters = parse_parameters(json.loads(environment.get("RULE_PARAMETERS") or "{}"))
     ledger_table = parse_ledger_table(environment)
     aws = Aws.connect(environment.get("AWS_REGION"))
-    return Services(
+    return HealServices(
         account_id=account_id,
         aws=aws,
         snapshots=SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
@@ -51,13 +51,13 @@ def compose_services(environment: Mapping[str, str], account_id: str) -> Service
 
 
 @cache
-def _warm_services(account_id: str) -> Services:
+def _warm_services(account_id: str) -> HealServices:
     """Return the services of this runtime, made at its first invocation."""
     return compose_services(os.environ, account_id)
 
 
 @logger.inject_lambda_context(clear_state=True)
-def handler(event: dict[str, Any], context: LambdaContext, services: Services | None = None) -> dict[str, Any]:
+def handler(event: dict[str, Any], context: LambdaContext, services: HealServices | None = None) -> dict[str, Any]:
     """Answer a step of a runbook. Lambda passes no services, so the runtime's are used."""
     request = parse_request(event)
     logger.set_correlation_id(request.run_id)
@@ -83,11 +83,11 @@ def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_
 
 
 def parse_request(event: dict[str, Any]) -> Request:
-    """Read the request of a step of any of the runbooks. Raise EventError, and ContractError.
+    """Read the request of a step of any of the runbooks. Raise RecordError, and ContractError.
 
     The last step of a run that failed is answered in every version: its answer says which step failed, and why.
     """
-    checked(event, "event")
+    plain_json(event, "request")
     if is_failure(event):
         return parse_failure_request(event)
     check_contract(event)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log
 from statistics import median
 
-from express_path_cli.nat.saturation import Cause, Evidence, classify
+from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
 from express_path_instrument.bench.repeats import tp80
 from express_path_instrument.bench.results import BenchResult, Step
 
@@ -51,18 +51,18 @@ def load_points(result: BenchResult) -> list[LoadPoint]:
     return [_point(load, steps) for load, steps in sorted(by_load.items())]
 
 
-def cause_of(points: Sequence[LoadPoint]) -> Cause:
+def cause_of(points: Sequence[LoadPoint]) -> ThroughputLimit:
     """Return what limits a sweep at its largest loads; points are in ascending order, at least one."""
     return classify(evidence_of(points))
 
 
-def evidence_of(points: Sequence[LoadPoint]) -> Evidence:
+def evidence_of(points: Sequence[LoadPoint]) -> SaturationEvidence:
     """Return what a sweep shows; points are in ascending order, at least one."""
     best = max(point.throughput for point in points)
     busiest = [
         point.cpu_percent for point in points if point.throughput >= best * 0.9 and point.cpu_percent is not None
     ]
-    return Evidence(
+    return SaturationEvidence(
         plateau=_has_plateau(points),
         latency_climbs=_climbs([point.p99_ms for point in points]) or _climbs([point.p50_ms for point in points]),
         client_cpu_percent=median(busiest) if busiest else None,

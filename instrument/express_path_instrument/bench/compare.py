@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path_cli.nat.saturation import Cause
+from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.classify import LoadPoint, cause_of, load_points
 from express_path_instrument.bench.plot import PENS
@@ -23,7 +23,7 @@ class Run:
     name: str
     result: BenchResult
     points: tuple[LoadPoint, ...]
-    cause: Cause | None
+    cause: ThroughputLimit | None
     cost_per_hour: float | None = None
 
     @property

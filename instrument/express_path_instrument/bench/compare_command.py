@@ -1,13 +1,13 @@
 """express-path bench compare: measurements side by side, and what limits each."""
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from express_path_cli.aws import options
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import OptionError, say
 from express_path_cli.terminal.files import write_bytes
@@ -26,13 +26,6 @@ express-path bench compare before.json after.json  # before and after a heal
 express-path bench compare nat.json endpoint.json --chart paths.png --chart paths.svg  # with charts to share
 express-path bench compare t4g.json c7gn.json --cost-per-hour 0.0084 --cost-per-hour 0.0624  # NAT instances
 """
-
-
-class Form(StrEnum):
-    """The output formats for comparisons."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 Files = Annotated[
@@ -58,7 +51,6 @@ Charts = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
-OutputFormat = Annotated[Form, typer.Option("--format", "-f", help="The output format.", rich_help_panel=options.HOW)]
 
 
 def bench_compare(
@@ -66,7 +58,7 @@ def bench_compare(
     files: Files,
     cost_per_hour: Costs = None,
     chart: Charts = None,
-    form: OutputFormat = Form.TEXT,
+    form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare measurements: what limits each, and how throughput and latency differ, with charts.
@@ -78,7 +70,7 @@ def bench_compare(
     comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
     for file in chart or ():
         _draw(file, comparison, quiet=quiet)
-    if form is Form.JSON:
+    if form is TextFormat.JSON:
         echo(as_comparison_json(comparison), nl=False)
     else:
         print_comparison(Terminal(), comparison)

@@ -1,8 +1,8 @@
 """A comparison as JSON."""
 
-import json
 from typing import Any
 
+from express_path_cli.terminal.files import json_document
 from express_path_instrument.bench.classify import LoadPoint, share_of_model
 from express_path_instrument.bench.compare import Comparison, Run
 from express_path_instrument.bench.compare_verdict import verdict
@@ -12,12 +12,11 @@ from express_path_instrument.bench.results import SCHEMA_VERSION
 def as_comparison_json(comparison: Comparison) -> str:
     """Return the verdict, and for each measurement its cause, cost, and points; ratios are to the first one."""
     document = {
-        "schemaVersion": SCHEMA_VERSION,
         "kind": comparison.kind,
         "verdict": verdict(comparison),
         "runs": [_run(comparison, run) for run in comparison.runs],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _run(comparison: Comparison, run: Run) -> dict[str, Any]:

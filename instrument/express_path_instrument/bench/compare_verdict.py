@@ -1,7 +1,7 @@
 """The one-sentence verdict of a comparison, derived from the measurements only."""
 
-from express_path_cli.nat.saturation import Cause
-from express_path_cli.terminal.charts import rate, share
+from express_path_cli.nat.saturation import ThroughputLimit
+from express_path_cli.terminal.texts import count_text, rate_text, share_text
 from express_path_instrument.bench.compare import Comparison, Run, single_run
 from express_path_instrument.bench.results import BenchResult, Kind
 
@@ -31,22 +31,20 @@ def load_name(kind: Kind, load: float) -> str:
     """Return a load in words, such as 64 connections."""
     if kind is Kind.OPEN:
         return f"{load:,g} requests/s"
-    return f"{load:g} connection{'' if load == 1 else 's'}"
+    return count_text(load, "connection")
 
 
 def _limit(run: Run) -> str:
     best = run.best
-    speed = rate(best.gbps * 1e9, "bit/s")
-    if run.cause is Cause.THROTTLED:
-        return (
-            f"{run.name} is throttled (503 for {share(max(point.throttled_share for point in run.points))} of requests)"
-        )
-    if run.cause is Cause.CLIENT_BOUND:
+    speed = rate_text(best.gbps * 1e9, "bit/s")
+    if run.cause is ThroughputLimit.THROTTLED:
+        return f"{run.name} is throttled (503 for {share_text(max(point.throttled_share for point in run.points))} of requests)"
+    if run.cause is ThroughputLimit.CLIENT_BOUND:
         return f"{run.name} is client-bound at {speed} ({best.cpu_percent or 0:.0f} % of the client's CPU)"
-    if run.cause is Cause.PATH_CEILING:
+    if run.cause is ThroughputLimit.PATH_CEILING:
         cpu = max(point.cpu_percent or 0 for point in run.points)
         return f"{run.name} has a path ceiling of {speed} ({_climb(run)}at most {cpu:.0f} % of the client's CPU)"
-    if run.cause is Cause.UNDETERMINED:
+    if run.cause is ThroughputLimit.UNDETERMINED:
         return f"{run.name} stays flat at {speed}, because of the path or the client ({_climb(run)}CPU unknown)"
     return f"{run.name} is not saturated at {load_name(run.result.kind, run.points[-1].load)} ({speed})"
 

@@ -1,7 +1,7 @@
 """The path of the client's subnet, which is reported before a measurement."""
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.ec2_snapshot import SnapshotReader
+from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters

@@ -4,8 +4,8 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
-from express_path.adapters.fields import Description, free_text, nested, number, optional_free_text, rows
 from express_path.errors import RecordError
+from express_path.fields import Description, free_text, nested, number, optional_free_text, rows
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 from express_path_instrument.bench.results import (

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from express_path_cli.nat.saturation import Cause, Evidence, classify
+from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
 from express_path_instrument.bench.classify import cause_of, load_points
 from express_path_instrument.bench.results import BenchResult, Latency, Step
 from express_path_instrument.bench.results_reader import read_bench
 
 RECORDED = Path(__file__).parent / "recorded"
 CAUSES = {
-    "published-nat-gateway": Cause.PATH_CEILING,
-    "published-endpoint": Cause.NOT_SATURATED,
-    "lab-nat": Cause.PATH_CEILING,
-    "lab-endpoint": Cause.NOT_SATURATED,
-    "busy-client": Cause.CLIENT_BOUND,
-    "throttled": Cause.THROTTLED,
+    "published-nat-gateway": ThroughputLimit.PATH_CEILING,
+    "published-endpoint": ThroughputLimit.NOT_SATURATED,
+    "lab-nat": ThroughputLimit.PATH_CEILING,
+    "lab-endpoint": ThroughputLimit.NOT_SATURATED,
+    "busy-client": ThroughputLimit.CLIENT_BOUND,
+    "throttled": ThroughputLimit.THROTTLED,
 }
 """The recorded measurements, and what limited them. For the published ones, only the highest CPU is known."""
 
@@ -29,7 +29,7 @@ def recorded(name: str) -> BenchResult:
     return read_bench(RECORDED / f"{name}.json")
 
 
-def cause(result: BenchResult) -> Cause:
+def cause(result: BenchResult) -> ThroughputLimit:
     """Return what limits a measurement."""
     return cause_of(load_points(result))
 
@@ -53,7 +53,7 @@ def test_every_recorded_measurement_has_an_expected_cause() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), CAUSES.items())
-def test_recorded_measurement_is_classified(name: str, expected: Cause) -> None:
+def test_recorded_measurement_is_classified(name: str, expected: ThroughputLimit) -> None:
     """Each recorded measurement has the cause that is known for it."""
     assert cause(recorded(name)) is expected
 
@@ -61,7 +61,9 @@ def test_recorded_measurement_is_classified(name: str, expected: Cause) -> None:
 @pytest.mark.parametrize(("name", "expected"), CAUSES.items())
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_cause_survives_noise_a_missing_step_and_any_order(name: str, expected: Cause, data: st.DataObject) -> None:
+def test_cause_survives_noise_a_missing_step_and_any_order(
+    name: str, expected: ThroughputLimit, data: st.DataObject
+) -> None:
     """With 10 % noise on every number, without one of the loads, and with the steps in any order, it is the same."""
     result = recorded(name)
     factor = st.floats(0.9, 1.1)
@@ -79,7 +81,11 @@ def test_cause_survives_noise_a_missing_step_and_any_order(name: str, expected: 
 def test_busy_client_is_never_blamed_on_the_path() -> None:
     """The published plateau with a busy client is the client's, and without known CPU it is undetermined."""
     result = recorded("published-nat-gateway")
-    for cpu, expected in ((95.0, Cause.CLIENT_BOUND), (79.0, Cause.PATH_CEILING), (None, Cause.UNDETERMINED)):
+    for cpu, expected in (
+        (95.0, ThroughputLimit.CLIENT_BOUND),
+        (79.0, ThroughputLimit.PATH_CEILING),
+        (None, ThroughputLimit.UNDETERMINED),
+    ):
         steps = tuple(replace(step, cpu_peak_percent=cpu) for step in result.steps)
         assert cause(replace(result, steps=steps)) is expected
 
@@ -87,7 +93,7 @@ def test_busy_client_is_never_blamed_on_the_path() -> None:
 def test_few_503_are_not_throttling() -> None:
     """Less than one 503 in a thousand answers does not explain throughput, but two in a thousand do."""
     result = recorded("published-endpoint")
-    for share, expected in ((0.0005, Cause.NOT_SATURATED), (0.002, Cause.THROTTLED)):
+    for share, expected in ((0.0005, ThroughputLimit.NOT_SATURATED), (0.002, ThroughputLimit.THROTTLED)):
         steps = tuple(replace(step, errors={"503": round(step.requests * share)}) for step in result.steps)
         assert cause(replace(result, steps=steps)) is expected
 
@@ -97,14 +103,14 @@ def test_loads_that_are_too_alike_show_no_plateau(loads: tuple[int, ...]) -> Non
     """A plateau needs loads that differ at least by a factor of two."""
     result = recorded("published-nat-gateway")
     steps = tuple(step for load in loads for step in result.steps if step.connections == load)
-    assert cause(replace(result, steps=steps)) is Cause.NOT_SATURATED
+    assert cause(replace(result, steps=steps)) is ThroughputLimit.NOT_SATURATED
 
 
 def test_sweep_without_answers_is_flat() -> None:
     """Steps in which nothing succeeded have no throughput, so they are a plateau, and nothing divides by zero."""
     result = recorded("published-nat-gateway")
     steps = tuple(replace(step, gbps=0, requests_per_second=0, latency=Latency()) for step in result.steps)
-    assert cause(replace(result, steps=steps)) is Cause.UNDETERMINED
+    assert cause(replace(result, steps=steps)) is ThroughputLimit.UNDETERMINED
 
 
 def test_points_are_medians_of_repeats() -> None:
@@ -138,20 +144,20 @@ def test_open_loop_is_classified_by_its_rate() -> None:
         )
         for rate in rates
     )
-    assert cause(replace(base, steps=steps)) is Cause.PATH_CEILING
+    assert cause(replace(base, steps=steps)) is ThroughputLimit.PATH_CEILING
 
 
 @pytest.mark.parametrize(
     ("evidence", "expected"),
     [
-        (Evidence(plateau=True, path_reports_limit=True), Cause.PATH_CEILING),
-        (Evidence(plateau=True), Cause.UNDETERMINED),
-        (Evidence(plateau=True, latency_climbs=True), Cause.UNDETERMINED),
-        (Evidence(plateau=True, client_cpu_percent=10), Cause.UNDETERMINED),
-        (Evidence(plateau=False, path_reports_limit=True), Cause.NOT_SATURATED),
-        (Evidence(plateau=True, throttled_share=0.5, client_cpu_percent=100), Cause.THROTTLED),
+        (SaturationEvidence(plateau=True, path_reports_limit=True), ThroughputLimit.PATH_CEILING),
+        (SaturationEvidence(plateau=True), ThroughputLimit.UNDETERMINED),
+        (SaturationEvidence(plateau=True, latency_climbs=True), ThroughputLimit.UNDETERMINED),
+        (SaturationEvidence(plateau=True, client_cpu_percent=10), ThroughputLimit.UNDETERMINED),
+        (SaturationEvidence(plateau=False, path_reports_limit=True), ThroughputLimit.NOT_SATURATED),
+        (SaturationEvidence(plateau=True, throttled_share=0.5, client_cpu_percent=100), ThroughputLimit.THROTTLED),
     ],
 )
-def test_evidence_decides(evidence: Evidence, expected: Cause) -> None:
+def test_evidence_decides(evidence: SaturationEvidence, expected: ThroughputLimit) -> None:
     """Metrics of a NAT gateway and steps of a sweep are judged alike."""
     assert classify(evidence) is expected

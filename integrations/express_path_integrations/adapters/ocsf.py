@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, attributes, calling, pages
 from express_path.adapters.event_bus import put_entries
 from express_path.domain.findings.ocsf import CLOSE, CREATE, UPDATE, Activity, ocsf_finding
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path.events.writer import Entry, dump
+from express_path.fields import count, identifier, member, optional_free_text
+from express_path_integrations.dated_verdicts import DatedVerdict
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
-from express_path_integrations.observations import Observation
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import BatchGetItemInputTypeDef
@@ -39,7 +40,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FindingToPublish:
     """A finding to publish, and what is known about the subnet once it is published."""
 
     entry: Entry
@@ -66,8 +67,8 @@ class PublishedFindings:
         published = map(_published, items)
         return by_subnet(row for row in published if row.compliance is not Compliance.NOT_APPLICABLE)
 
-    def changes(self, findings: Sequence[Published], seen: Observation) -> list[Change]:
-        """Return the finding to publish after an observation, if it is newer and the compliance or reason changed.
+    def changes(self, findings: Sequence[Published], seen: DatedVerdict) -> list[FindingToPublish]:
+        """Return the finding to publish after a dated verdict, if it is newer and the compliance or reason changed.
 
         A result that was read from AWS Config has no path and no remedy, so the next snapshot is waited for.
         """
@@ -80,9 +81,9 @@ class PublishedFindings:
             now = Published(seen.subnet_id, seen.at, seen.verdict.compliance, seen.verdict.reason)
         else:
             return []
-        return [Change(self._entry(known, now, seen), now)] if _is_change(known, now) else []
+        return [FindingToPublish(self._entry(known, now, seen), now)] if _is_change(known, now) else []
 
-    def write(self, changes: Sequence[Change]) -> Written:
+    def write(self, changes: Sequence[FindingToPublish]) -> Written:
         """Publish findings, and then remember each that EventBridge took. Raise ApiError if one cannot be remembered.
 
         Such a finding is published again, with the same metadata.uid.
@@ -129,7 +130,7 @@ class PublishedFindings:
             if error.code != _REPLACED:
                 raise
 
-    def _entry(self, known: Published | None, now: Published, seen: Observation) -> Entry:
+    def _entry(self, known: Published | None, now: Published, seen: DatedVerdict) -> Entry:
         """Return the event with the finding. Its time is the ordering timestamp of the evaluation."""
         verdict = seen.verdict or self._without_result(seen.subnet_id)
         milliseconds = _milliseconds(now.at)
@@ -146,9 +147,13 @@ class PublishedFindings:
 
 
 def _published(item: Mapping[str, Any]) -> Published:
-    """Read an item of the table, which only this module writes."""
-    at = datetime.fromtimestamp(int(item["observedAt"]["N"]) / 1000, UTC)
-    return Published(item["subnetId"]["S"], at, Compliance(item["compliance"]["S"]), item["reason"]["S"])
+    """Read an item of the table. Raise RecordError."""
+    found = attributes(item)
+    subnet_id = identifier(found, "subnetId", "published finding")
+    place = f"published finding of {subnet_id}"
+    at = datetime.fromtimestamp(count(found, "observedAt", place) / 1000, UTC)
+    compliance = member(found, "compliance", place, Compliance)
+    return Published(subnet_id, at, compliance, optional_free_text(found, "reason", place))
 
 
 def _milliseconds(time: datetime) -> int:

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.adapters.fields import identifier, optional_identifier, rows
-from express_path.domain.findings.asff import asff_finding, product_arn
 from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
+from express_path.fields import identifier, optional_identifier, rows, time
+from express_path_integrations.adapters.asff import asff_finding, product_arn
+from express_path_integrations.dated_verdicts import DatedVerdict
 from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
-from express_path_integrations.observations import Observation
 
 if TYPE_CHECKING:
     from mypy_boto3_securityhub import SecurityHubClient
@@ -74,8 +74,8 @@ class OwnFindings:
         """Return all findings that are not archived, by subnet."""
         return by_subnet(self._rows(RecordState=_equal([_ACTIVE])))
 
-    def changes(self, findings: Sequence[OwnFinding], seen: Observation) -> list[dict[str, Any]]:
-        """Return the finding to import after an observation, if any."""
+    def changes(self, findings: Sequence[OwnFinding], seen: DatedVerdict) -> list[dict[str, Any]]:
+        """Return the finding to import after a dated verdict, if any."""
         made = finding_to_import(findings[0] if findings else None, seen, self.scope.rule_name)
         return [made] if made else []
 
@@ -104,8 +104,8 @@ class OwnFindings:
         return [own_finding(row) for row in found]
 
 
-def finding_to_import(existing: OwnFinding | None, seen: Observation, rule_name: str) -> dict[str, Any] | None:
-    """Return the finding to import after an observation; None if there is nothing to change.
+def finding_to_import(existing: OwnFinding | None, seen: DatedVerdict, rule_name: str) -> dict[str, Any] | None:
+    """Return the finding to import after a dated verdict; None if there is nothing to change.
 
     A subnet that does not fail gets no finding. If it has one, that finding becomes PASSED and ARCHIVED: with
     NOT_AVAILABLE, Security Hub would open it again
@@ -124,14 +124,14 @@ def finding_to_import(existing: OwnFinding | None, seen: Observation, rule_name:
     return {**made, "CreatedAt": existing.content["CreatedAt"]}
 
 
-def _made(seen: Observation, rule_name: str) -> dict[str, Any]:
+def _made(seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
     if seen.verdict is None:
         return {}
     made = asff_finding(seen.verdict, seen.remedy, rule_name, seen.at.isoformat(timespec="milliseconds"))
     return {**made, "FindingProviderFields": {"Severity": made["Severity"], "Types": made["Types"]}}
 
 
-def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: Observation) -> bool:
+def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: DatedVerdict) -> bool:
     """Return whether an active finding says the same or more, and is not so old that it must be imported again."""
     if not existing.is_active or seen.at - existing.updated_at >= MAX_AGE:
         return False
@@ -142,7 +142,7 @@ def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: Observation
     return has_fields and all(content.get(name) == made.get(name) for name in names)
 
 
-def _closed(existing: OwnFinding, seen: Observation, rule_name: str) -> dict[str, Any]:
+def _closed(existing: OwnFinding, seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
     """Return a finding as PASSED and ARCHIVED, with the verdict that closes it if that is known."""
     content, label = existing.content, {"Label": PASSES}
     base = _made(seen, rule_name) or {name: content[name] for name in _OF_PROVIDERS if name in content}
@@ -165,7 +165,7 @@ def own_finding(found: Mapping[str, Any]) -> OwnFinding:
     """Read a finding that we imported before."""
     finding_id = identifier(found, "Id", "finding")
     is_active = optional_identifier(found, "RecordState", finding_id) == _ACTIVE
-    return OwnFinding(subnet_of(found), _time(found, "UpdatedAt", finding_id), is_active, found)
+    return OwnFinding(subnet_of(found), time(found, "UpdatedAt", finding_id), is_active, found)
 
 
 def subnet_of(found: Mapping[str, Any]) -> str:
@@ -175,15 +175,6 @@ def subnet_of(found: Mapping[str, Any]) -> str:
     if len(arns) != 1 or ":subnet/" not in arns[0]:
         raise RecordError(finding_id, "Resources", arns, "one subnet with its ARN")
     return arns[0].rpartition("/")[2]
-
-
-def _time(found: Mapping[str, Any], field: str, finding_id: str) -> datetime:
-    text = identifier(found, field, finding_id)
-    try:
-        time = datetime.fromisoformat(text)
-        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
-    except (ValueError, OverflowError) as error:
-        raise RecordError(finding_id, field, text, "a time such as 2026-01-31T12:00:00.000Z") from error
 
 
 def _equal(values: Sequence[str]) -> list[dict[str, str]]:

@@ -24,11 +24,16 @@ def create_rule(account: Account, name: str, properties: dict[str, Any]) -> Crea
     name = properties.get("ConfigRuleName", name)
     if name in config_backends[account.account_id][account.region].config_rules:
         raise AlreadyExistsError(f"Resource of type 'AWS::Config::ConfigRule' with identifier '{name}' already exists.")
-    inputs = properties.get("InputParameters", {})
-    rule = properties | {"ConfigRuleName": name, "InputParameters": json.dumps(inputs)}
-    account.call("config", "put_config_rule", ConfigRule=rule)
+    update_rule(account, name, {}, properties)
     [known] = account.call("config", "describe_config_rules", ConfigRuleNames=[name])["ConfigRules"]
     return Created(name, {"Arn": known["ConfigRuleArn"], "ConfigRuleId": known["ConfigRuleId"]})
+
+
+def update_rule(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Put the rule as it is to be. Its results remain."""
+    inputs = properties.get("InputParameters", {})
+    rule = properties | {"ConfigRuleName": physical_id, "InputParameters": json.dumps(inputs)}
+    account.call("config", "put_config_rule", ConfigRule=rule)
 
 
 def delete_rule(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
@@ -37,7 +42,15 @@ def delete_rule(account: Account, physical_id: str, _properties: dict[str, Any])
 
 
 def create_remediation(account: Account, _name: str, properties: dict[str, Any]) -> Created:
-    """Configure what remediates a rule; texts become the numbers and booleans of the API."""
+    """Configure what remediates a rule."""
+    update_remediation(account, properties["ConfigRuleName"], {}, properties)
+    return Created(properties["ConfigRuleName"])
+
+
+def update_remediation(
+    account: Account, _physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]
+) -> None:
+    """Put the remediation as it is to be; texts become the numbers and booleans of the API."""
     controls = properties["ExecutionControls"]["SsmControls"]
     numbers = {name: int(properties[name]) for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds")}
     configuration = {
@@ -48,7 +61,6 @@ def create_remediation(account: Account, _name: str, properties: dict[str, Any])
     backend = config_backends[account.account_id][account.region]
     memory = remediations_of(account.account_id, account.region)
     configurations.put(backend, memory, {"RemediationConfigurations": [configuration]})
-    return Created(properties["ConfigRuleName"])
 
 
 def delete_remediation(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:

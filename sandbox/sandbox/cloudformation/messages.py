@@ -16,6 +16,12 @@ def create_queue(account: Account, name: str, properties: dict[str, Any]) -> Cre
     return Created(url, {"Arn": found["QueueArn"], "QueueName": name, "QueueUrl": url})
 
 
+def update_queue(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Set the attributes of a queue. Attributes that the template has no more keep their values."""
+    attributes = {name: value for name, value in properties.items() if name not in ("QueueName", "Tags")}
+    account.call("sqs", "set_queue_attributes", QueueUrl=physical_id, Attributes=attributes)
+
+
 def delete_queue(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
     """Delete a queue."""
     account.call("sqs", "delete_queue", QueueUrl=physical_id)
@@ -23,10 +29,17 @@ def delete_queue(account: Account, physical_id: str, _properties: dict[str, Any]
 
 def create_queue_policy(account: Account, name: str, properties: dict[str, Any]) -> Created:
     """Set the policy of queues."""
+    update_queue_policy(account, name, {}, properties)
+    return Created(name)
+
+
+def update_queue_policy(
+    account: Account, _physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]
+) -> None:
+    """Put the policy as it is to be."""
     policy = json.dumps(properties["PolicyDocument"])
     for url in properties["Queues"]:
         account.call("sqs", "set_queue_attributes", QueueUrl=url, Attributes={"Policy": policy})
-    return Created(name)
 
 
 def delete_queue_policy(account: Account, _physical_id: str, properties: dict[str, Any]) -> None:
@@ -48,10 +61,17 @@ def delete_event_bus(account: Account, physical_id: str, _properties: dict[str, 
 
 def create_event_bus_policy(account: Account, name: str, properties: dict[str, Any]) -> Created:
     """Add a statement to the policy of an event bus."""
+    update_event_bus_policy(account, name, {}, properties)
+    return Created(name)
+
+
+def update_event_bus_policy(
+    account: Account, _physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]
+) -> None:
+    """Put the statement as it is to be."""
     statement = {"Sid": properties["StatementId"], **properties["Statement"]}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     account.call("events", "put_permission", Policy=policy, **_bus(properties))
-    return Created(name)
 
 
 def delete_event_bus_policy(account: Account, _physical_id: str, properties: dict[str, Any]) -> None:
@@ -66,6 +86,17 @@ def create_event_rule(account: Account, name: str, properties: dict[str, Any]) -
     arn = account.call("events", "put_rule", Name=name, **properties)["RuleArn"]
     account.call("events", "put_targets", Rule=name, Targets=targets, **_bus(properties))
     return Created(name, {"Arn": arn})
+
+
+def update_event_rule(account: Account, physical_id: str, earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Put the rule and its targets as they are to be."""
+    settings = {name: value for name, value in properties.items() if name not in ("Name", "Targets")}
+    account.call("events", "put_rule", Name=physical_id, **settings)
+    targets = properties.get("Targets", [])
+    account.call("events", "put_targets", Rule=physical_id, Targets=targets, **_bus(properties))
+    removed = {row["Id"] for row in earlier.get("Targets", [])} - {row["Id"] for row in targets}
+    if removed:
+        account.call("events", "remove_targets", Rule=physical_id, Ids=sorted(removed), **_bus(properties))
 
 
 def delete_event_rule(account: Account, physical_id: str, properties: dict[str, Any]) -> None:
@@ -89,6 +120,15 @@ def create_log_group(account: Account, name: str, properties: dict[str, Any]) ->
     return Created(name, {"Arn": f"arn:aws:logs:{account.region}:{account.account_id}:log-group:{name}:*"})
 
 
+def update_log_group(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Set for how long a log group keeps its events."""
+    if "RetentionInDays" in properties:
+        days = properties["RetentionInDays"]
+        account.call("logs", "put_retention_policy", logGroupName=physical_id, retentionInDays=days)
+    else:
+        account.call("logs", "delete_retention_policy", logGroupName=physical_id)
+
+
 def delete_log_group(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
     """Delete a log group."""
     account.call("logs", "delete_log_group", logGroupName=physical_id)
@@ -96,9 +136,14 @@ def delete_log_group(account: Account, physical_id: str, _properties: dict[str, 
 
 def create_alarm(account: Account, name: str, properties: dict[str, Any]) -> Created:
     """Create an alarm."""
-    name = properties.pop("AlarmName", name)
-    account.call("cloudwatch", "put_metric_alarm", AlarmName=name, **properties)
+    name = properties.get("AlarmName", name)
+    update_alarm(account, name, {}, properties)
     return Created(name, {"Arn": f"arn:aws:cloudwatch:{account.region}:{account.account_id}:alarm:{name}"})
+
+
+def update_alarm(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Put the alarm as it is to be."""
+    account.call("cloudwatch", "put_metric_alarm", **{**properties, "AlarmName": physical_id})
 
 
 def delete_alarm(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:

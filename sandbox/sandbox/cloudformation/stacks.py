@@ -1,9 +1,10 @@
-"""Stacks: the resources of a template in one account and Region, created together or not at all."""
+"""Stacks: the resources of a template in one account and Region, created or updated together or not at all."""
 
 import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ClientError, ParamValidationError
@@ -18,11 +19,13 @@ from sandbox.cloudformation.values import Created, Node, Scope, TemplateError
 from sandbox.described_stacks import created_stacks
 
 RETAINED = ("Retain", "RetainExceptOnCreate")
+FAILURES = (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError)
+"""What the calls that create, update, or delete a resource raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a stack could not be created: the resource, and the code and message of the call that failed."""
+    """Why a stack could not be created or updated: the resource, and the code and message of the call that failed."""
 
     logical_id: str
     resource_type: str
@@ -39,7 +42,7 @@ class Failure:
 class Stack:
     """A stack. If its creation failed, `failure` says why, and `resources` and `outputs` are empty.
 
-    `resources` are in the order in which they were created, by logical ID; `properties` are those that were passed.
+    `resources` are in the order in which they were created, by logical ID; `properties` are those that were passed. `parameters` has all values.
     """
 
     name: str
@@ -47,8 +50,10 @@ class Stack:
     resources: dict[str, Created] = field(default_factory=dict)
     properties: dict[str, dict[str, Any]] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
     failure: Failure | None = None
     template: Mapping[str, Node] = field(default_factory=dict)
+    updates: int = 0
 
     def delete(self, *, retain: bool = True) -> None:
         """Delete the resources, the last first, except those whose DeletionPolicy retains them."""
@@ -71,20 +76,102 @@ def create_stack(account: Account, name: str, template: Mapping[str, Node], para
         definition = template["Resources"][logical_id]
         properties = scope.resolve(definition.get("Properties", {}))
         try:
-            created = _created(account, f"{name}-{logical_id}", definition["Type"], properties)
-        except (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError) as error:
+            created = _created(stack, logical_id, definition["Type"], properties)
+        except FAILURES as error:
             stack.failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
             stack.delete(retain=False)
             return stack
         stack.properties[logical_id] = properties
         stack.resources[logical_id] = scope.created[logical_id] = created
-    stack.outputs = {
+    stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
+    created_stacks(account.account_id, account.region).append(stack)
+    return stack
+
+
+def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Failure | None:
+    """Update a stack to a template, or return why it failed and leave the stack as it was.
+
+    Parameters that are not given have their defaults. A resource that did not change is not touched. One that changed is
+    updated in place, or replaced if AWS's schema of its type says so. After everything else, resources that were
+    replaced or are no longer in the template are deleted, except those that a policy retains:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html,
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html.
+    TemplateError if the template or its parameters are refused before anything changes, or if an update is not known here.
+    """
+    scope = Scope(template, parameters, _pseudo_parameters(stack.account, stack.name))
+    stack.updates += 1
+    properties: dict[str, dict[str, Any]] = {}
+    retained: set[str] = set()
+    undo: list[Callable[[], None]] = []
+    for logical_id in in_order(template, scope):
+        definition = template["Resources"][logical_id]
+        properties[logical_id] = scope.resolve(definition.get("Properties", {}))
+        try:
+            scope.created[logical_id] = _changed(stack, logical_id, definition["Type"], properties[logical_id], undo)
+        except FAILURES as error:
+            for step in reversed(undo):
+                step()
+            return Failure(logical_id, definition["Type"], *_code_and_message(error))
+        if definition.get("UpdateReplacePolicy") in RETAINED:
+            retained.add(logical_id)
+    for logical_id, earlier in reversed(stack.resources.items()):
+        definition = stack.template["Resources"][logical_id]
+        is_retained = (
+            logical_id in retained if logical_id in properties else definition.get("DeletionPolicy") in RETAINED
+        )
+        if scope.created.get(logical_id) != earlier and not is_retained:
+            KINDS[definition["Type"]].delete(stack.account, earlier.physical_id, stack.properties[logical_id])
+    stack.resources, stack.properties, stack.template = scope.created, properties, template
+    stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
+    return None
+
+
+def _changed(
+    stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any], undo: list[Callable[[], None]]
+) -> Created:
+    """Bring one resource up to date, and add what takes that back if the update of the stack fails."""
+    kind, known = KINDS.get(resource_type), stack.resources.get(logical_id)
+    if kind and known and stack.template["Resources"][logical_id]["Type"] == resource_type:
+        earlier = stack.properties[logical_id]
+        changed = {name for name in earlier.keys() | properties if earlier.get(name) != properties.get(name)}
+        if not changed:
+            return known
+        if not changed & _replacing(resource_type, stack.account.region, properties):
+            if kind.update is None:
+                raise TemplateError(f"updates of {sorted(changed)} of {resource_type} are not known here")
+            update = partial(kind.update, stack.account, known.physical_id)
+            update(copy.deepcopy(earlier), copy.deepcopy(properties))
+            undo.append(partial(update, copy.deepcopy(properties), copy.deepcopy(earlier)))
+            return known
+    created = _created(stack, logical_id, resource_type, properties)
+    undo.append(partial(KINDS[resource_type].delete, stack.account, created.physical_id, properties))
+    return created
+
+
+def _replacing(resource_type: str, region: str, properties: Mapping[str, Any]) -> set[str]:
+    """Return the properties whose change replaces a resource, from AWS's schema of its type, which cfn-lint contains.
+
+    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html. Those that replace it
+    under a condition do so here, too, except for documents that get new versions:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ssm-document.html
+    """
+    from cfnlint.schema.manager import (  # type: ignore[import-untyped]  # noqa: PLC0415  # it takes seconds
+        PROVIDER_SCHEMA_MANAGER,
+    )
+
+    schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(region, resource_type).schema
+    pointers = set(schema.get("createOnlyProperties", ()))
+    if properties.get("UpdateMethod") != "NewVersion":
+        pointers.update(schema.get("conditionalCreateOnlyProperties", ()))
+    return {pointer.removeprefix("/properties/") for pointer in pointers}
+
+
+def _outputs(template: Mapping[str, Node], scope: Scope) -> dict[str, str]:
+    return {
         output: scope.resolve(definition["Value"])
         for output, definition in template.get("Outputs", {}).items()
         if "Condition" not in definition or scope.condition(definition["Condition"])
     }
-    created_stacks(account.account_id, account.region).append(stack)
-    return stack
 
 
 def _pseudo_parameters(account: Account, name: str) -> dict[str, str]:
@@ -100,11 +187,12 @@ def _pseudo_parameters(account: Account, name: str) -> dict[str, str]:
     }
 
 
-def _created(account: Account, name: str, resource_type: str, properties: dict[str, Any]) -> Created:
-    """Create one resource. Names that CloudFormation makes up end in characters that differ in each stack."""
+def _created(stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any]) -> Created:
+    """Create one resource. Names that CloudFormation makes up end in characters that differ in each stack and update."""
     if resource_type not in KINDS:
         raise TemplateError(f"the resource type {resource_type} is not known here")
-    place = f"{account.account_id} {account.region} {name}"
+    account, name = stack.account, f"{stack.name}-{logical_id}"
+    place = f"{account.account_id} {account.region} {name}" + (f" {stack.updates}" if stack.updates else "")
     unique = f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:12].upper()}"
     return KINDS[resource_type].create(account, unique, copy.deepcopy(properties))
 

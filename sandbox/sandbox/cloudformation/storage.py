@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.values import Created
+from sandbox.cloudformation.values import Created, TemplateError
 
 NO_CONSTRAINT = "us-east-1"
 """The Region that CreateBucket does not accept: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html."""
@@ -27,6 +27,16 @@ def create_table(account: Account, name: str, properties: dict[str, Any]) -> Cre
     if recovery:
         account.call("dynamodb", "update_continuous_backups", TableName=name, PointInTimeRecoverySpecification=recovery)
     return Created(name, {"Arn": made["TableArn"]})
+
+
+def update_table(account: Account, physical_id: str, earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Update the resource policy of a table. TemplateError if anything else differs, which is not known here."""
+    changed = {name for name in earlier.keys() | properties if earlier.get(name) != properties.get(name)}
+    if changed != {"ResourcePolicy"} or "ResourcePolicy" not in properties:
+        raise TemplateError(f"updates of {sorted(changed)} of a table are not known here")
+    policy = json.dumps(properties["ResourcePolicy"]["PolicyDocument"])
+    found = account.call("dynamodb", "describe_table", TableName=physical_id)["Table"]
+    account.call("dynamodb", "put_resource_policy", ResourceArn=found["TableArn"], Policy=policy)
 
 
 def delete_table(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
@@ -60,9 +70,16 @@ def delete_bucket(account: Account, physical_id: str, _properties: dict[str, Any
 
 def create_bucket_policy(account: Account, name: str, properties: dict[str, Any]) -> Created:
     """Set the policy of a bucket."""
+    update_bucket_policy(account, name, {}, properties)
+    return Created(name)
+
+
+def update_bucket_policy(
+    account: Account, _physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]
+) -> None:
+    """Put the policy as it is to be."""
     policy = json.dumps(properties["PolicyDocument"])
     account.call("s3", "put_bucket_policy", Bucket=properties["Bucket"], Policy=policy)
-    return Created(name)
 
 
 def delete_bucket_policy(account: Account, _physical_id: str, properties: dict[str, Any]) -> None:
@@ -76,6 +93,17 @@ def create_document(account: Account, name: str, properties: dict[str, Any]) -> 
     properties.pop("UpdateMethod", None)  # how CloudFormation itself updates the document
     account.call("ssm", "create_document", Name=name, DocumentFormat="JSON", **properties)
     return Created(name)
+
+
+def update_document(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
+    """Create a new version of a document, and make it the default version, as the update method NewVersion does.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ssm-document.html
+    """
+    content = {"Content": properties["Content"], "DocumentFormat": "JSON", "DocumentVersion": "$LATEST"}
+    made = account.call("ssm", "update_document", Name=physical_id, **content)["DocumentDescription"]
+    version = made["DocumentVersion"]
+    account.call("ssm", "update_document_default_version", Name=physical_id, DocumentVersion=version)
 
 
 def delete_document(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:

@@ -43,6 +43,12 @@ class Scope:
             if not self.resolve(assertion["Assert"]):
                 raise TemplateError(assertion.get("AssertDescription", str(assertion["Assert"])))
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the values of the template's parameters; those of a list are separated by commas."""
+        values = {name: self._values[name] for name in self._template.get("Parameters", {})}
+        return {name: ",".join(value) if isinstance(value, list) else value for name, value in values.items()}
+
     def condition(self, name: str) -> bool:
         """Return whether a condition of the template holds."""
         return bool(self.resolve(self._template["Conditions"][name]))

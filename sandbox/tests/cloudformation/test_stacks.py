@@ -9,9 +9,13 @@ import pytest
 from moto.config.models import config_backends
 from moto.iam.models import iam_backends
 
+from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.stacks import Stack, update_stack
 from sandbox.cloudformation.values import TemplateError
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
+from sandbox.remediation.configurations import configuration
+from sandbox.remediation.memory import remediations_of
 from sandbox.server import Sandbox
 from sandbox.stacksets import deploy, deploy_everywhere
 
@@ -247,6 +251,119 @@ def test_deleted_stack_leaves_what_is_retained(organization: Organization) -> No
     queues: Client = direct_client(organization.sandbox, "sqs")
     with acting_in(account_id):
         assert len(queues.list_queues()["QueueUrls"]) == 1
+
+
+def deployed(organization: Organization) -> tuple[str, Stack]:
+    """Return an account, and the stack in it."""
+    organization.give_code("us-east-1")
+    account_id = organization.members[0]
+    stack = deploy(organization.sandbox, TEMPLATE, {"Prefix": "code"}, account_id, "us-east-1")
+    assert not stack.failure
+    return account_id, stack
+
+
+def changed(*changes: tuple[str, str]) -> dict[str, Any]:
+    """Return the template with some of its text replaced."""
+    text = TEMPLATE
+    for earlier, present in changes:
+        assert earlier in text
+        text = text.replace(earlier, present)
+    return read(text)
+
+
+def test_update_changes_resources_in_place(organization: Organization) -> None:
+    """What AWS can change keeps its physical ID, and a document gets a new default version."""
+    account_id, stack = deployed(organization)
+    before = dict(stack.resources)
+    template = changed(
+        ("Duration: PT1S", "Duration: PT2S"),
+        ("sqs:SendMessage", "sqs:ReceiveMessage"),
+        ("PolicyName: send", "PolicyName: receive"),
+        ("MessageRetentionPeriod: 1209600", "MessageRetentionPeriod: 60"),
+        ("Threshold: 1", "Threshold: 2"),
+        ('"logs:PutLogEvents"', '"logs:CreateLogStream"'),
+        ("MaximumRetryAttempts: 2", "MaximumRetryAttempts: 1"),
+        ("[a, b]", "[c, b]"),
+        ("mode: !Ref Mode", "mode: other"),
+    )
+    assert update_stack(stack, template, {"Prefix": "code", "Attempts": "5", "Days": "7"}) is None
+    assert stack.resources == before
+    rule, role = stack.resources["Rule"].physical_id, stack.resources["Role"].physical_id
+    with acting_in(account_id):
+        clients = {name: direct_client(organization.sandbox, name) for name in ("cloudwatch", "iam", "lambda", "logs")}
+        functions, logs = clients["lambda"], clients["logs"]
+        config, ssm, sqs = (direct_client(organization.sandbox, name) for name in ("config", "ssm", "sqs"))
+        assert clients["iam"].list_role_policies(RoleName=role)["PolicyNames"] == ["log", "receive"]
+        assert "CreateLogStream" in json.dumps(clients["iam"].get_role_policy(RoleName=role, PolicyName="log"))
+        [alarm] = clients["cloudwatch"].describe_alarms()["MetricAlarms"]
+        [function] = functions.list_functions()["Functions"]
+        retries = functions.get_function_event_invoke_config(FunctionName=function["FunctionName"])
+        [group] = logs.describe_log_groups()["logGroups"]
+        [known] = config.describe_config_rules(ConfigRuleNames=[rule])["ConfigRules"]
+        document = ssm.get_document(Name="Fix")
+        url = stack.resources["Queue"].physical_id
+        queue = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    assert (alarm["Threshold"], retries["MaximumRetryAttempts"], group["retentionInDays"]) == (2, 1, 7)
+    assert function["Environment"]["Variables"]["PLACE"] == f"{account_id}/c"
+    remediation = configuration(remediations_of(account_id, "us-east-1"), rule)
+    assert (known["InputParameters"], remediation["MaximumAutomaticAttempts"]) == ('{"mode": "other"}', 5)
+    assert (document["DocumentVersion"], "PT2S" in document["Content"]) == ("2", True)
+    assert queue["MessageRetentionPeriod"] == "60"
+
+
+def test_update_replaces_creates_and_deletes(organization: Organization) -> None:
+    """A new name replaces a document, and references follow it. What is gone is deleted unless it is retained."""
+    account_id, stack = deployed(organization)
+    earlier = stack.resources["Queue"].physical_id
+    template = changed(
+        ("Name: Fix", "Name: Repair"),
+        ("MessageRetentionPeriod: 1209600", "QueueName: second"),
+        ("DeletionPolicy: Retain", "UpdateReplacePolicy: Retain"),
+    )
+    del template["Resources"]["MorePolicy"]
+    parameters = {"Prefix": "code", "Mode": "ON", "Topic": "alarms"}
+    assert update_stack(stack, template, parameters) is None
+    assert not {"LogGroup", "MorePolicy"} & stack.resources.keys()
+    rule, role = stack.resources["Rule"].physical_id, stack.resources["Role"].physical_id
+    with acting_in(account_id):
+        iam, logs, ssm, sqs = (direct_client(organization.sandbox, name) for name in ("iam", "logs", "ssm", "sqs"))
+        own = {"Filters": [{"Key": "Owner", "Values": ["Self"]}]}
+        assert [row["Name"] for row in ssm.list_documents(**own)["DocumentIdentifiers"]] == ["Repair"]
+        assert iam.list_role_policies(RoleName=role)["PolicyNames"] == ["send"]
+        assert logs.describe_log_groups()["logGroups"] == []
+        assert set(sqs.list_queues()["QueueUrls"]) == {earlier, stack.resources["Queue"].physical_id}
+    assert configuration(remediations_of(account_id, "us-east-1"), rule)["TargetId"] == "Repair"
+    assert stack.outputs == {"Queue": stack.resources["Queue"].physical_id}
+    assert stack.outputs["Queue"] != earlier
+
+
+def test_failed_update_leaves_everything_as_it_was(organization: Organization) -> None:
+    """The first failure takes back what was changed and created before it, and nothing is deleted."""
+    account_id, stack = deployed(organization)
+    with acting_in(account_id):
+        ssm: Client = direct_client(organization.sandbox, "ssm")
+        ssm.create_document(Name="Taken", Content='{"schemaVersion": "0.3"}', DocumentType="Automation")
+    resources, properties = dict(stack.resources), dict(stack.properties)
+    template = changed(("Name: Fix", "Name: Taken"), ("PolicyName: send", "PolicyName: receive"))
+    failure = update_stack(stack, template, {"Prefix": "code", "Mode": "ON", "Topic": "alarms"})
+    assert failure
+    assert (failure.logical_id, failure.code) == ("Document", "DocumentAlreadyExists")
+    assert (stack.resources, stack.properties) == (resources, properties)
+    role = stack.resources["Role"].physical_id
+    with acting_in(account_id):
+        iam: Client = direct_client(organization.sandbox, "iam")
+        assert set(iam.list_role_policies(RoleName=role)["PolicyNames"]) == {"log", "send"}
+    rule = config_backends[account_id]["us-east-1"].config_rules["no-gaps"]
+    assert json.loads(rule.input_parameters) == {"mode": "OFF"}
+
+
+def test_update_that_is_not_known_here_is_an_error(sandbox: Sandbox) -> None:
+    """A bucket's settings cannot be updated."""
+    parameters = {"Prefix": "code", "Organization": "o-1"}
+    stack = deploy(sandbox, BUCKETS, parameters, TOOLS, "us-east-1", "buckets")
+    with pytest.raises(TemplateError, match="VersioningConfiguration"):
+        update_stack(stack, read(BUCKETS.replace("Status: Enabled", "Status: Suspended")), parameters)
+    assert update_stack(stack, read(BUCKETS), parameters | {"Organization": "o-2"}) is None
 
 
 def test_missing_bucket_recorder_or_permission_fails_one_instance(organization: Organization) -> None:

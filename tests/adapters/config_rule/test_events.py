@@ -1,12 +1,18 @@
-"""Events from AWS Config: what is read from them, and which errors invalid ones raise."""
+"""Events from AWS Config: what is read from them, which errors invalid ones raise, and oversized items."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from express_path.adapters.config_rule.events import ConfigEvent, parse_event
-from express_path.errors import EventError
-from tests.adapters.events import Object, change, event, item, oversized, scheduled
+from express_path.adapters.aws import Aws
+from express_path.adapters.config_rule.events import ConfigEvent, RecordedItem, parse_event, whole_item
+from express_path.errors import ApiError, RecordError
+from sandbox.config_loop import ConfigLoop
+from sandbox.server import Sandbox
+from tests.adapters.events import Object, change, event, item, oversized, place, scheduled
+from tests.support.network import Builder
+from tests.support.rule import RULE
 
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 NOTIFIED = datetime(2026, 2, 13, 5, 49, 2, 100000, UTC)
@@ -24,9 +30,9 @@ NOT_AN_OBJECT = [..., None, "text", 7, ["a"]]
 NOT_JSON_OF_AN_OBJECT = [..., None, "", 7, {"messageType": "x"}, "{", "[]", "7", "null", '"text"']
 
 
-def refusal(of: Object) -> EventError:
+def refusal(of: Object) -> RecordError:
     """Return the error that an event is refused with."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         parse_event(of)
     return raised.value
 
@@ -77,7 +83,7 @@ def test_account_is_that_of_the_resource() -> None:
 def test_item_of_another_account_is_refused() -> None:
     """Events of another account are rejected, because its subnets would seem to be deleted in this one."""
     for invoking in (change(), oversized(), scheduled()):
-        assert refusal(event(invoking, accountId="999999999999")).field == "awsAccountId"
+        assert place(refusal(event(invoking, accountId="999999999999"))) == "awsAccountId"
 
 
 @pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (..., False)])
@@ -129,14 +135,14 @@ def test_unknown_message_type_is_refused(message_type: object) -> None:
     found = None if message_type is ... else message_type
     for invoking in (change(messageType=message_type), scheduled(messageType=message_type)):
         error = refusal(event(invoking))
-        assert (error.field, error.found) == ("invokingEvent.messageType", found)
+        assert (place(error), error.found) == ("invokingEvent.messageType", found)
         assert "OversizedConfigurationItemChangeNotification, ScheduledNotification" in str(error)
 
 
 @pytest.mark.parametrize("invoking", NOT_JSON_OF_AN_OBJECT)
 def test_malformed_invoking_event_is_refused(invoking: object) -> None:
     """The invoking event is the JSON text of an object, or it is refused by name."""
-    assert refusal(event(change(), invokingEvent=invoking)).field == "invokingEvent"
+    assert place(refusal(event(change(), invokingEvent=invoking))) == "invokingEvent"
 
 
 @pytest.mark.parametrize("found", NOT_A_STRING)
@@ -144,39 +150,39 @@ def test_malformed_invoking_event_is_refused(invoking: object) -> None:
 def test_text_of_the_event_is_required(field: str, found: object) -> None:
     """Without a token or a rule's name nothing could be reported."""
     for invoking in (change(), oversized(), scheduled()):
-        assert refusal(event(invoking, **{field: found})).field == field
+        assert place(refusal(event(invoking, **{field: found}))) == field
 
 
 def test_account_is_required() -> None:
     """An account there must be, in the item or in the event."""
     nameless = {"accountId": ...}
-    assert refusal(event(change(configurationItem=item(awsAccountId=...)), **nameless)).field == "accountId"
-    assert refusal(event(scheduled(awsAccountId=...), **nameless)).field == "accountId"
-    assert refusal(event(scheduled(awsAccountId=123456789012), **nameless)).field == "accountId"
+    assert place(refusal(event(change(configurationItem=item(awsAccountId=...)), **nameless))) == "accountId"
+    assert place(refusal(event(scheduled(awsAccountId=...), **nameless))) == "accountId"
+    assert place(refusal(event(scheduled(awsAccountId=123456789012), **nameless))) == "accountId"
 
 
 @pytest.mark.parametrize("found", NOT_AN_OBJECT)
 def test_item_is_required(found: object) -> None:
     """A change without an item, or an oversized one without a summary, is refused by that name."""
-    assert refusal(event(change(configurationItem=found))).field == "invokingEvent.configurationItem"
+    assert place(refusal(event(change(configurationItem=found)))) == "invokingEvent.configurationItem"
     summary = {**oversized(), "configurationItemSummary": None if found is ... else found}
-    assert refusal(event(summary)).field == "invokingEvent.configurationItemSummary"
+    assert place(refusal(event(summary))) == "invokingEvent.configurationItemSummary"
 
 
 @pytest.mark.parametrize("found", ["text", 7, ["a"]])
 def test_diff_is_an_object(found: object) -> None:
     """A diff is an object or absent."""
-    assert refusal(event(change(configurationItemDiff=found))).field == "invokingEvent.configurationItemDiff"
+    assert place(refusal(event(change(configurationItemDiff=found)))) == "invokingEvent.configurationItemDiff"
 
 
 @pytest.mark.parametrize("found", NOT_A_TIME)
 def test_times_are_required(found: object) -> None:
     """The time that orders the verdict is needed, with its offset from UTC."""
     late = refusal(event(change(configurationItem=item(configurationItemCaptureTime=found))))
-    assert late.field == "invokingEvent.configurationItem.configurationItemCaptureTime"
+    assert place(late) == "invokingEvent.configurationItem.configurationItemCaptureTime"
     late = refusal(event(oversized(configurationItemCaptureTime=found)))
-    assert late.field == "invokingEvent.configurationItemSummary.configurationItemCaptureTime"
-    assert refusal(event(scheduled(notificationCreationTime=found))).field == "invokingEvent.notificationCreationTime"
+    assert place(late) == "invokingEvent.configurationItemSummary.configurationItemCaptureTime"
+    assert place(refusal(event(scheduled(notificationCreationTime=found)))) == "invokingEvent.notificationCreationTime"
 
 
 def test_long_values_are_cut_in_messages() -> None:
@@ -187,21 +193,78 @@ def test_long_values_are_cut_in_messages() -> None:
 @pytest.mark.parametrize("found", ["true", "false", 1, None, {}])
 def test_left_scope_is_true_or_false(found: object) -> None:
     """EventLeftScope that is neither true nor false is rejected; it does not count as false."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         parse_event(event(change(), eventLeftScope=found))
-    assert raised.value.field == "eventLeftScope"
+    assert place(raised.value) == "eventLeftScope"
 
 
 @pytest.mark.parametrize("found", [None, [], "text", 7])
 def test_event_is_an_object(found: object) -> None:
     """An event that is no object at all is refused as one."""
-    with pytest.raises(EventError):
+    with pytest.raises(RecordError):
         parse_event(found)  # type: ignore[arg-type]  # what a caller may send in spite of the type
 
 
 @pytest.mark.parametrize("found", [[], 0, {}, False])
 def test_parameters_of_another_type_are_refused_even_if_empty(found: object) -> None:
     """RuleParameters is a string; an empty value of another type is not "no parameters"."""
-    with pytest.raises(EventError) as raised:
+    with pytest.raises(RecordError) as raised:
         parse_event(event(change(), ruleParameters=found))
-    assert raised.value.field == "ruleParameters"
+    assert place(raised.value) == "ruleParameters"
+
+
+@pytest.fixture
+def loop(sandbox: Sandbox) -> ConfigLoop:
+    """A recorder, and a rule whose notifications are all oversized."""
+    loop = ConfigLoop(sandbox, invoke=dict, rule=RULE)
+    loop.oversized_above = 0
+    return loop
+
+
+def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
+    """The whole item comes with the one recorded before it, each with its configuration as JSON text."""
+    table = builder.table(builder.vpc())
+    summaries = []
+    for name in ("one", "two", "three"):
+        builder.tag(table, "Name", name)
+        loop.notice()
+        summaries.append(loop.queued[-1]["configurationItemSummary"])
+    recorded = whole_item(aws.config, summaries[-1])
+    assert recorded.previous is not None
+    assert [item["tags"]["Name"] for item in (recorded.item, recorded.previous)] == ["three", "two"]
+    assert json.loads(recorded.item["configuration"])["routeTableId"] == table
+
+
+def test_items_after_the_notification_are_left_out(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
+    """A late notification is answered by the item it was about."""
+    table = builder.table(builder.vpc())
+    loop.notice()
+    summary = next(
+        notification["configurationItemSummary"]
+        for notification in loop.queued
+        if notification["configurationItemSummary"]["resourceId"] == table
+    )
+    builder.tag(table, "Name", "later")
+    loop.notice()
+    recorded = whole_item(aws.config, summary)
+    assert (recorded.item["tags"], recorded.previous) == ({}, None)
+
+
+@pytest.mark.usefixtures("loop")
+def test_resource_that_is_not_recorded_has_no_items(aws: Aws) -> None:
+    """If AWS Config never discovered the resource, the summary is all there is."""
+    summary = {
+        "resourceType": "AWS::EC2::RouteTable",
+        "resourceId": "rtb-0",
+        "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
+    }
+    assert whole_item(aws.config, summary) == RecordedItem(summary)
+
+
+def test_history_that_cannot_be_read_is_an_error(aws: Aws, sandbox: Sandbox, loop: ConfigLoop) -> None:
+    """Any other failure is raised."""
+    loop.notice()
+    sandbox.faults.deny("config", "GetResourceConfigHistory")
+    with pytest.raises(ApiError) as raised:
+        whole_item(aws.config, loop.queued[0]["configurationItemSummary"])
+    assert (raised.value.operation, raised.value.code) == ("config:GetResourceConfigHistory", "AccessDeniedException")

@@ -1,20 +1,16 @@
 """Reporting evaluations to AWS Config, and comparing them with the results that it has stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
-from express_path.adapters.config_rule.results import (
-    Evaluation,
-    changed_evaluations,
-    deleted_resource_ids,
-    put_evaluations,
-)
+from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
+from express_path.adapters.config_rule.results import put_evaluations as put_results
 from express_path.adapters.config_rule.stored_results import FEW, StoredResult, stored_results, stored_results_of
 from express_path.errors import ApiError, ReportError
 from sandbox.config_loop import ConfigLoop
@@ -22,8 +18,7 @@ from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
 
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
-SUBNET = Evaluation("AWS::EC2::Subnet", "subnet-1", "COMPLIANT", "ENDPOINT: as it should be", CAPTURED)
-STORED = StoredResult("COMPLIANT", SUBNET.annotation, CAPTURED)
+STORED = StoredResult("COMPLIANT", "ENDPOINT: as it should be", CAPTURED)
 
 
 @pytest.fixture
@@ -45,9 +40,14 @@ def stored_compliance(loop: ConfigLoop) -> Callable[[], dict[str, str]]:
     return lambda: {result.resource[1]: result.compliance for result in loop.results.of_rule(loop.rule.name)}
 
 
-def evaluations(number: int) -> list[Evaluation]:
-    """Return evaluations of as many subnets."""
-    return [SUBNET._replace(resource_id=f"subnet-{place}") for place in range(number)]
+def put_evaluations(aws: Aws, event: ConfigEvent, results: dict[str, StoredResult]) -> Iterator[str]:
+    """Report results of subnets."""
+    return put_results(aws.config, event, "AWS::EC2::Subnet", results)
+
+
+def results(number: int) -> dict[str, StoredResult]:
+    """Return results of as many subnets."""
+    return {f"subnet-{place}": STORED for place in range(number)}
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_batches_hold_at_most_100(
     aws: Aws, event: ConfigEvent, sandbox: Sandbox, number: int, batches: list[int]
 ) -> None:
     """PutEvaluations takes 100 evaluations, so more go in several calls, all under one token."""
-    accepted = list(put_evaluations(aws.config, event, evaluations(number)))
-    assert accepted == [evaluation.resource_id for evaluation in evaluations(number)]
+    accepted = list(put_evaluations(aws, event, results(number)))
+    assert accepted == list(results(number))
     puts = sandbox.calls.of("config", "PutEvaluations")
     assert [len(put.parameters["Evaluations"]) for put in puts] == batches
     assert {put.parameters["ResultToken"] for put in puts} == {event.result_token}
@@ -67,25 +67,16 @@ def test_batches_hold_at_most_100(
 
 def test_nothing_to_report_costs_no_call(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
     """Without evaluations, AWS Config is not called."""
-    assert list(put_evaluations(aws.config, event, [])) == []
+    assert list(put_evaluations(aws, event, {})) == []
     assert sandbox.calls.of("config") == []
-
-
-def test_duplicates_are_reported_once(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
-    """A resource that is evaluated twice is reported once, by its last evaluation."""
-    last = SUBNET._replace(compliance="NON_COMPLIANT")
-    assert set(put_evaluations(aws.config, event, [SUBNET, *evaluations(2), last])) == {"subnet-0", "subnet-1"}
-    [put] = sandbox.calls.of("config", "PutEvaluations")
-    sent = {row["ComplianceResourceId"]: row["ComplianceType"] for row in put.parameters["Evaluations"]}
-    assert sent == {"subnet-0": "COMPLIANT", "subnet-1": "NON_COMPLIANT"}
 
 
 def test_evaluation_is_stored_with_the_time_of_the_event(aws: Aws, event: ConfigEvent, loop: ConfigLoop) -> None:
     """AWS Config stores type and id of the resource, compliance, annotation, and the time of the change."""
-    assert list(put_evaluations(aws.config, event, [SUBNET])) == ["subnet-1"]
+    assert list(put_evaluations(aws, event, {"subnet-1": STORED})) == ["subnet-1"]
     [result] = loop.results.of_rule(loop.rule.name)
     assert result.resource == ("AWS::EC2::Subnet", "subnet-1")
-    assert (result.compliance, result.annotation) == ("COMPLIANT", SUBNET.annotation)
+    assert (result.compliance, result.annotation) == ("COMPLIANT", STORED.annotation)
     assert result.ordering == pytest.approx(CAPTURED.timestamp())
 
 
@@ -96,7 +87,7 @@ def test_refused_evaluations_of_all_batches_are_raised(
     loop.results.rejected.update({"subnet-3", "subnet-120"})
     accepted: list[str] = []
     with pytest.raises(ReportError) as raised:
-        accepted.extend(put_evaluations(aws.config, event, evaluations(130)))
+        accepted.extend(put_evaluations(aws, event, results(130)))
     assert [row["ComplianceResourceId"] for row in raised.value.failed] == ["subnet-3", "subnet-120"]
     assert str(raised.value) == "AWS Config rejected 2 evaluations, the first: subnet-3, subnet-120"
     assert set(accepted) == stored_compliance().keys()
@@ -110,7 +101,7 @@ def test_what_was_accepted_before_a_failed_call_is_known(
     sandbox.faults.before("config", "PutEvaluations", lambda: sandbox.faults.deny("config", "PutEvaluations"))
     accepted: list[str] = []
     with pytest.raises(ApiError, match="AccessDenied"):
-        accepted.extend(put_evaluations(aws.config, event, evaluations(230)))
+        accepted.extend(put_evaluations(aws, event, results(230)))
     assert set(accepted) == stored_compliance().keys()
     assert len(accepted) == 100
 
@@ -119,7 +110,7 @@ def test_test_mode_stores_nothing(
     aws: Aws, event: ConfigEvent, stored_compliance: Callable[[], dict[str, str]]
 ) -> None:
     """In TestMode AWS Config checks and keeps nothing."""
-    assert list(put_evaluations(aws.config, replace(event, result_token="TESTMODE"), [SUBNET])) == ["subnet-1"]
+    assert list(put_evaluations(aws, replace(event, result_token="TESTMODE"), {"subnet-1": STORED})) == ["subnet-1"]
     assert stored_compliance() == {}
 
 
@@ -127,12 +118,12 @@ def test_expired_token_is_an_error(aws: Aws, event: ConfigEvent, loop: ConfigLoo
     """A token that AWS Config does not know any more is refused by it, and that is raised."""
     loop.results.expire_tokens()
     with pytest.raises(ApiError, match="config:PutEvaluations failed with InvalidResultToken"):
-        list(put_evaluations(aws.config, event, [SUBNET]))
+        list(put_evaluations(aws, event, {"subnet-1": STORED}))
 
 
 def test_stored_results_are_read_to_their_last_page(aws: Aws, event: ConfigEvent, sandbox: Sandbox) -> None:
     """AWS Config gives 100 results a page: 250 are three calls."""
-    list(put_evaluations(aws.config, event, evaluations(250)))
+    list(put_evaluations(aws, event, results(250)))
     stored = stored_results(aws.config, event.rule_name)
     assert stored == {f"subnet-{number}": STORED for number in range(250)}
     assert len(sandbox.calls.of("config", "GetComplianceDetailsByConfigRule")) == 3
@@ -143,12 +134,12 @@ def test_few_results_are_read_one_by_one(
     aws: Aws, event: ConfigEvent, sandbox: Sandbox, number: int, reads: tuple[int, int]
 ) -> None:
     """Up to 20 resources are read one by one, and for more all results of the rule. Other rules do not count."""
-    list(put_evaluations(aws.config, event, evaluations(number - 1)))
+    list(put_evaluations(aws, event, results(number - 1)))
     other = ConfigLoop(sandbox, invoke=dict, rule=RuleDefinition("another", "another"))
     token = other.results.issue_token("another")
-    list(put_evaluations(aws.config, replace(event, result_token=token), evaluations(number)))
+    list(put_evaluations(aws, replace(event, result_token=token), results(number)))
     sandbox.calls.clear()
-    ids = [evaluation.resource_id for evaluation in evaluations(number)]
+    ids = list(results(number))
     stored = stored_results_of(aws.config, event.rule_name, "AWS::EC2::Subnet", ids)
     assert stored == {f"subnet-{place}": STORED for place in range(number - 1)}
     assert (
@@ -176,30 +167,29 @@ def test_result_without_annotation_is_read(aws: Aws, event: ConfigEvent) -> None
 
 def test_stored_evaluation_is_not_reported_again() -> None:
     """An evaluation with the same compliance and annotation is not reported again."""
-    assert changed_evaluations([SUBNET], {"subnet-1": STORED}) == []
+    assert not is_changed(STORED._replace(ordering_timestamp=CAPTURED + timedelta(days=1)), STORED)
 
 
 @pytest.mark.parametrize(
     "stored",
     [
-        {},
-        {"subnet-2": STORED},
-        {"subnet-1": StoredResult("NON_COMPLIANT", SUBNET.annotation, CAPTURED)},
-        {"subnet-1": StoredResult("NOT_APPLICABLE", SUBNET.annotation, CAPTURED)},
-        {"subnet-1": StoredResult("COMPLIANT", "ENDPOINT: by another route", CAPTURED)},
-        {"subnet-1": StoredResult("COMPLIANT", "", CAPTURED)},
+        None,
+        StoredResult("NON_COMPLIANT", STORED.annotation, CAPTURED),
+        StoredResult("NOT_APPLICABLE", STORED.annotation, CAPTURED),
+        StoredResult("COMPLIANT", "ENDPOINT: by another route", CAPTURED),
+        StoredResult("COMPLIANT", "", CAPTURED),
     ],
 )
-def test_changed_evaluation_is_reported(stored: dict[str, StoredResult]) -> None:
-    """Another compliance, another annotation, or nothing at all is stored: the evaluation is reported."""
-    assert changed_evaluations([SUBNET], stored) == [SUBNET]
+def test_changed_evaluation_is_reported(stored: StoredResult | None) -> None:
+    """Another compliance, another annotation, or nothing at all is stored: the result is reported."""
+    assert is_changed(STORED, stored)
 
 
 def test_not_applicable_of_a_new_resource_is_not_reported() -> None:
     """AWS Config removes NOT_APPLICABLE results by itself: what it has not stored need not be reported."""
-    deleted = SUBNET._replace(compliance="NOT_APPLICABLE", annotation="DELETED: the subnet is gone")
-    assert changed_evaluations([deleted], {}) == []
-    assert changed_evaluations([deleted], {"subnet-1": STORED}) == [deleted]
+    deleted = StoredResult("NOT_APPLICABLE", "DELETED: the subnet is gone", CAPTURED)
+    assert not is_changed(deleted, None)
+    assert is_changed(deleted, STORED)
 
 
 def test_deleted_resources_are_those_whose_result_still_counts() -> None:

@@ -12,8 +12,14 @@ from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
-from express_path_cli.doctor.healing import count_running_automations, read_calendar, read_document_status, role_exists
-from express_path_cli.doctor.ledger import read_ledger, read_topic
+from express_path_cli.doctor.healing import (
+    count_running_automations,
+    read_calendar,
+    read_document_status,
+    read_ledger,
+    read_topic,
+    role_exists,
+)
 from express_path_cli.doctor.permissions import OPTIONAL
 from express_path_cli.installation.rule import find_rules, list_exceptions, read_activity, read_remediation
 from sandbox.cloudwatch.metric_data import Trouble

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.baseline import PAST, Baseline, Cause, FindingId, Mark, compare
-from express_path_cli.findings.baseline_file import read_baseline
-from express_path_cli.findings.formats.baseline_lines import comparison_lines
+from express_path_cli.findings.baseline import PAST, Baseline, Cause, compare, comparison_lines, read_baseline
+from express_path_cli.findings.row import Mark, Row
+from express_path_cli.findings.scan_file import FindingId
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
 
@@ -183,9 +182,9 @@ def test_only_new_findings_fail(tmp_path: Path, after: dict[str, str], words: li
 
 def test_new_findings_count_if_they_are_not_shown(tmp_path: Path) -> None:
     """--verdict hides rows, but neither new findings nor the lists of past ones."""
-    last = baseline_of(tmp_path, {"a": "nat", "b": "nat"}, "--verdict", "NON_COMPLIANT")
+    last = baseline_of(tmp_path, {"a": "nat", "b": "nat"}, "--show", "NON_COMPLIANT")
     dump = dump_with(tmp_path / "after", {"a": "endpoint", "b": "nat", "c": "nat"})
-    options = ("--baseline", str(last), "--fail-on", "new", "--verdict", "COMPLIANT")
+    options = ("--baseline", str(last), "--fail-on", "new", "--show", "COMPLIANT")
     document = scanned(dump, *options)
     assert {row["compliance"] for row in document["subnets"]} == {"COMPLIANT"}
     assert subnets(document["fixed"], "now") == {"a": ("ENDPOINT",)}
@@ -244,7 +243,7 @@ ROW = {
         ({"schemaVersion": 1, "subnets": [{}]}, "field subnetId"),
         ({"schemaVersion": 1, "subnets": [], "unknown": 1}, "field unknown"),
         ({"schemaVersion": 1, "subnets": [], "unknown": [{"subnetId": "subnet-a"}]}, "subnet-a: field accountId"),
-        ({"schemaVersion": 1, "subnets": [ROW], "madeAt": "yesterday"}, "field madeAt"),
+        ({"schemaVersion": 1, "subnets": [ROW], "madeAt": "2026-02-13T05:48:51Z"}, "field NON_COMPLIANT"),
         ({"schemaVersion": 2, "subnets": [ROW]}, "schemaVersion 2"),
         ({"heals": []}, "is not the JSON output of a scan"),
     ],
@@ -270,10 +269,10 @@ def test_a_minimal_document_is_a_baseline(tmp_path: Path) -> None:
 
 def test_a_baseline_without_all_findings_is_refused(tmp_path: Path) -> None:
     """A baseline that was filtered would make old findings new."""
-    last = baseline_of(tmp_path, {"a": "nat", "b": "partly"}, "--verdict", "PARTLY_NAT")
+    last = baseline_of(tmp_path, {"a": "nat", "b": "partly"}, "--show", "PARTLY_NAT")
     result = invoke(["scan", "--from-dump", str(tmp_path / "before"), "--baseline", str(last)])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "last.json lists 1 of its 2 NON_COMPLIANT subnets (make the baseline without --verdict" in result.stderr
+    assert "last.json lists 1 of its 2 NON_COMPLIANT subnets (make the baseline without --show" in result.stderr
 
 
 def test_a_baseline_of_less_is_noted(tmp_path: Path) -> None:
@@ -297,7 +296,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     last = baseline_of(folder, BEFORE)
     dump = dump_with(folder / "after", AFTER)
     command = ["scan", "--from-dump", str(dump), "--baseline", str(last), "--format"]
-    formats = ("csv", "markdown", "sarif", "junit", "ocsf", "asff", "table", "html")
+    formats = ("csv", "markdown", "sarif", "junit", "ocsf", "table", "html")
     outputs = {form: invoke([*command, form]).stdout for form in formats}
     return outputs | {"details": invoke([*command, "table", "--details"]).stdout}
 
@@ -324,7 +323,7 @@ def test_a_terminal_shows_some_findings_of_each_kind(tmp_path: Path) -> None:
     last = baseline_of(tmp_path, {"a": "endpoint"})
     document = scanned(dump_with(tmp_path / "after", {f"n{number}": "nat" for number in range(25)}))
     verdicts = [
-        Verdict(row["accountId"], row["region"], row["vpcId"], row["subnetId"], "", None, *FLAGGED, "x")
+        Row(row["accountId"], row["region"], row["vpcId"], row["subnetId"], "", None, *FLAGGED, "x")
         for row in document["subnets"]
         if row["compliance"] == "NON_COMPLIANT"
     ]
@@ -419,15 +418,6 @@ def test_ocsf_says_what_happened(compared: dict[str, str]) -> None:
     assert findings["subnet-healed"]["type_uid"] == 200303
 
 
-def test_asff_names_the_mark(compared: dict[str, str]) -> None:
-    """Only a subnet with a finding has the product field."""
-    fields = {
-        finding["Resources"][0]["Id"].rpartition("/")[2]: finding["ProductFields"].get("express-path/baseline")
-        for finding in json.loads(compared["asff"])
-    }
-    assert (fields["subnet-added"], fields["subnet-healed"], fields["subnet-public"]) == ("new", "fixed", None)
-
-
 FLAGGED = (Compliance.NON_COMPLIANT, Reason.NAT_GATEWAY)
 NOW = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(list(Reason)))
 PAST_FINDINGS = st.dictionaries(st.sampled_from("abcde"), st.sampled_from(["NAT_GATEWAY", "PARTLY_NAT", "ENDPOINT"]))
@@ -437,7 +427,7 @@ PAST_FINDINGS = st.dictionaries(st.sampled_from("abcde"), st.sampled_from(["NAT_
 def test_every_finding_has_one_mark(now: dict[str, Reason], past: dict[str, str], is_read: bool, failed: bool) -> None:
     """Each finding of either scan is in exactly one list, and only a followed path without a NAT is fixed."""
     verdicts = [
-        Verdict("1", "r", "v", name, "z", "t", RuleParameters().compliance_of(reason), reason, "x")
+        Row("1", "r", "v", name, "z", "t", RuleParameters().compliance_of(reason), reason, "x")
         for name, reason in now.items()
         if is_read
     ]

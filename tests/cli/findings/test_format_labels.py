@@ -7,8 +7,6 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from botocore.session import get_session
-from botocore.validate import ParamValidator
 from fluidattacks_core.sarif import SarifLog
 from junitparser import JUnitXml
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
@@ -18,8 +16,9 @@ from express_path.domain.network.resources import PrefixList, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
-from express_path_cli.findings.formats.registry import Format
+from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import rows_of
 from express_path_cli.sources.network import View
 from tests.cli.findings.test_formats import MADE_AT, rendered, verdict
 from tests.cli.report.test_document import Parsed
@@ -47,8 +46,11 @@ def labeled() -> Result:
         prefix_lists={"pl-1": PrefixList("pl-1", "com.amazonaws.us-east-1.s3express", Family.IPV4, ())},
     )
     verdicts = [verdict(), verdict(subnet_id="subnet-2", vpc_id="vpc-2", route_table_id="rtb-2")]
-    views = [View(Account("111122223333"), Tracer(snapshot), ids)]
-    return Result(verdicts, MADE_AT, views=views, tag_keys=("owner", "cost=center", "blank", "missing"))
+    views, tag_keys = (
+        [View(Account("111122223333"), Tracer(snapshot), ids)],
+        ("owner", "cost=center", "blank", "missing"),
+    )
+    return Result(rows_of(verdicts, views, tag_keys), MADE_AT, views=views, tag_keys=tag_keys)
 
 
 def test_json_has_those_that_exist() -> None:
@@ -84,17 +86,6 @@ def test_ocsf_has_a_named_resource_with_labels() -> None:
     assert first["data"]["names"] == NAMES
     assert (second["name"], "labels" in second) == ("subnet-2", False)
     assert all(ComplianceFinding.model_validate(finding) for finding in json.loads(text))
-
-
-def test_asff_has_tags_of_the_resource() -> None:
-    """Tags contain the subnet's name and no blank value, which Security Hub rejects."""
-    findings = json.loads(rendered(Format.ASFF, labeled()))
-    assert findings[0]["Resources"][0]["Tags"] == {"Name": "app-a", **TAGS}
-    assert findings[0]["ProductFields"]["express-path/routeTableName"] == ODD
-    assert findings[0]["ProductFields"]["express-path/vpcName"] == "prod"
-    assert "Tags" not in findings[1]["Resources"][0]
-    shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
-    assert not ParamValidator().validate({"Findings": findings}, shape).has_errors()
 
 
 def test_sarif_has_properties() -> None:

@@ -4,14 +4,12 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from botocore.session import get_session
-from botocore.validate import ParamValidator
 from fluidattacks_core.sarif import SarifLog
 from junitparser import Error, Failure, JUnitXml, Skipped
 from markdown_it import MarkdownIt
@@ -20,12 +18,12 @@ from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
-from express_path_cli.findings.formats.markdown_table import MAX_COMMENT
-from express_path_cli.findings.formats.registry import RENDER, Format
-from express_path_cli.findings.output import write_result
+from express_path_cli.findings import output
+from express_path_cli.findings.formats.markdown import MAX_COMMENT
+from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.terminal.errors import Failure as NotSeen
 from tests.support.command import invoke, scan
 from tests.support.scenarios import dump_of
@@ -63,17 +61,17 @@ def written(recording: str, chosen: Format, *options: str) -> str:
 
 def rendered(chosen: Format, result: Result) -> str:
     """Return a result in a format."""
-    return "".join(RENDER[chosen](result))
+    return b"".join(output.rendered(result, chosen)).decode()
 
 
-def partly(*verdicts: Verdict) -> Result:
+def partly(*verdicts: Row) -> Result:
     """Return a result in which one account could not be read."""
     return Result(verdicts, MADE_AT, [DENIED])
 
 
-def verdict(**changed: object) -> Verdict:
+def verdict(**changed: object) -> Row:
     """Return a verdict that crosses a NAT, with some fields changed."""
-    usual = Verdict(
+    usual = Row(
         "111122223333",
         "us-east-1",
         "vpc-1",
@@ -84,7 +82,7 @@ def verdict(**changed: object) -> Verdict:
         Reason.NAT_GATEWAY,
         "NAT_GATEWAY: <crosses> a | NAT",
     )
-    return usual._replace(**changed)  # type: ignore[arg-type]
+    return replace(usual, **changed)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -110,9 +108,9 @@ def tables_in(text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-@pytest.mark.parametrize("words", [[], ["--verdict", "COMPLIANT", "--verdict", "NOT_APPLICABLE"]])
+@pytest.mark.parametrize("words", [[], ["--show", "COMPLIANT", "--show", "NOT_APPLICABLE"]])
 def test_markdown_has_a_row_for_each_subnet(recording: str, words: list[str]) -> None:
-    """Subnets to fix or to look into have a row; --verdict lists others, too. Rows have as many cells as the header."""
+    """Subnets to fix or to look into have a row; --show lists others, too. Rows have as many cells as the header."""
     text = written(recording, Format.MARKDOWN, *words)
     *_, listed = tables_in(text) or [[]]
     subnets = [row for row in verdicts_of(recording) if row["compliance"] in words] if words else worked_on(recording)
@@ -143,7 +141,7 @@ def test_markdown_has_the_rows_of_the_terminal_first() -> None:
     dropped = written("endpoint-blackhole", Format.MARKDOWN)
     assert re.findall(r"^### (.*)", dropped, re.MULTILINE) == ["Traffic that AWS drops", "Subnets"]
     assert written("gateway-endpoint", Format.MARKDOWN).endswith(
-        "Not listed: 2 subnets with nothing to fix. `--verdict` selects what is listed.\n"
+        "Not listed: 2 subnets with nothing to fix. `--show` selects what is listed.\n"
     )
 
 
@@ -157,10 +155,10 @@ def test_markdown_fits_a_comment_on_github(tables: int, subnets: int, shown: tup
         for table in range(tables)
         for subnet in range(subnets)
     ]
-    text = rendered(Format.MARKDOWN, Result(many, MADE_AT))
+    text = rendered(Format.MARKDOWN, Result(rows_of(many), MADE_AT))
     assert len(text) <= MAX_COMMENT
     assert ("### Subnets" in text, len(tables_in(text)[0]) - 2) == shown
-    left_out = f"Not listed: {len(many)} subnets, because the text would be too long for a comment on GitHub."
+    left_out = f"Not listed: {len(many):,} subnets, because the text would be too long for a comment on GitHub."
     assert (left_out in text) is not shown[0]
     assert (f"Not listed: {tables - 20} more route tables" in text) is (tables > 20)
     assert ("More changes like these are not listed." in text) is (tables > 20)
@@ -276,30 +274,6 @@ def test_sarif_has_what_could_not_be_determined() -> None:
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_asff_is_accepted_by_security_hub(recording: str) -> None:
-    """The findings match botocore's BatchImportFindings model, its limits, and the verdicts."""
-    findings = json.loads(written(recording, Format.ASFF))
-    shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
-    report = ParamValidator().validate({"Findings": findings}, shape)
-    assert findings == [] or not report.has_errors(), report.generate_report()
-    statuses = {"NON_COMPLIANT": "FAILED", "COMPLIANT": "PASSED", "NOT_APPLICABLE": "NOT_AVAILABLE"}
-    for finding, subnet in zip(findings, verdicts_of(recording), strict=True):
-        assert finding["Compliance"]["Status"] == statuses[subnet["compliance"]]
-        assert finding["AwsAccountId"] in finding["ProductArn"]
-        assert len(finding["Title"]) <= 256
-        assert len(finding["Description"]) <= 1024
-        assert len(finding.get("Remediation", {}).get("Recommendation", {}).get("Text", "")) <= 512
-        assert subnet["subnetId"] in finding["Resources"][0]["Id"]
-    assert len({finding["Id"] for finding in findings}) == len(findings)
-
-
-def test_arns_have_the_partition_of_the_region() -> None:
-    """In China, ARNs begin with arn:aws-cn."""
-    [first, *_] = json.loads(written("china-partition", Format.ASFF))
-    assert first["ProductArn"].startswith("arn:aws-cn:securityhub:cn-")
-
-
-@pytest.mark.parametrize("recording", RECORDINGS)
 def test_ocsf_is_a_compliance_finding(recording: str) -> None:
     """Every finding matches the OCSF models of class 2003 and the verdict."""
     findings = json.loads(written(recording, Format.OCSF))
@@ -316,10 +290,10 @@ def test_ocsf_is_a_compliance_finding(recording: str) -> None:
         assert model.message == subnet["annotation"]
 
 
-ODD = '100 % of "%s" \\ \x07 é 🐢 %(path)s'
+ODD = '100 % of "%s" \\ \n é 🐢 %(path)s'
 
 
-@pytest.mark.parametrize(("chosen", "key"), [(Format.SARIF, "results"), (Format.ASFF, ""), (Format.OCSF, "")])
+@pytest.mark.parametrize(("chosen", "key"), [(Format.SARIF, "results"), (Format.OCSF, "")])
 def test_findings_do_not_depend_on_each_other(chosen: Format, key: str) -> None:
     """A finding is the same alone and among others."""
     path = (Hop(TargetKind.NAT_GATEWAY, f"nat-{ODD}", "0.0.0.0/0"), Hop(TargetKind.NAT_GATEWAY, "nat-2", "::/0"))
@@ -333,7 +307,7 @@ def test_findings_do_not_depend_on_each_other(chosen: Format, key: str) -> None:
         verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT),
     ]
 
-    def findings(*of: Verdict) -> list[dict[str, Any]]:
+    def findings(*of: Row) -> list[dict[str, Any]]:
         """Return the findings of some verdicts."""
         text = rendered(chosen, Result(of, MADE_AT))
         document = json.loads(text)
@@ -348,7 +322,7 @@ def test_findings_do_not_depend_on_each_other(chosen: Format, key: str) -> None:
         assert all(json.dumps(held, ensure_ascii=False)[1:-1] in text for held in texts if held)
 
 
-@pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF])
+@pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.OCSF])
 def test_each_subnet_is_one_line_of_json(chosen: Format) -> None:
     """Each subnet is one line of a document that ends with a line break, whatever its texts contain."""
     odd = '"results": [] "subnets": []\n{"'
@@ -367,40 +341,23 @@ def test_every_format_supports_an_empty_result(chosen: Format) -> None:
     """A scan without subnets gives a complete document."""
     text = rendered(chosen, Result((), MADE_AT))
     assert text.endswith("\n")
-    if chosen in (Format.JSON, Format.SARIF, Format.ASFF, Format.OCSF):
+    if chosen in (Format.JSON, Format.SARIF, Format.OCSF):
         json.loads(text)
 
 
-def test_findings_keep_their_ids_from_scan_to_scan() -> None:
+def test_ocsf_findings_keep_their_ids_from_scan_to_scan() -> None:
     """A healed subnet updates its existing finding."""
     healed = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
-    for chosen, key in ((Format.ASFF, "Id"), (Format.OCSF, "finding_info")):
-        before, after = (json.loads(rendered(chosen, Result([one], MADE_AT)))[0] for one in (verdict(), healed))
-        assert (before[key] if key == "Id" else before[key]["uid"]) == (
-            after[key] if key == "Id" else after[key]["uid"]
-        )
+    [before], [after] = (json.loads(rendered(Format.OCSF, Result([one], MADE_AT))) for one in (verdict(), healed))
+    assert before["finding_info"]["uid"] == after["finding_info"]["uid"]
 
 
-def test_asff_files_are_batches_that_one_call_imports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each file has at most 100 findings of one account and Region, and the command that imports it."""
-    verdicts = [verdict(subnet_id=f"subnet-{number}") for number in range(150)]
-    verdicts += [verdict(account_id="444455556666", region="eu-west-1")]
-    write_result(Result(verdicts, MADE_AT), Format.ASFF, tmp_path / "out.json", quiet=False)
-    files = [tmp_path / f"out-{number}.json" for number in (1, 2, 3)]
-    findings = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    assert [len(batch) for batch in findings] == [100, 50, 1]
-    assert len({finding["Id"] for batch in findings for finding in batch}) == 151
-    shape = get_session().get_service_model("securityhub").operation_model("BatchImportFindings").input_shape
-    assert not any(ParamValidator().validate({"Findings": batch}, shape).has_errors() for batch in findings)
-    lines = capsys.readouterr().err.splitlines()
-    regions = ("us-east-1", "us-east-1", "eu-west-1")
-    for line, file, region in zip(lines, files, regions, strict=True):
-        assert line.endswith(f"aws securityhub batch-import-findings --region {region} --findings file://{file}")
-
-
-@pytest.mark.parametrize("verdicts", [[], [verdict()]], ids=["none", "one"])
-def test_a_small_asff_export_is_one_file(verdicts: list[Verdict], tmp_path: Path) -> None:
-    """The file has the name that was given."""
-    write_result(Result(verdicts, MADE_AT), Format.ASFF, tmp_path / "out.json", quiet=True)
-    assert [file.name for file in tmp_path.iterdir()] == ["out.json"]
-    assert len(json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))) == len(verdicts)
+@pytest.mark.parametrize("odd", ["\x7f", "\x9b2J", "\u202e", "\ud83d"])
+@pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.OCSF])
+def test_json_has_no_characters_that_control_a_terminal(chosen: Format, odd: str) -> None:
+    """They are replaced in names and in what is around the rows; so is half of a surrogate pair, which UTF-8 lacks."""
+    failure = NotSeen(odd, ApiError("ec2:DescribeSubnets", "Denied", odd))
+    text = rendered(chosen, Result([verdict(subnet_name=f"a{odd}é")], MADE_AT, [failure], filters=[f"--tag {odd}"]))
+    assert odd not in text
+    assert "é" in text
+    json.loads(text)

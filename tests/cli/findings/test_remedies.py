@@ -18,7 +18,8 @@ from express_path.domain.remedy.remedies import Remedies, remedy
 from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.worklist import Task, Tasks, worklist
+from express_path_cli.findings.row import rows_of
+from express_path_cli.findings.worklist import Change, changes_of, worklist
 from express_path_cli.sources.network import View
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke
@@ -51,7 +52,7 @@ def remedy_in(found: Snapshot, reason: Reason, **changed: Any) -> Remedy:
     """Return the remedy of subnet-1, which has this reason."""
     verdict = verdict_on(found)
     assert verdict.reason is reason
-    result = remedy(verdict._replace(**changed), Tracer(found))
+    result = remedy(replace(verdict, **changed), Tracer(found))
     assert result is not None
     return result
 
@@ -79,12 +80,12 @@ def test_without_an_endpoint_one_is_created() -> None:
     )
 
 
-def tasks_in(found: Snapshot, parameters: RuleParameters | None = None) -> list[Task]:
+def changes_in(found: Snapshot, parameters: RuleParameters | None = None) -> list[Change]:
     """Return what to do about all flagged subnets of a network."""
     view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
     evaluator = view.evaluator(parameters or RuleParameters())
-    rows = worklist(map(evaluator.verdict, found.subnets)).flagged
-    return list(Tasks(rows, Remedies([view])).remaining(rows))
+    rows = rows_of(map(evaluator.verdict, found.subnets), [view])
+    return changes_of(worklist(rows).flagged)
 
 
 def many(number: int, *targets: str, **more: object) -> Snapshot:
@@ -97,28 +98,28 @@ def many(number: int, *targets: str, **more: object) -> Snapshot:
 
 def test_tables_of_a_vpc_share_a_new_endpoint() -> None:
     """One command creates one endpoint for all tables of the VPC, and for subnets with other reasons, too."""
-    [task] = tasks_in(many(3, "nat-1", "nat-2", "igw-1"), RuleParameters(public_subnets=Compliance.NON_COMPLIANT))
-    assert task.subnets == ((Reason.NAT_GATEWAY, 2), (Reason.INTERNET_GATEWAY, 1))
-    assert task.route_table_ids == ("rtb-0", "rtb-1", "rtb-2")
-    assert task.remedy.command.endswith("--route-table-ids rtb-0 rtb-1 rtb-2")
-    assert task.remedy.text == (
+    [change] = changes_in(many(3, "nat-1", "nat-2", "igw-1"), RuleParameters(public_subnets=Compliance.NON_COMPLIANT))
+    assert list(change.subnets.items()) == [(Reason.NAT_GATEWAY, 2), (Reason.INTERNET_GATEWAY, 1)]
+    assert change.route_table_ids == ["rtb-0", "rtb-1", "rtb-2"]
+    assert change.remedy.command.endswith("--route-table-ids rtb-0 rtb-1 rtb-2")
+    assert change.remedy.text == (
         "Associate route tables rtb-0, rtb-1 and rtb-2 with a new gateway endpoint for S3 Express in vpc-1, so that S3 "
         "Express traffic no longer crosses nat-1 or nat-2 or leaves through an internet gateway. Gateway endpoints are "
         "free of charge. One endpoint serves all of these route tables."
     )
-    assert yaml.safe_load(task.remedy.patches["cloudFormation"])["Resources"]["S3ExpressEndpoint"]["Properties"][
+    assert yaml.safe_load(change.remedy.patches["cloudFormation"])["Resources"]["S3ExpressEndpoint"]["Properties"][
         "RouteTableIds"
     ] == ["rtb-0", "rtb-1", "rtb-2"]
-    assert task.remedy.patches["terraform"].count('resource "aws_vpc_endpoint" ') == 1
-    assert task.remedy.patches["terraform"].count('resource "aws_vpc_endpoint_route_table_association" ') == 3
+    assert change.remedy.patches["terraform"].count('resource "aws_vpc_endpoint" ') == 1
+    assert change.remedy.patches["terraform"].count('resource "aws_vpc_endpoint_route_table_association" ') == 3
 
 
 def test_tables_of_a_vpc_share_its_endpoint() -> None:
     """One command adds all tables to the endpoint. A text counts many IDs, and the command names all."""
-    [task] = tasks_in(many(5, "nat-1", vpc_endpoints=by_id(endpoint())))
-    assert task.remedy.text.startswith("Associate 5 route tables with gateway endpoint vpce-express, so that")
-    assert "One endpoint" not in task.remedy.text
-    assert task.remedy.command.endswith("--add-route-table-ids rtb-0 rtb-1 rtb-2 rtb-3 rtb-4")
+    [change] = changes_in(many(5, "nat-1", vpc_endpoints=by_id(endpoint())))
+    assert change.remedy.text.startswith("Associate 5 route tables with gateway endpoint vpce-express, so that")
+    assert "One endpoint" not in change.remedy.text
+    assert change.remedy.command.endswith("--add-route-table-ids rtb-0 rtb-1 rtb-2 rtb-3 rtb-4")
 
 
 def test_tables_that_need_different_endpoints_are_separate() -> None:
@@ -127,8 +128,8 @@ def test_tables_that_need_different_endpoints_are_separate() -> None:
     dual = replace(both.subnets["subnet-1"], has_ipv6=True)
     lists = by_id(EXPRESS_LIST, EXPRESS_LIST_6)
     found = replace(both, subnets=both.subnets | {"subnet-1": dual}, prefix_lists=lists)
-    tasks = tasks_in(found)
-    types = [task.remedy.command.partition("--ip-address-type ")[2].split() for task in tasks]
+    changes = changes_in(found)
+    types = [change.remedy.command.partition("--ip-address-type ")[2].split() for change in changes]
     assert sorted(types) == [["dualstack", "--route-table-ids", "rtb-1"], ["ipv4", "--route-table-ids", "rtb-0"]]
 
 
@@ -190,8 +191,11 @@ def test_a_route_is_deleted_by_its_kind_of_destination(destination: str, option:
     """EC2 has an option for each kind of destination."""
     found = network(table("rtb-1", NAT, ENDPOINT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint()))
     hop = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",)))).path[0]
-    verdict = verdict_on(found)._replace(
-        compliance=Compliance.NON_COMPLIANT, reason=Reason.PARTLY_NAT, path=(hop._replace(destination=destination),)
+    verdict = replace(
+        verdict_on(found),
+        compliance=Compliance.NON_COMPLIANT,
+        reason=Reason.PARTLY_NAT,
+        path=(hop._replace(destination=destination),),
     )
     result = remedy(verdict, Tracer(found))
     assert result is not None
@@ -202,7 +206,7 @@ def test_a_default_route_is_never_deleted() -> None:
     """If a default route carries the rest of the addresses, no command deletes it."""
     found = network(table("rtb-1", NAT, ENDPOINT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint()))
     hop = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",)))).path[0]
-    partly = verdict_on(found)._replace(compliance=Compliance.NON_COMPLIANT, reason=Reason.PARTLY_NAT, path=(hop,))
+    partly = replace(verdict_on(found), compliance=Compliance.NON_COMPLIANT, reason=Reason.PARTLY_NAT, path=(hop,))
     result = remedy(partly, Tracer(found))
     assert result is not None
     assert "Use a dual-stack endpoint" in result.text
@@ -212,8 +216,8 @@ def test_a_default_route_is_never_deleted() -> None:
 def test_nat64_turns_off_dns64() -> None:
     """The command changes the subnet, not the route."""
     dump = str(dump_of("dual-stack-with-dns64"))
-    rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "asff"]).stdout)
-    texts = [row["Remediation"]["Recommendation"]["Text"] for row in rows if "Remediation" in row]
+    rows = json.loads(invoke(["scan", "--from-dump", dump, "--format", "ocsf"]).stdout)
+    texts = [row["remediation"]["desc"] for row in rows if "remediation" in row]
     [text] = [text for text in texts if "64:ff9b::/96" in text]
     assert re.search(r"aws ec2 modify-subnet-attribute --region \S+ --subnet-id subnet-\S+ --no-enable-dns64$", text)
 
@@ -233,7 +237,7 @@ def test_nat64_turns_off_dns64() -> None:
 def test_only_what_has_to_change_has_a_remedy(reason: Reason, compliance: Compliance, *, has_one: bool) -> None:
     """A passing subnet has none."""
     verdict = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",))))
-    assert (remedy(verdict._replace(reason=reason, compliance=compliance), None) is not None) is has_one
+    assert (remedy(replace(verdict, reason=reason, compliance=compliance), None) is not None) is has_one
 
 
 def test_a_name_of_a_forged_dump_is_no_command() -> None:
@@ -287,7 +291,7 @@ def expected() -> set[str]:
     return {found["remedy"]["command"] for found in explained}
 
 
-@pytest.mark.parametrize("form", ["table", "markdown", "html", "junit", "sarif", "asff", "ocsf"])
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "junit", "sarif", "ocsf"])
 def test_every_format_has_the_same_command(form: str) -> None:
     """The command that explain shows is in the table, the report, and the documents for other tools."""
     commands = expected()
@@ -299,10 +303,8 @@ def test_every_format_has_the_same_command(form: str) -> None:
 
 
 def test_passing_findings_have_no_remedy() -> None:
-    """In OCSF, ASFF, SARIF and JUnit only findings that need a change have a remedy."""
-    asff, ocsf = (json.loads(scanned(form, "nat-gateway-zonal")) for form in ("asff", "ocsf"))
-    assert {row["Compliance"]["Status"] for row in asff if "Remediation" in row} == {"FAILED"}
-    assert {row["Compliance"]["Status"] for row in asff if "Remediation" not in row} == {"PASSED"}
+    """In OCSF, SARIF, and JUnit only findings that need a change have a remedy."""
+    ocsf = json.loads(scanned("ocsf", "nat-gateway-zonal"))
     assert {row["compliance"]["status"] for row in ocsf if "remediation" in row} == {"Fail"}
     [run] = json.loads(scanned("sarif", "nat-gateway-zonal"))["runs"]
     assert {result["kind"] for result in run["results"] if "remedy" in result["properties"]} == {"fail"}

@@ -1,16 +1,16 @@
 """The sentence that counts a result's subnets, including those that are dropped or excluded."""
 
 import json
+from dataclasses import replace
 from xml.etree.ElementTree import fromstring
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.formats.html.headline import separate_counts
-from express_path_cli.findings.formats.registry import RENDER, Format
-from express_path_cli.findings.formats.terminal_table import as_text_table
+from express_path_cli.findings.formats.html.page import separate_counts
+from express_path_cli.findings.output import Format, rendered
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, advice, closing, summary
 from express_path_cli.findings.worklist import worklist
 from tests.cli.findings.test_formats import MADE_AT
@@ -18,13 +18,13 @@ from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
-CROSSES = Verdict(
+CROSSES = Row(
     *("111122223333", "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1"),
     *(Compliance.NON_COMPLIANT, Reason.NAT_GATEWAY, "NAT_GATEWAY: it crosses a NAT", PATH),
 )
-DROPPED = CROSSES._replace(compliance=Compliance.NOT_APPLICABLE, reason=Reason.DROPPED, note="blackhole: delete it")
-TAGGED = DROPPED._replace(reason=Reason.EXCLUDED, path=(), note="tag key=a on b on subnet-1")
-NOT_LISTED = TAGGED._replace(note="vpcIds does not list its VPC")
+DROPPED = replace(CROSSES, compliance=Compliance.NOT_APPLICABLE, reason=Reason.DROPPED, note="blackhole: delete it")
+TAGGED = replace(DROPPED, reason=Reason.EXCLUDED, path=(), note="tag key=a on b on subnet-1")
+NOT_LISTED = replace(TAGGED, note="vpcIds does not list its VPC")
 
 
 def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
@@ -51,7 +51,7 @@ def test_the_report_counts_them_in_words() -> None:
 
 def test_the_table_says_what_to_fix() -> None:
     """The fix of a drop is in its row, and exclusions have a general one."""
-    text = "".join(as_text_table(Result([DROPPED, CROSSES, TAGGED], MADE_AT)))
+    text = b"".join(rendered(Result([DROPPED, CROSSES, TAGGED], MADE_AT), Format.TABLE)).decode()
     [row] = [line for line in text.splitlines() if "DROPPED  rtb-1" in line]
     assert row.endswith("0.0.0.0/0 -> nat-1  blackhole: delete it")
     assert f"EXCLUDED: {EXCLUDED_FIX}\n" in text
@@ -60,12 +60,12 @@ def test_the_table_says_what_to_fix() -> None:
 def test_the_closing_says_what_the_worklist_means() -> None:
     """It counts route tables and subnets, and never claims anything about verdicts that are not shown."""
 
-    def said(verdicts: list[Verdict], evaluated: int | None = None) -> list[str]:
+    def said(verdicts: list[Row], evaluated: int | None = None) -> list[str]:
         return closing(verdicts, worklist(verdicts), evaluated)
 
-    other_table = CROSSES._replace(route_table_id="rtb-2", reason=Reason.PARTLY_NAT)
-    public = CROSSES._replace(reason=Reason.INTERNET_GATEWAY)
-    unresolved = DROPPED._replace(reason=Reason.UNRESOLVED_EGRESS)
+    other_table = replace(CROSSES, route_table_id="rtb-2", reason=Reason.PARTLY_NAT)
+    public = replace(CROSSES, reason=Reason.INTERNET_GATEWAY)
+    unresolved = replace(DROPPED, reason=Reason.UNRESOLVED_EGRESS)
     assert said([CROSSES]) == ["1 route table sends 1 of 1 subnet through a NAT."]
     assert said([CROSSES, CROSSES, other_table, DROPPED]) == ["2 route tables send 3 of 4 subnets through a NAT."]
     assert said([CROSSES, public], 9) == [
@@ -85,12 +85,12 @@ def test_the_closing_says_what_the_worklist_means() -> None:
 def test_documents_for_other_tools_count_them() -> None:
     """JUnit has the counts in a suite's properties, SARIF in the run's."""
     result = Result([CROSSES, DROPPED, TAGGED], MADE_AT)
-    suite = fromstring("".join(RENDER[Format.JUNIT](result)))[0]
+    suite = fromstring(b"".join(rendered(result, Format.JUNIT)).decode())[0]
     found = {element.get("name"): element.get("value") for element in suite.iter("property")}
     assert found == {"DROPPED": "1", "EXCLUDED by tag key=a on b": "1"}
-    [run] = json.loads("".join(RENDER[Format.SARIF](result)))["runs"]
+    [run] = json.loads(b"".join(rendered(result, Format.SARIF)).decode())["runs"]
     assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}
-    assert "properties" not in "".join(RENDER[Format.JUNIT](Result([CROSSES], MADE_AT)))
+    assert "properties" not in b"".join(rendered(Result([CROSSES], MADE_AT), Format.JUNIT)).decode()
 
 
 def test_markdown_and_files_say_it_too() -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,11 @@ from rich.console import Console
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.formats.terminal_table import TableOptions, as_table, as_text_table
+from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.terminal.tables import Screen, printable
 from tests.cli.findings.test_formats import MADE_AT
 from tests.support.command import invoke
@@ -23,7 +25,7 @@ from tests.support.many_subnets import write_dump
 from tests.support.scenarios import dump_of
 
 PATH = (Hop(TargetKind.NAT_GATEWAY, "nat-0204e28944207a124", "0.0.0.0/0"),)
-FAILED = Verdict(
+FAILED = Row(
     "111122223333",
     "us-east-1",
     "vpc-0edcd841989b4dde2",
@@ -35,33 +37,35 @@ FAILED = Verdict(
     "NAT_GATEWAY: it crosses a NAT",
     PATH,
 )
-CENTRAL = FAILED._replace(
+CENTRAL = replace(
+    FAILED,
     account_id="444455556666",
     region="ap-southeast-1",
     route_table_id="rtb-0aaaaaaaaaaaaaaaa",
     reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY,
 )
-DROPPED = FAILED._replace(
+DROPPED = replace(
+    FAILED,
     compliance=Compliance.NOT_APPLICABLE,
     reason=Reason.DROPPED,
     note="blackhole: its target no longer exists; 部署 in words of two columns each; replace or delete the route",
 )
-COMPLIANT = FAILED._replace(
-    subnet_id="subnet-0ccccccccccccccccc", compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT, path=()
+COMPLIANT = replace(
+    FAILED, subnet_id="subnet-0ccccccccccccccccc", compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT, path=()
 )
-EVERY = [FAILED, FAILED._replace(subnet_id="subnet-0b"), CENTRAL, DROPPED, COMPLIANT]
+EVERY = [FAILED, replace(FAILED, subnet_id="subnet-0b"), CENTRAL, DROPPED, COMPLIANT]
 
 
-def terminal(*verdicts: Verdict, options: TableOptions | None = None, **console: object) -> str:
+def terminal(*verdicts: Row, options: RenderOptions | None = None, **console: object) -> str:
     """Return the table as a terminal shows it."""
     usual = {"force_terminal": True, "color_system": None, "legacy_windows": False}
     screen = Screen(Console(file=io.StringIO(), **(usual | console)))  # type: ignore[arg-type]
-    return "".join(as_table(Result(verdicts, MADE_AT), screen, options or TableOptions()))
+    return "".join(as_text(Result(verdicts, MADE_AT), options or RenderOptions(), screen))
 
 
-def piped(*verdicts: Verdict, options: TableOptions | None = None) -> list[str]:
+def piped(*verdicts: Row, options: RenderOptions | None = None) -> list[str]:
     """Return the lines that a pipe or a file gets."""
-    return "".join(as_text_table(Result(verdicts, MADE_AT), options or TableOptions())).splitlines()
+    return "".join(as_text(Result(verdicts, MADE_AT), options or RenderOptions(), Screen())).splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +126,12 @@ def test_the_worst_is_first_and_parts_are_separate() -> None:
         ["1", "DROPPED", FAILED.route_table_id],
     ]
     assert "2 route tables send 3 of 5 subnets through a NAT." in lines
-    assert "ENDPOINT" in "\n".join(piped(*EVERY, options=TableOptions(with_all=True)))
+    assert "ENDPOINT" in "\n".join(piped(*EVERY, options=RenderOptions(with_all=True)))
 
 
 def test_details_are_one_line_each() -> None:
     """A line has everything that grep may look for, and the first seven columns have no spaces."""
-    lines = piped(*EVERY, options=TableOptions(details=True))
+    lines = piped(*EVERY, options=RenderOptions(details=True))
     [line] = [line for line in lines if FAILED.subnet_id in line and "NAT_GATEWAY" in line]
     ids = (FAILED.account_id, FAILED.region, FAILED.vpc_id, FAILED.subnet_id, FAILED.route_table_id)
     assert line.split()[:7] == [*ids, "NON_COMPLIANT", "NAT_GATEWAY"]
@@ -135,11 +139,11 @@ def test_details_are_one_line_each() -> None:
     [dropped] = [line for line in lines if " DROPPED " in line]
     assert dropped.endswith(f"(to fix: {DROPPED.note})")
     assert not any("ENDPOINT" in line for line in lines)
-    assert "1 COMPLIANT not listed; --verdict COMPLIANT lists them" in lines
-    every = piped(*EVERY, options=TableOptions(details=True, with_all=True))
+    assert "1 COMPLIANT not listed; --show COMPLIANT lists them" in lines
+    every = piped(*EVERY, options=RenderOptions(details=True, with_all=True))
     assert sum("subnet-" in line for line in every) == len(EVERY) + 1  # and the next command
     assert [
-        line for line in terminal(*EVERY, width=80, options=TableOptions(details=True)).splitlines() if line in every
+        line for line in terminal(*EVERY, width=80, options=RenderOptions(details=True)).splitlines() if line in every
     ]
 
 
@@ -147,9 +151,9 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     """A forged name or ID cannot color, overwrite, or imitate other lines."""
     evil = "rtb-1\x1b[2J\r\n0 subnets\u202e\u0085"
     for lines in (
-        piped(FAILED._replace(route_table_id=evil, vpc_id=evil)),
-        piped(FAILED._replace(subnet_id=evil, annotation=evil, path=()), options=TableOptions(details=True)),
-        terminal(FAILED._replace(route_table_id=evil), DROPPED._replace(note=evil), width=80).splitlines(),
+        piped(replace(FAILED, route_table_id=evil, vpc_id=evil)),
+        piped(replace(FAILED, subnet_id=evil, annotation=evil, path=()), options=RenderOptions(details=True)),
+        terminal(replace(FAILED, route_table_id=evil), replace(DROPPED, note=evil), width=80).splitlines(),
     ):
         assert not any(line.startswith("0 subnets") for line in lines)
         assert all(line.isprintable() for line in lines)
@@ -159,9 +163,9 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
 def test_a_long_name_does_not_push_columns_away() -> None:
     """A terminal shortens names; IDs and what a pipe gets are whole."""
     values = ["部署" * 40, "x" * 200]
-    options = TableOptions(grouping=Grouping("vpc"))
+    options = RenderOptions(grouping=Grouping("vpc"))
     for value in values:
-        verdict = FAILED._replace(account_id=value)
+        verdict = replace(FAILED, account_id=value)
         assert max(cell_len(line) for line in terminal(verdict, width=80, options=options).splitlines()[:4]) <= 80
         assert any(value in line for line in piped(verdict, options=options))
 
@@ -181,8 +185,8 @@ def test_many_tables_fit_a_screen(eight_tables: str) -> None:
 
 def test_only_a_few_remedies_are_printed() -> None:
     """The others are counted, with the command that shows each of them."""
-    tables = [FAILED._replace(subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}") for number in range(5)]
-    lines = piped(*tables)
+    tables = [replace(FAILED, subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}") for number in range(5)]
+    lines = piped(*rows_of(tables))
     assert sum(line.startswith("1 subnet: Associate route table rtb-") for line in lines) == 3
     assert any(line.startswith("2 subnets: changes like these, in other route tables.") for line in lines)
     assert "  express-path report" in lines
@@ -248,7 +252,7 @@ def test_options_of_the_table_need_a_table(option: list[str], tmp_path: Path) ->
 
 def test_verdict_selects_what_is_listed() -> None:
     """--verdict COMPLIANT shows COMPLIANT subnets, by table or one per line, and says nothing about others."""
-    command = ["scan", "--from-dump", str(dump_of("nat-gateway-zonal")), "--verdict", "compliant"]
+    command = ["scan", "--from-dump", str(dump_of("nat-gateway-zonal")), "--show", "compliant"]
     rows = json.loads(invoke([*command, "--format", "json"]).stdout)["subnets"]
     for options, key in ([], "routeTableId"), (["--details"], "subnetId"):
         out = invoke([*command, *options]).stdout

@@ -9,7 +9,7 @@ import pytest
 
 from express_path_cli.automation import runs
 from express_path_cli.automation.runs import Run
-from express_path_cli.heal.scan_file import FlaggedSubnet, read_flagged
+from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, subnet_plan
 from express_path_cli.terminal.errors import OptionError
 from sandbox.server import Sandbox
@@ -277,7 +277,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "scan.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(OptionError) as error:
-        read_flagged(file)
+        read_findings(file)
     assert problem in str(error.value)
     assert "express-path scan --format json" in error.value.hint
 
@@ -285,9 +285,9 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
 def test_a_scan_lists_each_flagged_subnet_once(tmp_path: Path) -> None:
     """Rows of other compliances are ignored; unknown fields do not matter."""
     file = tmp_path / "scan.json"
-    rows = [row(), row(reason="PARTLY_NAT"), row(subnetId="subnet-1", compliance="NOT_APPLICABLE")]
+    rows = [row(), row(), row(subnetId="subnet-1", compliance="NOT_APPLICABLE")]
     file.write_text(json.dumps({"schemaVersion": 1, "subnets": rows, "fixed": []}), encoding="utf-8")
-    assert read_flagged(file) == [FlaggedSubnet("123456789012", "us-east-1", "subnet-00000000")]
+    assert read_findings(file) == [FindingId("123456789012", "us-east-1", "subnet-00000000", "NAT_GATEWAY")]
 
 
 def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:

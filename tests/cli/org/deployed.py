@@ -10,7 +10,7 @@ from typing import Any
 from express_path.domain.network.resources import Route, RouteTable, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.evaluator import annotate
+from express_path.domain.verdict.annotations import annotate
 from express_path.domain.verdict.parameters import RuleParameters
 from sandbox.config_service.aggregation import Aggregation, aggregation_of
 from sandbox.config_service.results import Result, results_of

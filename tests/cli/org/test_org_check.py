@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from express_path_cli.org.check_results import EFFECTS, FIXES, CheckReason
+from express_path_cli.org.check import EFFECTS, FIXES, CheckReason
 from sandbox.config_service.recorder import recording_of
 from sandbox.server import Sandbox
 from tests.cli.org.organizations import NOT_OFFERED, REGIONS, ROLE, TYPES, Organization, put_recorder
@@ -170,7 +170,7 @@ def test_names_are_taken_unless_the_stack_set_took_them(
     put_rule(organization.aws("by-hand", "config"), "s3express-no-nat-path")
     for name in ("first", "second"):
         put_rule(organization.aws("full", "config"), name)
-    monkeypatch.setattr("express_path_cli.org.checking.MAX_RULES", 2)
+    monkeypatch.setattr("express_path_cli.org.check.MAX_RULES", 2)
     result = check("--format", "json")
     assert reasons(result) == {
         ("single", HOME): ["NAME_TAKEN"],

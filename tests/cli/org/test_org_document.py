@@ -4,8 +4,8 @@ import json
 import re
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.org.check_results import EFFECTS
-from express_path_cli.org.status_results import Attention
+from express_path_cli.org.check import EFFECTS
+from express_path_cli.org.status import Attention
 from sandbox.server import Sandbox
 from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import REGIONS, ROLE, Organization

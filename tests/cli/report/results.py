@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
 
@@ -11,9 +11,11 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.findings.formats.html.additions import NO_ADDITIONS, Additions, NatCharge, NatCosts
-from express_path_cli.findings.formats.html.document import as_html
+from express_path_cli.findings.costs import NatCharge, NatCosts
+from express_path_cli.findings.formats.html.page import as_html
+from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.findings.worklist import worklist
 from express_path_cli.sources.network import View
@@ -51,11 +53,13 @@ def views_of(scenario: str) -> list[View]:
     return list(Source(from_dump=dump_with_aws_ids(scenario)).read(RuleParameters(), Silent()).views)
 
 
-def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
+def result_of(
+    views: Sequence[View], parameters: RuleParameters | None = None, tag_keys: Sequence[str] = (), **more: object
+) -> Result:
     """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    verdicts = evaluate_all(views, chosen, Selection())
-    return Result(verdicts, MADE_AT, views=views, parameters=chosen, **more)  # type: ignore[arg-type]
+    rows = rows_of(evaluate_all(views, chosen, Selection()), views, tag_keys)
+    return Result(rows, MADE_AT, views=views, parameters=chosen, tag_keys=tag_keys, **more)  # type: ignore[arg-type]
 
 
 def as_account(view: View, number: int) -> View:
@@ -103,24 +107,21 @@ def with_owners(result: Result) -> Result:
     return result_of(views, failures=result.failures, notes=result.notes, tag_keys=("owner",))
 
 
-def with_history(result: Result) -> Result:
-    """Return the result with two earlier scans: one with more NATs, and before that, one of fewer accounts."""
-    now = result.as_point()
-    earlier = replace(now, made_at=MADE_AT - timedelta(days=30), reasons={**now.reasons, "NAT_GATEWAY": 29})
-    smaller = replace(earlier, made_at=MADE_AT - timedelta(days=60), accounts=("111111111111 us-east-1",))
-    return replace(result, history=(smaller, earlier, now))
-
-
 def costs_of(result: Result) -> NatCosts:
     """Return costs of $100, $200 and so on for each NAT that flagged subnets use; those of the first were measured."""
-    nats = sorted({(row.region, nat) for row in worklist(result.verdicts).flagged for nat in row.nat_ids})
+    nats = sorted({(item.first.region, nat) for item in worklist(result.rows).flagged for nat in item.nat_ids})
     charges = {nat: NatCharge(100.0 * number, None, at_least=False) for number, nat in enumerate(nats, 1)}
     charges[nats[0]] = NatCharge(100.0, 7.5, at_least=True)
     return NatCosts("2026-01-14", "2026-02-13", charges)
 
 
-def written(result: Result, folder: Path, additions: Additions = NO_ADDITIONS) -> Path:
+def page_of(result: Result) -> str:
+    """Return a report."""
+    return "".join(as_html(result, RenderOptions()))
+
+
+def written(result: Result, folder: Path, additions: RenderOptions | None = None) -> Path:
     """Write a report and return its file."""
     file = folder / "report.html"
-    file.write_text(as_html(result, additions), encoding="utf-8", newline="")
+    file.write_text("".join(as_html(result, additions or RenderOptions())), encoding="utf-8", newline="")
     return file

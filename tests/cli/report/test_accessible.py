@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from express_path_cli.findings.formats.html.additions import Additions
+from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from tests.cli.report.browser import NARROW, WIDE, Visit
 from tests.cli.report.results import (
@@ -17,7 +17,6 @@ from tests.cli.report.results import (
     NOTE,
     costs_of,
     organization,
-    with_history,
     with_owners,
     written,
 )
@@ -52,8 +51,8 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with everything in it."""
-    result = with_history(with_owners(organization(failures=[DENIED], notes=[NOTE])))
-    return written(result, tmp_path_factory.mktemp("report"), Additions(costs_of(result), console_links=True))
+    result = with_owners(organization(failures=[DENIED], notes=[NOTE]))
+    return written(result, tmp_path_factory.mktemp("report"), RenderOptions(costs=costs_of(result), console_links=True))
 
 
 def violations(page: Page, axe: str, rules: Sequence[str] = RULES) -> list[str]:

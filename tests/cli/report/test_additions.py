@@ -1,18 +1,14 @@
-"""What a user adds to the report: costs of NATs, links to the AWS console, and a history."""
+"""What a user adds to the report: costs of NATs, and links to the AWS console."""
 
 import json
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from express_path_cli.findings.formats.html.additions import NatCharge, console_address, read_costs
-from express_path_cli.findings.formats.html.trend import trend
-from express_path_cli.findings.history import HistoryPoint
+from express_path_cli.findings.costs import NatCharge, read_costs
+from express_path_cli.findings.formats.html.data import console_address
 from express_path_cli.terminal.errors import OptionError
-from tests.cli.report.results import MADE_AT
 from tests.cli.report.test_document import Parsed
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
@@ -104,46 +100,10 @@ def test_the_console_is_that_of_the_partition(region: str, address: str) -> None
     assert console_address(region) == address
 
 
-def point(days: int, crossing: int, evaluated: int, **more: object) -> HistoryPoint:
-    """A scan so many days after the first."""
-    compliances = {"NON_COMPLIANT": crossing, "COMPLIANT": evaluated - crossing}
-    reasons = {"NAT_GATEWAY": crossing - 1, "PARTLY_NAT": 1, "DROPPED": 2, "UNRESOLVED_EGRESS": 3}
-    first = HistoryPoint(MADE_AT + timedelta(days=days), compliances, reasons, ("1 us-east-1",))
-    return replace(first, **more)  # type: ignore[arg-type]
-
-
-def test_the_trend_says_which_scans_do_not_compare() -> None:
-    """A scan that covered other accounts, filters, parameters or places than the one before is marked, with why."""
-    history = [
-        point(0, 9, 20),
-        point(1, 8, 20),
-        point(2, 4, 10, accounts=("1 us-east-1", "2 us-east-1"), filters=("--vpc vpc-1",)),
-        point(3, 4, 10, parameters={"scope": "ALL"}),
-    ]
-    rows = trend(history)
-    assert [row["crossing"] for row in rows] == [9, 8, 4, 4]
-    assert {key: rows[0][key] for key in ("madeAt", "evaluated", "dropped", "unresolved", "changes")} == {
-        "madeAt": "2026-02-13T05:48:51Z",
-        "evaluated": 20,
-        "dropped": 2,
-        "unresolved": 3,
-        "changes": [],
-    }
-    assert [row["changes"] for row in rows[1:]] == [
-        [],
-        ["2 us-east-1 was added", "the filters changed from none to --vpc vpc-1"],
-        ["2 us-east-1 was not read", "the filters changed from --vpc vpc-1 to none", "scope changed from none to ALL"],
-    ]
-    assert trend(()) == []
-
-
 def test_the_command_adds_what_its_options_name(tmp_path: Path) -> None:
-    """Tags, costs, earlier scans and links of the command's options are in the page; without them, none is."""
+    """Tags, costs, and links of the command's options are in the page; without them, none is."""
     dump = ["--from-dump", str(dump_of("nat-gateway-zonal"))]
-    scans = tmp_path / "scans"
-    scans.mkdir()
-    assert invoke(["scan", *dump, "--output", str(scans / "first.json")]).exit_code == 1
-    options = ["--tags", "owner", "--cost", str(cost_file(tmp_path, COSTS)), "--history", str(scans), "--console-links"]
+    options = ["--tags", "owner", "--cost", str(cost_file(tmp_path, COSTS)), "--console-links"]
     pages = []
     for more in (options, []):
         file = tmp_path / f"report-{len(more)}.html"
@@ -157,6 +117,4 @@ def test_the_command_adds_what_its_options_name(tmp_path: Path) -> None:
     assert page["costs"]["nats"][0] == ["us-east-1", "nat-1", 1.6, 0.4, 1]
     assert list(page["consoles"]) == ["us-east-1"]
     assert (page["explainOptions"], page["healOptions"]) == (f"--from-dump {dump[1]}", "")
-    assert [row["crossing"] for row in page["history"]] == [1, 1]
-    assert [row["changes"] for row in page["history"]] == [[], []]
-    assert (plain["tagKeys"], plain["costs"], plain["consoles"], plain["history"]) == ([], None, {}, [])
+    assert (plain["tagKeys"], plain["costs"], plain["consoles"]) == ([], None, {})

@@ -13,14 +13,14 @@ import pytest
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import general_remedy
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import parse_parameters
-from express_path_cli.findings.formats.html.contents import contents
-from express_path_cli.findings.formats.html.document import as_html
-from express_path_cli.findings.formats.html.headline import headline, whereabouts
+from express_path_cli.findings.formats.html.data import page_data
+from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import CROSSES_NAT
-from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, result_of, views_of
+from express_path_cli.terminal.console import without_controls
+from tests.cli.report.results import DENIED, MADE_AT, NOTE, named, organization, page_of, result_of, views_of
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
@@ -58,15 +58,15 @@ class Parsed(HTMLParser):
         return parsed
 
 
-def verdict(reason: Reason, vpc_id: str = "vpc-1", account_id: str = "111122223333") -> Verdict:
+def verdict(reason: Reason, vpc_id: str = "vpc-1", account_id: str = "111122223333") -> Row:
     """A verdict with a reason, wherever it is."""
     compliance = Compliance.NON_COMPLIANT if reason in CROSSES_NAT else Compliance.COMPLIANT
-    return Verdict(account_id, "us-east-1", vpc_id, "subnet-1", "use1-az4", "rtb-1", compliance, reason, f"{reason}: x")
+    return Row(account_id, "us-east-1", vpc_id, "subnet-1", "use1-az4", "rtb-1", compliance, reason, f"{reason}: x")
 
 
 def test_policy_lets_the_pages_own_style_and_script_run_and_nothing_else() -> None:
     """The hashes in the Content-Security-Policy are those of the style and the script, and all else is forbidden."""
-    page = Parsed(as_html(organization()))
+    page = Parsed(page_of(organization()))
     [policy] = [
         str(attributes["content"])
         for tag, attributes in page.elements
@@ -85,7 +85,7 @@ def test_policy_lets_the_pages_own_style_and_script_run_and_nothing_else() -> No
 
 def test_nothing_leads_out_of_the_file() -> None:
     """No element names another file or address: what it has is in it."""
-    text = as_html(organization())
+    text = page_of(organization())
     for tag, attributes in Parsed(text).elements:
         assert tag not in ("base", "form", "iframe", "img", "object")
         for name in ("src", "href", "action", "data"):
@@ -98,27 +98,30 @@ def test_nothing_leads_out_of_the_file() -> None:
     "hostile", [HOSTILE, "<!--<script>", "</SCRIPT >", "]]>", "\x00\N{RIGHT-TO-LEFT OVERRIDE}\N{ANCHOR}"]
 )
 def test_names_stay_data(hostile: str) -> None:
-    """Whatever a subnet, VPC, table or failure is called, a parser finds the same elements, and the name unchanged."""
+    """Whatever a subnet, VPC, table or failure is called, a parser finds the same elements, and the name without control characters."""
     views = views_of("gateway-endpoint")
-    usual = Parsed(as_html(result_of([named(view, "usual") for view in views], failures=[DENIED])))
+    usual = Parsed(page_of(result_of([named(view, "usual") for view in views], failures=[DENIED])))
     failure = replace(DENIED, where=hostile)
     hostile_result = result_of([named(view, hostile) for view in views], failures=[failure], notes=[])
-    page = Parsed(as_html(hostile_result))
+    page = Parsed(page_of(hostile_result))
     assert [tag for tag, _ in page.elements] == [tag for tag, _ in usual.elements]
-    found = page.data()
-    assert {row[1] for row in found["subnets"]} == {hostile}
-    assert {row[3] for row in found["vpcs"]} == {hostile}
-    assert {name for _, name in found["tables"]} == {hostile}
+    found, shown = page.data(), without_controls(hostile)
+    assert {row[1] for row in found["subnets"]} == {shown}
+    assert {row[3] for row in found["vpcs"]} == {shown}
+    assert {name for _, name in found["tables"]} == {shown}
 
 
 def test_data_tells_every_verdict() -> None:
     """Each row, resolved with the lists, is the verdict: ids, zone, compliance, reason, hops and annotation."""
     result = organization()
-    page = Parsed(as_html(result)).data()
-    for row, expected in zip(page["subnets"], result.verdicts, strict=True):
+    page = Parsed(page_of(result)).data()
+    for row, expected in zip(page["subnets"], result.rows, strict=True):
         vpc, path = page["vpcs"][row[2]], page["paths"][row[8]]
         table_id, _ = page["tables"][row[4]]
-        assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == expected[:3] + expected[3:6]
+        assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == (
+            *(expected.account_id, expected.region, expected.vpc_id, expected.subnet_id),
+            *(expected.availability_zone_id, expected.route_table_id),
+        )
         assert page["compliances"][row[5]] == expected.compliance
         assert page["reasons"][row[6]][0] == page["reasons"][path[0]][0] == expected.reason
         assert page["annotations"][row[7]] == expected.annotation
@@ -127,7 +130,7 @@ def test_data_tells_every_verdict() -> None:
 
 def test_a_path_that_crosses_a_nat_marks_its_nat() -> None:
     """Every path whose reason is a NAT has one hop marked as NAT, a gateway or an instance; no other path has one."""
-    page = Parsed(as_html(organization())).data()
+    page = Parsed(page_of(organization())).data()
     marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["paths"] for hop in hops if hop[4]}
     for reason, hops in page["paths"]:
         assert sum(hop[4] for hop in hops) == (page["reasons"][reason][0] in CROSSES_NAT)
@@ -137,7 +140,7 @@ def test_a_path_that_crosses_a_nat_marks_its_nat() -> None:
 
 def test_partly_nat_shows_the_endpoint_beside_the_nat() -> None:
     """If some addresses use the endpoint and some a NAT, the report has both paths."""
-    page = Parsed(as_html(result_of(views_of("transit-gateway-hijacks-part")))).data()
+    page = Parsed(page_of(result_of(views_of("transit-gateway-hijacks-part")))).data()
     [row] = [row for row in page["subnets"] if page["reasons"][row[6]][0] == "PARTLY_NAT"]
     others = [page["paths"][index] for index in page["otherPaths"][row[9]]]
     assert [page["reasons"][reason][0] for reason, _ in others] == ["ENDPOINT"]
@@ -157,17 +160,16 @@ def test_partly_nat_shows_the_endpoint_beside_the_nat() -> None:
         ),
     ],
 )
-def test_headline_counts_what_crosses_a_nat(verdicts: list[Verdict], says: str, where: str) -> None:
+def test_headline_counts_what_crosses_a_nat(verdicts: list[Row], says: str, where: str) -> None:
     """The headline counts reasons that cross a NAT, partly or wholly, of all subnets, and says where they are."""
-    result = Result(verdicts, MADE_AT)
-    assert headline(result).startswith(says)
-    assert where in whereabouts(result)
-    assert headline(result) in as_html(result)
+    text = page_of(Result(verdicts, MADE_AT))
+    assert f"<title>{says}" in text
+    assert where in text
 
 
 def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
     """Failures with their hints, and notes, are plain text of the page, and the headline says that some is missing."""
-    text = as_html(organization(failures=[DENIED], notes=[NOTE]))
+    text = page_of(organization(failures=[DENIED], notes=[NOTE]))
     assert "1 place could not be read and is not counted." in text
     assert "<strong>account 444455556666 (payments) eu-west-1</strong>" in text
     assert "You are not authorized &lt;to&gt; perform" in text
@@ -185,7 +187,7 @@ def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
 def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
     """The page shows each rule parameter's value, and which of them are not the default."""
     chosen = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1"})
-    page = Parsed(as_html(result_of(views_of("gateway-endpoint"), chosen))).data()
+    page = Parsed(page_of(result_of(views_of("gateway-endpoint"), chosen))).data()
     shown = {name: (value, is_set) for name, value, is_set in page["parameters"]}
     assert shown["publicSubnets"] == ("NON_COMPLIANT", 1)
     assert shown["vpcIds"] == ("vpc-1, vpc-2", 1)
@@ -196,7 +198,7 @@ def test_rule_parameters_are_shown_and_those_that_were_set_are_marked() -> None:
 def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
     """A row that needs a change says which, and all others say nothing; a heal is offered where it can help."""
     assert all(general_remedy(reason) for reason in (*CROSSES_NAT, Reason.UNRESOLVED_EGRESS, Reason.INTERNET_GATEWAY))
-    data = contents(organization())
+    data = page_data(organization(), RenderOptions())
     heals = {name for name, _, _, is_healable in data["reasons"] if is_healable}
     assert heals == CROSSES_NAT - {Reason.PARTLY_NAT}
     by_reason = {data["reasons"][row[6]][0]: data["remedies"][row[10]] for row in data["subnets"]}

@@ -81,12 +81,12 @@ def row_of(page: Page, reason: Reason) -> Locator:
 def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
     """The table begins with all subnets, worst first; totals, failures and notes are visible."""
     page = visit.open(file)
-    crossing = [verdict for verdict in result.verdicts if verdict.reason in CROSSES_NAT]
+    crossing = [verdict for verdict in result.rows if verdict.reason in CROSSES_NAT]
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        f"{len(crossing)} of {len(result.verdicts)} subnets reach S3 Express through a NAT"
+        f"{len(crossing)} of {len(result.rows)} subnets reach S3 Express through a NAT"
     )
-    assert sorted(listed(page)) == ids(list(result.verdicts))
-    flagged = ids([verdict for verdict in result.verdicts if verdict.compliance == "NON_COMPLIANT"])
+    assert sorted(listed(page)) == ids(list(result.rows))
+    flagged = ids([verdict for verdict in result.rows if verdict.compliance == "NON_COMPLIANT"])
     assert sorted(listed(page)[: len(flagged)]) == flagged
     expect(page.get_by_role("region", name="Could not be read")).to_contain_text("You are not authorized <to> perform")
     expect(page.get_by_role("region", name="Notes")).to_contain_text("was denied & counts")
@@ -102,26 +102,26 @@ def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result)
         return {"account": verdict.account_id, "vpc": vpc}.get(choice) or str(getattr(verdict, choice))
 
     for choice in ("compliance", "reason", "account", "region", "vpc"):
-        values = sorted({value_of(verdict, choice) for verdict in result.verdicts})
+        values = sorted({value_of(verdict, choice) for verdict in result.rows})
         page.locator(f"#choose-{choice}").select_option(values[-1])
         for value, (rows, shown) in zip(values, page.evaluate(CHOOSE, [choice, values]), strict=True):
-            expected = [verdict for verdict in result.verdicts if value_of(verdict, choice) == value]
+            expected = [verdict for verdict in result.rows if value_of(verdict, choice) == value]
             assert sorted(rows) == ids(expected)
-            assert f"{len(expected)} of {len(result.verdicts)} subnets shown" in shown
+            assert f"{len(expected)} of {len(result.rows)} subnets shown" in shown
         page.get_by_role("button", name="Clear").click()
-        assert len(listed(page)) == len(result.verdicts)
+        assert len(listed(page)) == len(result.rows)
 
 
 def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, result: Result) -> None:
     """Every word of a search must be in the row; a search without matches says so."""
     page = visit.open(file)
-    nat = next(verdict for verdict in result.verdicts if verdict.reason is Reason.NAT_GATEWAY)
+    nat = next(verdict for verdict in result.rows if verdict.reason is Reason.NAT_GATEWAY)
     search = page.get_by_role("searchbox", name="Search")
     search.fill(f"{nat.path[0].id.upper()} {nat.account_id}")
     expect(page.locator("#shown")).to_contain_text("shown")
     expected = [
         verdict
-        for verdict in result.verdicts
+        for verdict in result.rows
         if verdict.account_id == nat.account_id and any(hop.id == nat.path[0].id for hop in verdict.path)
     ]
     assert sorted(listed(page)) == ids(expected)
@@ -137,10 +137,10 @@ def test_totals_choose_and_let_go(visit: Visit, file: Path, result: Result) -> N
     button = page.locator("#summary").get_by_role("button", name=re.compile("^NO_ROUTE"))
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
-    assert sorted(listed(page)) == ids([verdict for verdict in result.verdicts if verdict.reason is Reason.NO_ROUTE])
+    assert sorted(listed(page)) == ids([verdict for verdict in result.rows if verdict.reason is Reason.NO_ROUTE])
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
-    assert len(listed(page)) == len(result.verdicts)
+    assert len(listed(page)) == len(result.rows)
 
 
 def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
@@ -149,10 +149,10 @@ def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> No
     heading = page.get_by_role("columnheader", name="Subnet", exact=True)
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "ascending")
-    assert listed(page) == ids(list(result.verdicts))
+    assert listed(page) == ids(list(result.rows))
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "descending")
-    assert listed(page) == ids(list(result.verdicts))[::-1]
+    assert listed(page) == ids(list(result.rows))[::-1]
     account = page.locator("th[data-column=account]")
     account.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "none")
@@ -165,7 +165,7 @@ def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> No
     page = visit.open(file)
     row = row_of(page, Reason.NAT_GATEWAY)
     subnet_id = row.locator("th code").inner_text()
-    verdict = next(verdict for verdict in result.verdicts if verdict.subnet_id == subnet_id)
+    verdict = next(verdict for verdict in result.rows if verdict.subnet_id == subnet_id)
     opener = row.get_by_role("button")
     for key in (None, "Enter", "Space"):
         if key:
@@ -206,7 +206,7 @@ def test_a_link_shows_the_same_again(visit: Visit, file: Path, result: Result) -
     assert (listed(again), again.locator(".detail").all_inner_texts()) == shown
     assert all(shown)
     again.get_by_role("button", name="Clear").click()
-    assert len(listed(again)) == len(result.verdicts)
+    assert len(listed(again)) == len(result.rows)
 
 
 def test_a_link_of_another_report_shows_what_there_is(visit: Visit, file: Path) -> None:
@@ -221,7 +221,7 @@ def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Re
     """Each VPC's drawing has its subnets or their number, its tables and every hop of every path; a NAT says so."""
     page = visit.open(file)
     by_vpc: dict[str, list[Verdict]] = {}
-    for verdict in result.verdicts:
+    for verdict in result.rows:
         by_vpc.setdefault(f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}", []).append(verdict)
     while page.locator("#more-vpcs button").count():
         page.locator("#more-vpcs button").click()
@@ -252,14 +252,14 @@ def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Re
     subnet_id = row.locator("th code").inner_text()
     row.get_by_role("button").click()
     page.get_by_role("button", name="Show the drawing of its VPC").click()
-    verdict = next(verdict for verdict in result.verdicts if verdict.subnet_id == subnet_id)
+    verdict = next(verdict for verdict in result.rows if verdict.subnet_id == subnet_id)
     panel = page.locator(f'details[data-vpc="{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"]')
     expect(panel.get_by_role("img")).to_be_visible()
     expect(panel.locator("summary")).to_be_focused()
     panel.get_by_role("button", name="Show only this VPC's subnets").click()
     in_vpc = [
         other
-        for other in result.verdicts
+        for other in result.rows
         if (other.account_id, other.region, other.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
     ]
     assert sorted(listed(page)) == ids(in_vpc)

@@ -125,7 +125,7 @@ def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) ->
     steps = journey.locator(".hops > li")
     [verdict] = [
         verdict
-        for verdict in result_of(views).verdicts
+        for verdict in result_of(views).rows
         if verdict.subnet_id == journey.locator(".members code").first.text_content()
     ]
     assert steps.count() == len(verdict.path) + 1
@@ -145,7 +145,7 @@ def test_print_has_every_row_that_is_shown(visit: Visit, file: Path, result: Res
     for button in page.get_by_role("button").filter(has_text=re.compile("theme|CSV|Show|Clear")).all():
         expect(button).to_be_hidden()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("#rows tr.subnet").count() == len(result.verdicts)
+    assert page.locator("#rows tr.subnet").count() == len(result.rows)
     expect(page.locator(".work-row").first).to_be_visible()
     expect(page.locator("#not-printed")).to_be_hidden()
 

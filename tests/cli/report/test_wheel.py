@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 from hatchling.builders.wheel import WheelBuilder
 
-from express_path_cli.findings.formats.html.document import SCRIPTS
+from express_path_cli.findings.formats.html.page import SCRIPTS
 from tests.support.scenarios import dump_of
 
 ROOT = Path(__file__).parents[3]

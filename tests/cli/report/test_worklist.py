@@ -1,4 +1,4 @@
-"""What a lead reads first: what to fix, totals by account, Region and tag, the trend, and the rows to take away."""
+"""What a lead reads first: what to fix, totals by account, Region and tag, and the rows to take away."""
 
 import csv
 import re
@@ -10,14 +10,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.remedy.remedies import Remedies
-from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.findings.formats.csv_rows import as_csv
-from express_path_cli.findings.formats.html.additions import Additions
-from express_path_cli.findings.next_commands import ScanOptions
-from express_path_cli.findings.resource_labels import ResourceLabels
+from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.worklist import CROSSES_NAT, Tasks, WorklistRow, worklist
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, changes_of, worklist
 from express_path_cli.sources.live import LiveOptions
 from express_path_cli.sources.source import Source
 from tests.cli.report.browser import Visit
@@ -27,7 +24,6 @@ from tests.cli.report.results import (
     organization,
     result_of,
     views_of,
-    with_history,
     with_owners,
     written,
 )
@@ -35,15 +31,15 @@ from tests.cli.report.results import (
 
 @pytest.fixture(scope="module")
 def result() -> Result:
-    """An organization with owners, and two earlier scans."""
-    return with_history(with_owners(organization()))
+    """An organization with owners."""
+    return with_owners(organization())
 
 
 @pytest.fixture(scope="module")
 def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report, with links, costs, and the options of its command."""
     options = ScanOptions(Source(live=LiveOptions(profile="prod eu")), ("publicSubnets=COMPLIANT",))
-    additions = Additions(costs_of(result), console_links=True, scan=options)
+    additions = RenderOptions(costs=costs_of(result), console_links=True, scan=options)
     return written(result, tmp_path_factory.mktemp("report"), additions)
 
 
@@ -55,24 +51,23 @@ def shown_rows(page: Page, kind: str) -> list[list[str]]:
     )
 
 
-def expected_row(row: WorklistRow) -> list[str]:
+def expected_row(item: WorkItem) -> list[str]:
     """The same of a row of the command's worklist, with its first NAT."""
-    nat = next(iter(row.nat_ids), "none")
-    number = str(len(row.verdicts))
+    row, nat, number = item.first, next(iter(item.nat_ids), "none"), str(len(item.rows))
     return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id]
 
 
 def test_the_worklist_is_that_of_the_command(visit: Visit, file: Path, result: Result) -> None:
     """Flagged, dropped and unresolved rows stand in the command's order, with a sentence that sums them up."""
     page = visit.open(file)
-    listed = worklist(result.verdicts)
-    for kind, rows in (("flagged", listed.flagged), ("dropped", listed.dropped), ("unresolved", listed.unresolved)):
-        assert rows
-        assert shown_rows(page, kind) == [expected_row(row) for row in rows]
-    flagged = sum(len(row.verdicts) for row in listed.flagged)
-    tables = len({row.route_table_id for row in listed.flagged})
+    listed = worklist(result.rows)
+    for kind, items in (("flagged", listed.flagged), ("dropped", listed.dropped), ("unresolved", listed.unresolved)):
+        assert items
+        assert shown_rows(page, kind) == list(map(expected_row, items))
+    flagged = sum(len(item.rows) for item in listed.flagged)
+    tables = len({item.first.route_table_id for item in listed.flagged})
     expect(page.locator("#work-summary")).to_have_text(
-        f"{tables} route tables send {flagged} of {len(result.verdicts)} subnets through a NAT."
+        f"{tables} route tables send {flagged} of {len(result.rows)} subnets through a NAT."
     )
     total = sum(charge.upper_bound or 0 for charge in costs_of(result).by_nat.values())
     expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,.0f} a month")
@@ -82,13 +77,12 @@ def test_the_worklist_is_that_of_the_command(visit: Visit, file: Path, result: R
 def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, result: Result) -> None:
     """A row has the remedy, the patch for each tool, the commands, links to the console, and leads to its subnets."""
     page = visit.open(file)
-    remedies = Remedies(result.views)
-    tasks = Tasks(worklist(result.verdicts).flagged, remedies)
-    rows = [row for row in worklist(result.verdicts).flagged if row.reason is not Reason.PARTLY_NAT]
-    shared = next(row for row in rows if len(tasks.of(row)[0].route_table_ids) > 1)
-    for row in (rows[0], shared, rows[-1]):
-        [task] = tasks.of(row)
-        remedy = task.remedy
+    flagged = worklist(result.rows).flagged
+    items = [item for item in flagged if item.first.reason is not Reason.PARTLY_NAT]
+    changes = {row.place: change for change in changes_of(flagged) for row in change.rows}
+    shared = next(item for item in items if len(changes[item.first.place].route_table_ids) > 1)
+    for row in (items[0].first, shared.first, items[-1].first):
+        remedy = changes[row.place].remedy
         assert remedy.patches
         opener = page.locator("#worklist .opener", has_text=row.route_table_id or "").first
         opener.press("Enter")
@@ -106,7 +100,7 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
             "AWS CLI": remedy.command,
             "CloudFormation": remedy.patches["cloudFormation"].rstrip(),
             "Terraform": remedy.patches["terraform"].rstrip(),
-            "express-path": f"express-path explain {row.verdicts[0].subnet_id} {where} --profile 'prod eu' "
+            "express-path": f"express-path explain {row.subnet_id} {where} --profile 'prod eu' "
             f"--parameter publicSubnets=COMPLIANT\nexpress-path heal {row.route_table_id} {where} --profile 'prod eu'",
         }
         link = detail.get_by_role("link", name=row.route_table_id).first
@@ -117,46 +111,45 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
         assert link.get_attribute("rel") == "noopener noreferrer"
         opener.press("Enter")
         expect(detail).to_have_count(0)
-    last = rows[-1]
-    page.locator("#worklist .opener", has_text=last.route_table_id or "").first.click()
+    last = items[-1]
+    page.locator("#worklist .opener", has_text=last.first.route_table_id or "").first.click()
     page.get_by_role("button", name=re.compile("Show its subnet")).click()
     assert sorted(page.locator("#rows tr.subnet th code").all_text_contents()) == sorted(
-        verdict.subnet_id for verdict in last.verdicts
+        row.subnet_id for row in last.rows
     )
 
 
 def test_totals_by_account_region_and_tag_are_filters(visit: Visit, file: Path, result: Result) -> None:
     """Each total is that of the verdicts; pressed, the worklist and the table have only its subnets."""
     page = visit.open(file)
-    labels = ResourceLabels(result.views, result.tag_keys)
     values = {
-        "By account": lambda verdict: verdict.account_id,
-        "By Region": lambda verdict: verdict.region,
-        "By tag owner": lambda verdict: labels.tags(verdict).get("owner", "(no tag)"),
+        "By account": lambda row: row.account_id,
+        "By Region": lambda row: row.region,
+        "By tag owner": lambda row: row.tags.get("owner", "(no tag)"),
     }
     for name, value_of in values.items():
         card = page.locator("#rollups .card", has=page.get_by_role("heading", name=name, exact=True))
         if card.get_by_role("button", name="Show all").count():
             card.get_by_role("button", name="Show all").click()
         totals: dict[str, list[int]] = {}
-        for verdict in result.verdicts:
-            total = totals.setdefault(value_of(verdict), [0, 0, 0, 0])
-            marks = (verdict.reason in CROSSES_NAT, verdict.reason is Reason.DROPPED)
-            for place, mark in enumerate((*marks, verdict.reason is Reason.UNRESOLVED_EGRESS, True)):
+        for row in result.rows:
+            total = totals.setdefault(value_of(row), [0, 0, 0, 0])
+            marks = (row.reason in CROSSES_NAT, row.reason is Reason.DROPPED)
+            for place, mark in enumerate((*marks, row.reason is Reason.UNRESOLVED_EGRESS, True)):
                 total[place] += mark
         numbers = "all => all.map(row => [...row.querySelectorAll('.number')].map(cell => Number(cell.textContent)))"
         names = card.locator("tbody button").all_text_contents()
         assert dict(zip(names, card.locator("tbody tr").evaluate_all(numbers), strict=True)) == totals
         assert [totals[shown][0] for shown in names] == sorted((total[0] for total in totals.values()), reverse=True)
-    chosen = [verdict for verdict in result.verdicts if labels.tags(verdict).get("owner") == OWNERS[0]]
+    chosen = [row for row in result.rows if row.tags.get("owner") == OWNERS[0]]
     page.locator("#rollups").get_by_role("button", name=OWNERS[0], exact=True).click()
     expect(page.locator("#choose-tag-0")).to_have_value(OWNERS[0])
-    assert shown_rows(page, "flagged") == [expected_row(row) for row in worklist(chosen).flagged]
-    expect(page.locator("#shown")).to_contain_text(f"{len(chosen)} of {len(result.verdicts)} subnets shown")
+    assert shown_rows(page, "flagged") == list(map(expected_row, worklist(chosen).flagged))
+    expect(page.locator("#shown")).to_contain_text(f"{len(chosen)} of {len(result.rows)} subnets shown")
     assert "tag%3Aowner=payments" in page.url
     page.locator("#choose-tag-0").select_option("(no tag)")
-    untagged = [verdict for verdict in result.verdicts if not labels.tags(verdict)]
-    expect(page.locator("#shown")).to_contain_text(f"{len(untagged)} of {len(result.verdicts)} subnets shown")
+    untagged = [row for row in result.rows if not row.tags]
+    expect(page.locator("#shown")).to_contain_text(f"{len(untagged)} of {len(result.rows)} subnets shown")
 
 
 def downloaded(page: Page) -> str:
@@ -171,36 +164,21 @@ def test_the_rows_shown_are_saved_as_csv(visit: Visit, file: Path, result: Resul
     """The file has the rows, columns and quoting of --format csv, in the order of the table, with formulas disarmed."""
     page = visit.open(file)
     page.locator("th[data-column=subnet] button").click()
-    expected = as_csv(replace(result, verdicts=sorted(result.verdicts, key=lambda verdict: verdict.subnet_id)))
+    expected = "".join(as_csv(replace(result, rows=sorted(result.rows, key=lambda row: row.subnet_id))))
     saved = downloaded(page)
     assert saved == expected
     assert "'=HYPERLINK" in saved
     page.locator("#choose-reason").select_option("NAT_GATEWAY")
     rows = list(csv.reader(StringIO(downloaded(page), newline="")))
-    chosen: list[Verdict] = [verdict for verdict in result.verdicts if verdict.reason is Reason.NAT_GATEWAY]
-    assert sorted(row[3] for row in rows[1:]) == sorted(verdict.subnet_id for verdict in chosen)
-
-
-def test_the_trend_shows_each_scan(visit: Visit, file: Path, result: Result) -> None:
-    """A bar for each scan, a mark where the scope changed, and the numbers as a table; none without a history."""
-    page = visit.open(file)
-    section = page.get_by_role("region", name="Trend")
-    crossing = [point.crossing_nat for point in result.history]
-    expect(section).to_contain_text(f"then {crossing[-1]} of {len(result.verdicts)} subnets through a NAT")
-    assert section.get_by_role("img").locator(".bar-all").count() == len(crossing)
-    assert section.get_by_role("img").locator(".mark").count() == 1
-    section.locator("summary").click()
-    shown = section.locator("tbody tr").evaluate_all("all => all.map(row => Number(row.children[1].textContent))")
-    assert shown == crossing[::-1]
-    expect(section.locator("tbody tr").nth(1)).to_contain_text("more were added")
+    chosen: list[Row] = [row for row in result.rows if row.reason is Reason.NAT_GATEWAY]
+    assert sorted(row[3] for row in rows[1:]) == sorted(row.subnet_id for row in chosen)
 
 
 def test_nothing_to_fix_is_said(visit: Visit, tmp_path: Path) -> None:
-    """If nothing is flagged, the worklist says so, and there is no trend, link or cost."""
+    """If nothing is flagged, the worklist says so, and there is no link or cost."""
     page = visit.open(written(result_of(views_of("gateway-endpoint")), tmp_path))
     expect(page.locator("#work-summary")).to_have_text(
         "There is nothing to fix: none of these subnets is NON_COMPLIANT."
     )
     expect(page.locator("#worklist table")).to_have_count(0)
-    expect(page.get_by_role("region", name="Trend")).to_have_count(0)
     expect(page.locator("main a")).to_have_count(0)

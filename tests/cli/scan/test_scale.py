@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks.command_runs import Run, measured_runs
-from express_path_cli.findings.formats.registry import Format
+from express_path_cli.findings.output import Format
 from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_organization
 
 pytestmark = [
@@ -53,4 +53,4 @@ def test_no_subnet_is_left_out(scans: dict[str, Run]) -> None:
     assert len({row["subnetId"] for row in rows}) == len(rows) == SUBNETS
     assert sum(row["compliance"] == "COMPLIANT" for row in rows) == SUBNETS // 2
     assert sum(row["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY" for row in rows) == SUBNETS // 4
-    assert scans["ocsf"].file.read_bytes().count(b'"class_uid": 2003,') == SUBNETS
+    assert scans["ocsf"].file.read_bytes().count(b'"class_uid":2003,') == SUBNETS

@@ -100,9 +100,9 @@ def test_verdict_filter_hides_rows_but_not_their_status() -> None:
     """--verdict selects rows by compliance or reason, in any case; hidden rows still make the scan fail."""
     everything = subnets()
     assert set(everything.values()) > {"NAT_GATEWAY"}
-    assert subnets("--verdict", "NAT_GATEWAY") == {key: r for key, r in everything.items() if r == "NAT_GATEWAY"}
-    assert subnets("--verdict", "non_compliant") == subnets("--verdict", "NAT_GATEWAY")
-    assert status("--verdict", "COMPLIANT") == 1
+    assert subnets("--show", "NAT_GATEWAY") == {key: r for key, r in everything.items() if r == "NAT_GATEWAY"}
+    assert subnets("--show", "non_compliant") == subnets("--show", "NAT_GATEWAY")
+    assert status("--show", "COMPLIANT") == 1
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_fail_on_chooses_what_fails(words: list[str], expected: int) -> None:
     assert status(*(f"--fail-on={word}" for word in words)) == expected
 
 
-@pytest.mark.parametrize("option", ["--fail-on", "--verdict"])
+@pytest.mark.parametrize("option", ["--fail-on", "--show"])
 def test_words_that_name_no_verdict_are_refused(option: str) -> None:
     """A word that is neither a compliance nor a reason is refused in one line with the allowed words."""
     result = invoke(["scan", "--from-dump", NAT, option, "NAT"])
@@ -223,9 +223,9 @@ def test_format_wins_over_the_suffix(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["table", "markdown"])
 def test_a_filtered_summary_names_the_number_of_all_subnets(form: str, tmp_path: Path) -> None:
     """The summary never looks as if the rows that are shown were all."""
-    total, shown = len(subnets()), len(subnets("--verdict", "NAT_GATEWAY"))
+    total, shown = len(subnets()), len(subnets("--show", "NAT_GATEWAY"))
     assert total > shown
-    command = ["scan", "--from-dump", NAT, "--format", form, "--verdict", "NAT_GATEWAY"]
+    command = ["scan", "--from-dump", NAT, "--format", form, "--show", "NAT_GATEWAY"]
     assert f"{shown} of {total} subnets shown: " in invoke(command).stdout
     assert f"{shown} of {total} subnets shown: " in invoke([*command, "-o", str(tmp_path / "out")]).stderr
     assert "shown" not in invoke(command[:5]).stdout

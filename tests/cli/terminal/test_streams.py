@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 COMMAND = Path(sys.executable).with_name("express-path")
 NAT = str(dump_of("nat-gateway-zonal"))
-DETAILS = ("--details", "--verdict", "NON_COMPLIANT", "--verdict", "COMPLIANT")
+DETAILS = ("--details", "--show", "NON_COMPLIANT", "--show", "COMPLIANT")
 """What makes a table as long as the other formats."""
 FORMATS = ("table", "json", "csv", "markdown", "html")
 FULL = Path("/dev/full")

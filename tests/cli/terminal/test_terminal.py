@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from express_path_cli.findings.formats.registry import Format
-from express_path_cli.findings.output import write_result
+from express_path_cli.findings.output import Format, write_result
 from express_path_cli.findings.result import Result
 from express_path_cli.terminal.console import Terminal, echo, without_controls
 from tests.cli.findings.test_formats import MADE_AT, verdict

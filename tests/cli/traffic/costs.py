@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.testing import Result
 
-from express_path_cli.traffic.charges import TRAFFIC, window
+from express_path_cli.nat.prices import TRAFFIC, window
 from sandbox.networks.account import Account
 from tests.support.command import invoke
 

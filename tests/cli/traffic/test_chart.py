@@ -1,4 +1,4 @@
-"""Charts: scales and words, the terminal chart, and the SVG file."""
+"""Charts: scales, the terminal chart, and the SVG file."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from express_path_cli.nat.metrics import Meter
-from express_path_cli.terminal.charts import averaged, axis, count, duration, rate, share, span, ticks
+from express_path_cli.terminal.charts import averaged, axis, ticks
 from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart, lanes
-from express_path_cli.traffic.symptoms import Diagnosis, Finding, Load, Severity, Symptom
+from express_path_cli.traffic.symptoms import Diagnosis, MeterLoad, Severity, Symptom, SymptomFinding
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)
@@ -23,13 +23,13 @@ def points(values: Sequence[float | None]) -> tuple[tuple[datetime, float], ...]
     return tuple((START + index * PERIOD, value) for index, value in enumerate(values) if value is not None)
 
 
-def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> Finding:
+def finding(symptom: Symptom, first: int, last: int, value: float, unit: str = "bit/s") -> SymptomFinding:
     """Return a finding from one period to another."""
-    return Finding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
+    return SymptomFinding(symptom, Severity.HIGH, START + first * PERIOD, START + last * PERIOD, value, unit, {})
 
 
 GBPS = [*[5.0] * 36, *[25.0] * 36, None, None, None, *[0.0] * 33, *[0.02] * 36]
-LOAD = Load(
+LOAD = MeterLoad(
     carried=points([None if gbps is None else gbps * 1e9 for gbps in GBPS]),
     dropped=points([0.0] * 40 + [3.0, 2.0] + [0.0] * 102),
     port_errors=points([0.0] * 50 + [1.0] + [0.0] * 93),
@@ -37,31 +37,6 @@ LOAD = Load(
 )
 FINDINGS = (finding(Symptom.PLATEAU, 36, 72, 25e9), finding(Symptom.PEAK_NEAR_LIMIT, 60, 61, 95e9))
 DIAGNOSIS = Diagnosis(Meter("nat-1"), START, START + 144 * PERIOD, 300, LOAD, FINDINGS)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(24.87e9, "24.9 Gbit/s"), (3e6, "3 Mbit/s"), (999.6e6, "1000 Mbit/s"), (512.0, "512 bit/s"), (0.0, "0 bit/s")],
-)
-def test_rates_have_three_digits(value: float, text: str) -> None:
-    """A rate has three digits, in the largest unit in which it is at least one."""
-    assert rate(value, "bit/s") == text
-
-
-@pytest.mark.parametrize(
-    ("minutes", "text"), [(190, "3 h 10 min"), (45, "45 min"), (60, "1 h"), (1500, "1 d 1 h"), (0, "0 min")]
-)
-def test_durations_have_two_units(minutes: int, text: str) -> None:
-    """A duration has its two largest units."""
-    assert duration(timedelta(minutes=minutes)) == text
-
-
-def test_numbers_have_units_and_few_digits() -> None:
-    """Thousands have separators, shares are percentages, and a time range within a day has its date once."""
-    assert (count(1204, "packet"), count(1, "packet")) == ("1,204 packets", "1 packet")
-    assert (share(0.000343), share(0.5), share(0)) == ("0.034 %", "50 %", "0 %")
-    assert span(START, START + PERIOD) == "2026-03-01 00:00 to 00:05 UTC"
-    assert span(START, START + 300 * PERIOD) == "2026-03-01 00:00 to 2026-03-02 01:00 UTC"
 
 
 @pytest.mark.parametrize("highest", [0.0, 1.0, 3e3, 2.5e9, 24.9e9, 25e9, 25.1e9, 99.9e9])
@@ -106,7 +81,7 @@ def test_lanes_mark_what_was_seen_when() -> None:
         "peaks": ((START + 60 * PERIOD, START + 61 * PERIOD),),
         "no data": ((START + 72 * PERIOD, START + 75 * PERIOD),),
     }
-    quiet = replace(DIAGNOSIS, findings=(), load=Load(carried=points([1.0] * 144)))
+    quiet = replace(DIAGNOSIS, findings=(), load=MeterLoad(carried=points([1.0] * 144)))
     assert lanes(quiet) == []
 
 
@@ -176,7 +151,7 @@ def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
 
 def test_an_idle_gateway_can_be_drawn() -> None:
     """The chart of an idle gateway is a line at zero, without peaks and marks."""
-    idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, Load(carried=points([0.0] * 3)), ())
+    idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, MeterLoad(carried=points([0.0] * 3)), ())
     root = drawn(Panel("nat-1", (), idle))
     assert len(root.findall(".//*[@class='area']")) == 1
     assert root.findall(".//*[@class='peak']") == []

@@ -12,10 +12,10 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import crossed_nats
+from express_path_cli.nat.prices import window
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.progress import Silent
-from express_path_cli.traffic.charges import window
 from express_path_cli.traffic.costs import CostOptions, report_on
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub

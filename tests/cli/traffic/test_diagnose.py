@@ -15,9 +15,9 @@ import pytest
 from typer.testing import Result
 
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
+from express_path_cli.traffic.diagnose_command import undiagnosed
 from express_path_cli.traffic.diagnosing import NatDiagnosis
-from express_path_cli.traffic.diagnosis_rendering import undiagnosed
-from express_path_cli.traffic.symptoms import METRICS, Severity, State, Symptom
+from express_path_cli.traffic.symptoms import METRICS, MeterState, Severity, Symptom
 from sandbox.networks.account import Account
 from sandbox.networks.central_egress import Hub
 from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
@@ -468,7 +468,7 @@ def test_a_window_in_the_past_is_looked_at_alone(
     assert meter(document)["state"] == "NO_SIGN"
 
 
-@pytest.mark.parametrize("word", [*Symptom, *State, *Severity])
+@pytest.mark.parametrize("word", [*Symptom, *MeterState, *Severity])
 def test_whoever_reads_a_symptom_finds_what_to_do(word: str) -> None:
     """The documentation for people on call has every symptom, state, and severity."""
     document = Path(__file__).parents[3] / "docs" / "diagnose.md"

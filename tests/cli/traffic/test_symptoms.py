@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.traffic.symptoms import METRICS, Diagnosis, Finding, Severity, State, Symptom, diagnose
+from express_path_cli.traffic.symptoms import (
+    METRICS,
+    Diagnosis,
+    MeterState,
+    Severity,
+    Symptom,
+    SymptomFinding,
+    diagnose,
+)
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 END = START + timedelta(hours=8)
@@ -50,7 +58,7 @@ QUIET = [0.4, 0.9, 1.3, 0.7] * 24
 FLAT = [*QUIET[:24], *[25.0] * 38, *QUIET[:34]]
 
 
-def only(diagnosis: Diagnosis) -> Finding:
+def only(diagnosis: Diagnosis) -> SymptomFinding:
     """Return the only finding of a diagnosis."""
     (finding,) = diagnosis.findings
     return finding
@@ -60,7 +68,7 @@ def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
     """A plateau without drops is MEDIUM, with its time, its level, and the other metrics of that time."""
     diagnosis = diagnosed(FLAT, PeakBytesPerSecond={30: 3.2e9, 2: 9e9}, ActiveConnectionCount={30: 40_000, 31: 61_000})
     finding = only(diagnosis)
-    assert finding == Finding(
+    assert finding == SymptomFinding(
         Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(25e9), "bit/s", finding.evidence
     )
     assert finding.evidence["peakBitsPerSecond"] == 25.6e9
@@ -68,7 +76,7 @@ def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
     assert finding.evidence["jitter"] == 0
     assert finding.evidence["usualJitter"] > 0
     assert finding.evidence["droppedPackets"] == finding.evidence["droppedShare"] == 0
-    assert diagnosis.state is State.SYMPTOMS
+    assert diagnosis.state is MeterState.SYMPTOMS
 
 
 @pytest.mark.parametrize(
@@ -92,7 +100,7 @@ def test_a_plateau_at_the_last_ceiling_is_certain() -> None:
 def test_small_packets_meet_another_ceiling_than_bytes() -> None:
     """A million packets of 100 bytes are less than 5 Gbit/s, so the plateau is in packets/s."""
     finding = only(diagnosed([*[rate / 10 for rate in QUIET[:24]], *[0.96] * 38, *[0.1] * 34], packet=100))
-    assert finding == Finding(
+    assert finding == SymptomFinding(
         Symptom.PLATEAU, Severity.MEDIUM, time(24), time(62), pytest.approx(1.2e6), "packets/s", finding.evidence
     )
 
@@ -123,9 +131,9 @@ def test_few_drops_are_no_symptom() -> None:
     diagnosis = diagnosed(QUIET, PacketsDropCount={3: 900.0})
     finding = only(diagnosis)
     expected = (Symptom.PACKETS_DROPPED, Severity.LOW, time(3), time(4), 900, "packets")
-    assert finding == Finding(*expected, evidence=finding.evidence)
+    assert finding == SymptomFinding(*expected, evidence=finding.evidence)
     assert finding.evidence["droppedShare"] == pytest.approx(900 / (0.7e9 / 8 * PERIOD / PACKET))
-    assert diagnosis.state is State.NO_SIGN
+    assert diagnosis.state is MeterState.NO_SIGN
 
 
 def test_many_drops_are_a_symptom() -> None:
@@ -156,7 +164,7 @@ def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, u
     """The highest ten seconds of each minute show bursts that averages hide."""
     finding = only(diagnosed(QUIET, **{metric: {5: value, 6: value / 2}}))
     in_unit = value * 8 if unit == "bit/s" else value
-    assert finding == Finding(
+    assert finding == SymptomFinding(
         Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(5), time(6), in_unit, unit, finding.evidence
     )
     both = diagnosed(QUIET, **{metric: {5: value}, "PacketsDropCount": {5: 1e6}}).findings
@@ -179,9 +187,10 @@ def test_the_worst_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gbps", "state"), [(QUIET, State.NO_SIGN), ([0.003] * PERIODS, State.NO_SIGN), ([0.0] * PERIODS, State.IDLE)]
+    ("gbps", "state"),
+    [(QUIET, MeterState.NO_SIGN), ([0.003] * PERIODS, MeterState.NO_SIGN), ([0.0] * PERIODS, MeterState.IDLE)],
 )
-def test_a_gateway_without_symptoms_has_its_own_state(gbps: Sequence[float], state: State) -> None:
+def test_a_gateway_without_symptoms_has_its_own_state(gbps: Sequence[float], state: MeterState) -> None:
     """Normal traffic, a steady low rate, and no traffic have no findings, but different states."""
     diagnosis = diagnosed(gbps)
     assert (diagnosis.findings, diagnosis.state, diagnosis.missing) == ((), state, 0)
@@ -190,7 +199,7 @@ def test_a_gateway_without_symptoms_has_its_own_state(gbps: Sequence[float], sta
 def test_no_datapoints_are_no_idle_gateway() -> None:
     """Without datapoints, the state is NO_DATA."""
     diagnosis = diagnose(METER, [series("BytesOutToSource", [1.0])], START, END, PERIOD)
-    assert (diagnosis.state, diagnosis.missing, diagnosis.load.carried) == (State.NO_DATA, 1, ())
+    assert (diagnosis.state, diagnosis.missing, diagnosis.load.carried) == (MeterState.NO_DATA, 1, ())
 
 
 def test_missing_periods_are_counted() -> None:
@@ -202,8 +211,8 @@ def test_only_the_meters_own_series_count() -> None:
     """Metrics of another zone of the same gateway do not count."""
     zone = Meter("nat-1", "us-east-1a")
     other = [series(metric, [1e12] * PERIODS, zone) for metric in METRICS]
-    assert diagnose(METER, other, START, END, PERIOD).state is State.NO_DATA
-    assert diagnose(zone, other, START, END, PERIOD).state is State.SYMPTOMS
+    assert diagnose(METER, other, START, END, PERIOD).state is MeterState.NO_DATA
+    assert diagnose(zone, other, START, END, PERIOD).state is MeterState.SYMPTOMS
 
 
 @settings(max_examples=60)

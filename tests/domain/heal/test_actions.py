@@ -98,7 +98,7 @@ def test_every_kind_of_nat_is_healed(found: Snapshot, reason: Reason) -> None:
 @pytest.mark.parametrize("reason", Reason)
 def test_only_paths_over_a_nat_are_healable(reason: Reason) -> None:
     """Heals are for the reasons of NATs and for PARTLY_NAT, and for no other."""
-    assert is_healable(verdict_on(network())._replace(reason=reason)) is (reason in HEALABLE)
+    assert is_healable(replace(verdict_on(network()), reason=reason)) is (reason in HEALABLE)
 
 
 @pytest.mark.parametrize(

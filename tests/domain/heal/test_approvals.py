@@ -52,7 +52,7 @@ def test_request_of_another_run_is_open_until_answered_or_expired(approval: Appr
 def test_only_a_person_asks_again_after_a_no(
     state: ApprovalState | None, started_by: StartedBy, *, blocked: bool
 ) -> None:
-    """A denial does not expire for AWS Config; the finding names the run that asked, and what to do."""
+    """A denial does not expire for AWS Config; the concern names the run that asked, and what to do."""
     approval = Approval(state, "run-1", 0) if state else None
     found = denial(TableRecord("rtb-1", approval=approval), started_by)
     assert (found is not None) is blocked
@@ -101,7 +101,7 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
 @pytest.mark.parametrize("number", [1, 9, 10, 11, 500])
 @pytest.mark.parametrize("length", [10, 300, 5000])
 def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> None:
-    """However many findings there are, and however long, each is shown or counted."""
+    """However many concerns there are, and however long, each is shown or counted."""
     policies = tuple(Policy(f"b{index}--x-s3", "", "f" * length) for index in range(number))
     plan = planned(network(), Evidence(policies=policies, dns_hostnames=False), warn_only=MAY_WARN)
     many = [f"subnet-{index:017x}" for index in range(134)]
@@ -115,6 +115,6 @@ def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> Non
 
 
 def test_message_uses_the_space_there_is() -> None:
-    """Findings that fit exactly are all shown."""
+    """Concerns that fit exactly are all shown."""
     plan = planned(network(subnets=(subnet(),)), Evidence(dns_hostnames=False), warn_only=MAY_WARN)
     assert "DNS_ATTRIBUTES: enableDnsSupport is True" in approval_message(plan, SUBNETS)

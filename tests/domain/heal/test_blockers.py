@@ -47,7 +47,7 @@ def test_all_blockers_are_named_at_once() -> None:
         *TEAMS,
         Blocker.CHANGE_CALENDAR_CLOSED,
     ]
-    assert all(finding.evidence and finding.cure for finding in plan.blockers)
+    assert all(concern.evidence and concern.cure for concern in plan.blockers)
 
 
 def test_blocked_plan_still_says_what_it_would_have_done() -> None:
@@ -65,7 +65,7 @@ def test_four_blockers_may_be_warnings() -> None:
     """A team can turn blockers of security groups, network ACLs, policies, and DNS into warnings."""
     evidence = replace(EVERYTHING, endpoint_quota=Quota("L-1B52E74A", 21))
     plan = planned(network(), evidence, warn_only=frozenset(Blocker))
-    assert [finding.blocker for finding in plan.warnings] == TEAMS
+    assert [concern.blocker for concern in plan.warnings] == TEAMS
     assert blockers(plan) == [Blocker.CHANGE_CALENDAR_CLOSED]
 
 
@@ -73,7 +73,7 @@ def test_four_blockers_may_be_warnings() -> None:
 def test_each_of_the_four_may_be_a_warning_by_itself(blocker: Blocker) -> None:
     """A team chooses each apart; the others block as before."""
     plan = planned(network(), EVERYTHING, warn_only=frozenset({blocker}))
-    assert {finding.blocker for finding in plan.warnings} == {blocker}
+    assert {concern.blocker for concern in plan.warnings} == {blocker}
     assert set(TEAMS) - {blocker} <= set(blockers(plan))
     assert blocker not in blockers(plan)
 
@@ -82,7 +82,7 @@ def test_dns_attributes_warn_by_default() -> None:
     """A gateway endpoint changes no DNS answer, and Terraform's aws_vpc leaves DNS host names off."""
     settings = HealSettings()
     plan = planned(network(), Evidence(dns_hostnames=False), warn_only=settings.warn_only)
-    assert (blockers(plan), [finding.blocker for finding in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
+    assert (blockers(plan), [concern.blocker for concern in plan.warnings]) == ([], [Blocker.DNS_ATTRIBUTES])
 
 
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:

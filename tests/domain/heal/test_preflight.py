@@ -25,7 +25,7 @@ LISTS = {
 
 def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     """What a pre-flight finds."""
-    return [finding.blocker for finding in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
+    return [concern.blocker for concern in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
 
 
 def to(*blocks: str, ports: Ports = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
@@ -88,10 +88,10 @@ def test_group_that_lets_https_out_is_fine(rules: tuple[EgressRule, ...]) -> Non
 )
 def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None:
     """SECURITY_GROUP_EGRESS: a part of the list that no rule lets TCP 443 out to."""
-    [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
-    assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
-    assert finding.evidence == "web: no rule allows outbound TCP 443 to 198.51.100.0/24"
-    assert "pl-express" in finding.cure
+    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
+    assert concern.blocker is Blocker.SECURITY_GROUP_EGRESS
+    assert concern.evidence == "web: no rule allows outbound TCP 443 to 198.51.100.0/24"
+    assert "pl-express" in concern.cure
 
 
 @pytest.mark.parametrize(
@@ -110,21 +110,21 @@ def test_group_that_names_a_prefix_list_with_the_blocks_is_fine(rules: tuple[Egr
 
 @pytest.mark.parametrize("rules", [(to(lists=("pl-hidden",)),), (to(lists=("pl-hidden", "pl-half")),)])
 def test_list_that_cannot_be_read_is_unknown_and_said(rules: tuple[EgressRule, ...]) -> None:
-    """It may let everything out or nothing: the finding says neither, and what to do in either case."""
-    [finding] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
-    assert finding.blocker is Blocker.SECURITY_GROUP_EGRESS
-    assert finding.evidence == (
+    """It may let everything out or nothing: the concern says neither, and what to do in either case."""
+    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
+    assert concern.blocker is Blocker.SECURITY_GROUP_EGRESS
+    assert concern.evidence == (
         "web: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: pl-hidden cannot be read"
         " (ec2:GetManagedPrefixListEntries)"
     )
-    assert "pl-express" in finding.cure
+    assert "pl-express" in concern.cure
 
 
 def test_group_that_cannot_be_seen_is_unknown_and_said() -> None:
     """A group that EC2 does not list, as one of another account may be, is not taken for closed."""
     unseen = Evidence(group_sets=frozenset({frozenset({"sg-1", "sg-2"})}), egress_rules={"sg-1": ()})
-    [finding] = preflight(unseen, (EXPRESS_LIST,))
-    assert finding.evidence == (
+    [concern] = preflight(unseen, (EXPRESS_LIST,))
+    assert concern.evidence == (
         "sg-1, sg-2: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: sg-2 cannot be read"
         " (ec2:DescribeSecurityGroups)"
     )
@@ -145,14 +145,14 @@ def test_groups_of_two_interfaces_do_not_add_up() -> None:
     """What one interface's group lets out does not help another interface; both are named, in order."""
     sets = frozenset({frozenset({"b"}), frozenset({"a"})})
     rules = {"a": (to("198.51.100.0/25"),), "b": (to("198.51.100.128/25"),)}
-    shown = [finding.evidence for finding in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
+    shown = [concern.evidence for concern in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
     assert shown == [f"{group}: no rule allows outbound TCP 443 to 198.51.100.0/24" for group in ("a", "b")]
 
 
 def test_groups_of_one_interface_are_named_together() -> None:
     """Only together do they keep traffic in, so both are named."""
-    [finding] = preflight(groups(one=(), two=()), (EXPRESS_LIST,))
-    assert finding.evidence == "one, two: no rule allows outbound TCP 443 to 198.51.100.0/24"
+    [concern] = preflight(groups(one=(), two=()), (EXPRESS_LIST,))
+    assert concern.evidence == "one, two: no rule allows outbound TCP 443 to 198.51.100.0/24"
 
 
 def test_every_list_that_the_endpoint_brings_is_asked() -> None:
@@ -240,15 +240,15 @@ def test_network_acl_that_lets_through_is_fine(entries: tuple[AclEntry, ...]) ->
 )
 def test_network_acl_that_stops_blocks(entries: tuple[AclEntry, ...], way: str) -> None:
     """NETWORK_ACL: TCP 443 out, or the ephemeral ports back in, for a part of the list."""
-    [finding] = preflight(acl(*entries), (EXPRESS_LIST,))
-    assert finding.blocker is Blocker.NETWORK_ACL
-    assert finding.evidence.startswith("acl-1 does not allow ")
-    assert finding.evidence.endswith(f" {way} 198.51.100.0/24")
+    [concern] = preflight(acl(*entries), (EXPRESS_LIST,))
+    assert concern.blocker is Blocker.NETWORK_ACL
+    assert concern.evidence.startswith("acl-1 does not allow ")
+    assert concern.evidence.endswith(f" {way} 198.51.100.0/24")
 
 
 def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
-    """Each direction is a finding of its own, with its ports."""
-    shown = [finding.evidence for finding in preflight(acl(), (EXPRESS_LIST,))]
+    """Each direction is a concern of its own, with its ports."""
+    shown = [concern.evidence for concern in preflight(acl(), (EXPRESS_LIST,))]
     assert shown == [
         "acl-1 does not allow outbound TCP 443 to 198.51.100.0/24",
         "acl-1 does not allow inbound TCP 32768-60999 from 198.51.100.0/24",
@@ -275,9 +275,9 @@ def policy(condition: object) -> Evidence:
 )
 def test_policy_on_source_addresses_blocks(condition: object) -> None:
     """SOURCE_IP_POLICY: keys are compared without case, under whichever operator, as IAM does."""
-    [finding] = preflight(policy(condition), (EXPRESS_LIST,))
-    assert finding.blocker is Blocker.SOURCE_IP_POLICY
-    assert "data--use1-az4--x-s3" in finding.evidence
+    [concern] = preflight(policy(condition), (EXPRESS_LIST,))
+    assert concern.blocker is Blocker.SOURCE_IP_POLICY
+    assert "data--use1-az4--x-s3" in concern.evidence
 
 
 @pytest.mark.parametrize(
@@ -297,20 +297,20 @@ def test_policy_on_other_keys_is_fine(condition: object) -> None:
 
 
 def test_every_policy_on_source_addresses_is_named() -> None:
-    """Each holder is a finding of its own; a statement need not be in a list."""
+    """Each holder is a concern of its own; a statement need not be in a list."""
     document = '{"Statement": {"Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}}}}'
     evidence = Evidence(policies=(Policy("vpce-1", document), Policy("vpce-2", "{}"), Policy("b--x-s3", document)))
-    assert [finding.evidence.split()[3] for finding in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
+    assert [concern.evidence.split()[3] for concern in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
 
 
 def test_policy_that_could_not_be_read_is_named() -> None:
-    """What is unknown is a finding like what is known to be in the way, with why, and how to go on."""
+    """What is unknown is a concern like what is known to be in the way, with why, and how to go on."""
     evidence = Evidence(policies=(Policy("b--x-s3", "", "s3:GetBucketPolicy failed with AccessDenied: no"),))
-    [finding] = preflight(evidence, (EXPRESS_LIST,))
-    assert finding.blocker is Blocker.SOURCE_IP_POLICY
-    assert "b--x-s3" in finding.evidence
-    assert "AccessDenied" in finding.evidence
-    assert "WarnOnly" in finding.cure
+    [concern] = preflight(evidence, (EXPRESS_LIST,))
+    assert concern.blocker is Blocker.SOURCE_IP_POLICY
+    assert "b--x-s3" in concern.evidence
+    assert "AccessDenied" in concern.evidence
+    assert "WarnOnly" in concern.cure
 
 
 @pytest.mark.parametrize(("support", "hostnames"), [(True, True), (True, False), (False, True), (False, False)])
@@ -326,7 +326,7 @@ def test_closed_calendar_blocks(is_open: bool) -> None:
     assert found(Evidence(calendar_open=is_open)) == [Blocker.CHANGE_CALENDAR_CLOSED] * (not is_open)
 
 
-def test_all_findings_reach_the_plan() -> None:
+def test_all_concerns_reach_the_plan() -> None:
     """A plan shows what its pre-flight finds, in the same order."""
     evidence = Evidence(network_acls=(NetworkAcl("acl-1", ()),), dns_support=False, calendar_open=False)
     assert blockers(planned(network(), evidence)) == found(evidence)

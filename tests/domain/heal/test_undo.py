@@ -9,11 +9,11 @@ from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
 from express_path.domain.heal.undo import (
     MAX_NAMED_SUBNETS,
-    Change,
     FailedDeletion,
     LiveResources,
     Records,
     Undo,
+    UndoChange,
     check_deleted,
     check_heal,
     check_not_undone,
@@ -70,14 +70,17 @@ def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> 
 def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ...]) -> None:
     """Routes or the endpoint's list say that the table uses it; the plan says that the deletion follows."""
     undo = make_undo(records(), seen(shown, tables=tables), REGION, SETTINGS)
-    assert (undo.change, undo.associated, undo.deletes, undo.kept) == (Change.DISASSOCIATE, True, True, "")
+    assert (undo.change, undo.associated, undo.deletes, undo.kept) == (UndoChange.DISASSOCIATE, True, True, "")
 
 
 @pytest.mark.parametrize("state", ["available", "pending"])
 def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
     """Without a table, the endpoint that a heal created goes, whichever heal that was."""
     heal = replace(HEAL, created_endpoint=False)
-    assert make_undo(records(heal), seen(replace(OURS, state=state)), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
+    assert (
+        make_undo(records(heal), seen(replace(OURS, state=state)), REGION, SETTINGS).change
+        is UndoChange.DELETE_ENDPOINT
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +109,7 @@ def test_other_endpoints_stay(undo: Undo, why: str) -> None:
     assert undo.is_live
     assert not undo.deletes
     assert undo.kept.startswith(why)
-    assert undo.change is (Change.DISASSOCIATE if undo.associated else Change.FINISH)
+    assert undo.change is (UndoChange.DISASSOCIATE if undo.associated else UndoChange.FINISH)
 
 
 @pytest.mark.parametrize("creators", [(), (FULL,), (FULL, LIMITED)], ids=["unknown", "the same", "another"])
@@ -124,14 +127,14 @@ def test_endpoint_with_another_policy_than_a_heal_set_stays(creators: tuple[RunR
 def test_nothing_is_left_where_the_endpoint_is_gone(shown: tuple[VpcEndpoint, ...]) -> None:
     """EC2 removes the routes with the endpoint."""
     undo = make_undo(records(), seen(*shown, tables=(ROUTED,)), REGION, SETTINGS)
-    assert (undo.change, undo.is_live, undo.deletes) == (Change.FINISH, False, False)
+    assert (undo.change, undo.is_live, undo.deletes) == (UndoChange.FINISH, False, False)
 
 
 def test_table_that_the_heal_did_not_change_stays() -> None:
     """A heal that ended after it created the endpoint associated nothing: others made the associations."""
     created = replace(HEAL, intended_at="", associated_at="")
     undo = make_undo(records(created), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
-    assert (undo.associated, undo.kept, undo.change) == (False, "rtb-1 uses it", Change.FINISH)
+    assert (undo.associated, undo.kept, undo.change) == (False, "rtb-1 uses it", UndoChange.FINISH)
 
 
 def test_heal_that_can_be_undone() -> None:
@@ -186,7 +189,7 @@ def test_unconfirmed_association_is_not_removed() -> None:
     assert check_heal("run-1", heal, ACCOUNT) is heal
     with pytest.raises(UndoBlockedError, match="ModifyVpcEndpoint"):
         make_undo(records(heal), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
-    assert make_undo(records(heal), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
+    assert make_undo(records(heal), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
 
 
 UNOWNED = Marks(policy=policy_hash(FULL_ACCESS))
@@ -230,11 +233,11 @@ TERRAFORM = {"by": "terraform"}
 def test_what_others_own_since_the_heal_is_left_alone(change: dict[str, Any], found: str) -> None:
     """The undo is blocked while the table uses the endpoint; afterwards, only the endpoint stays."""
     heal = replace(HEAL, marks=UNOWNED)
-    assert taken(heal).change is Change.DISASSOCIATE
+    assert taken(heal).change is UndoChange.DISASSOCIATE
     with pytest.raises(UndoBlockedError, match=found):
         taken(heal, **change)
     left = taken(heal, **change, tables=(PLAIN,))
-    assert (left.change, left.kept.startswith("somebody else owns it")) == (Change.FINISH, True)
+    assert (left.change, left.kept.startswith("somebody else owns it")) == (UndoChange.FINISH, True)
 
 
 def test_owners_that_the_heal_saw_block_nothing() -> None:
@@ -242,7 +245,7 @@ def test_owners_that_the_heal_saw_block_nothing() -> None:
     owner = "aws:cloudformation:stack-id=arn:stack"
     heal = replace(HEAL, marks=replace(UNOWNED, endpoint_owner=owner, table_owner=owner))
     undo = taken(heal, endpoint_tags=STACK, table_tags=STACK)
-    assert (undo.change, undo.deletes) == (Change.DISASSOCIATE, False)
+    assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, False)
     with pytest.raises(UndoBlockedError, match=r"rtb-1 has the tag aws:cloudformation:stack-id=arn:2"):
         taken(heal, table_tags={"aws:cloudformation:stack-id": "arn:2"})
 
@@ -253,14 +256,14 @@ def test_owners_do_not_block_if_heals_may_adopt_what_they_own() -> None:
     undo = taken(
         replace(HEAL, marks=UNOWNED), endpoint_tags=TERRAFORM | STACK, table_tags=TERRAFORM | STACK, settings=adopting
     )
-    assert (undo.change, undo.deletes) == (Change.DISASSOCIATE, False)
+    assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, False)
 
 
 def test_policy_is_compared_as_a_document_and_only_for_endpoints_of_heals() -> None:
     """Spaces and the order of keys do not matter. The owner of an endpoint may change its policy."""
     heal = replace(HEAL, marks=replace(UNOWNED, policy=policy_hash('{"Version": "1", "Statement": []}')))
-    assert taken(heal, policy='{"Statement":[],"Version":"1"}').change is Change.DISASSOCIATE
-    assert taken(heal, policy=OTHER_POLICY, vpc=VpcRecord("vpc-1")).change is Change.DISASSOCIATE
+    assert taken(heal, policy='{"Statement":[],"Version":"1"}').change is UndoChange.DISASSOCIATE
+    assert taken(heal, policy=OTHER_POLICY, vpc=VpcRecord("vpc-1")).change is UndoChange.DISASSOCIATE
     assert policy_hash("not JSON") not in ("", policy_hash("other"))
 
 
@@ -268,7 +271,7 @@ def test_heals_of_earlier_versions_recorded_no_owners() -> None:
     """Any owner of the endpoint blocks; owners of the table and the policy cannot be compared."""
     with pytest.raises(UndoBlockedError, match="vpce-express has the tag"):
         taken(HEAL, endpoint_tags=STACK)
-    assert taken(HEAL, table_tags=STACK, policy=OTHER_POLICY).change is Change.DISASSOCIATE
+    assert taken(HEAL, table_tags=STACK, policy=OTHER_POLICY).change is UndoChange.DISASSOCIATE
 
 
 def test_undone_heal_is_refused() -> None:
@@ -285,8 +288,10 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
     with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-"):
         make_undo(records(last=replace(later, associated_at="")), seen(OURS), REGION, SETTINGS)
     only_created = replace(HEAL, intended_at="", associated_at="")
-    assert make_undo(records(only_created, last=later), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
-    assert make_undo(records(last=None), seen(OURS), REGION, SETTINGS).change is Change.DELETE_ENDPOINT
+    assert (
+        make_undo(records(only_created, last=later), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
+    )
+    assert make_undo(records(last=None), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_every_such_route_is_named() -> None:
     """A person who deletes routes wants to know all of them at once."""
     plan = planned(network(TO_NAT, route("198.51.100.0/26", "nat-1"), route("198.51.100.64/26", "eni-1")))
     assert blockers(plan) == [Blocker.MORE_SPECIFIC_ROUTE] * 2
-    assert {finding.evidence.partition(" in ")[0] for finding in plan.blockers} == {
+    assert {concern.evidence.partition(" in ")[0] for concern in plan.blockers} == {
         "198.51.100.0/26 -> nat-1",
         "198.51.100.64/26 -> eni-1",
     }
@@ -62,7 +62,7 @@ def test_every_such_route_is_named() -> None:
 
 @pytest.mark.parametrize("endpoints", [(), (endpoint(ip_address_type="dualstack"),)], ids=["to be created", "existing"])
 def test_nat64_of_a_dual_stack_subnet_is_named_with_its_fixes(endpoints: tuple[VpcEndpoint, ...]) -> None:
-    """An endpoint matches no 64:ff9b:: address: one finding for the route, and the two ways to fix it."""
+    """An endpoint matches no 64:ff9b:: address: one concern for the route, and the two ways to fix it."""
     routes = [route(prefix_list.id, endpoints[0].id) for prefix_list in BOTH for _ in endpoints]
     two = replace(EXPRESS_LIST, cidrs=(*EXPRESS_LIST.cidrs, parse_cidr("203.0.113.0/24")))
     plan = planned(
@@ -219,4 +219,4 @@ def test_route_to_the_list_itself_blocks(endpoints: tuple[()]) -> None:
     """A table that routes the s3express list elsewhere cannot take the endpoint's route: RouteAlreadyExists."""
     plan = planned(network(TO_NAT, route("pl-express", "nat-1"), endpoints=endpoints))
     assert plan.action is Action.BLOCKED
-    assert any("pl-express -> nat-1 in rtb-1" in finding.evidence for finding in plan.blockers)
+    assert any("pl-express -> nat-1 in rtb-1" in concern.evidence for concern in plan.blockers)

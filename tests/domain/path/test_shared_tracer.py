@@ -80,11 +80,13 @@ def test_threads_that_share_an_evaluator_get_the_same_verdicts() -> None:
     network = shared_chain()
     shared, barrier = Evaluator(Tracer(network), RuleParameters()), Barrier(THREADS)
 
-    def evaluate_all(first: int) -> list[Verdict]:
+    def evaluate_all(first: int) -> dict[str, Verdict]:
         subnet_ids = [*network.subnets][first:] + [*network.subnets][:first]
         barrier.wait()
-        return sorted(shared.verdict(subnet_id) for subnet_id in subnet_ids)
+        return {subnet_id: shared.verdict(subnet_id) for subnet_id in subnet_ids}
 
-    fresh = sorted(Evaluator(Tracer(network), RuleParameters()).verdict(subnet_id) for subnet_id in network.subnets)
+    fresh = {
+        subnet_id: Evaluator(Tracer(network), RuleParameters()).verdict(subnet_id) for subnet_id in network.subnets
+    }
     with ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(evaluate_all, range(0, 4 * THREADS, 4))) == [fresh] * THREADS

@@ -5,7 +5,7 @@ import pytest
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Association, PrefixList
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.fanout import Change, ResourceType, concerned_subnets
+from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from tests.support.make import by_id, route, snapshot, subnet, table
 
 NETWORK = snapshot(
@@ -26,21 +26,26 @@ TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
 @pytest.mark.parametrize(
     ("change", "concerned"),
     [
-        (Change(SUBNET, "subnet-gone"), ["subnet-gone"]),
-        (Change(ENDPOINT, "vpce-1", "vpc-1"), ["subnet-explicit", "subnet-implicit"]),
-        (Change(ENDPOINT, "vpce-1"), ["subnet-explicit", "subnet-implicit", "subnet-other"]),
-        (Change(NAT, "nat-1"), ["subnet-explicit"]),
-        (Change(NAT, "nat-2"), []),
-        (Change(TABLE, "rtb-own", "vpc-1"), ["subnet-explicit"]),
-        (Change(TABLE, "rtb-main", "vpc-1"), ["subnet-implicit"]),
-        (Change(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
-        (Change(TABLE, "rtb-main", "vpc-1", frozenset({"subnet-explicit"})), ["subnet-explicit", "subnet-implicit"]),
-        (Change(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
-        (Change(TABLE, "rtb-gone"), ["subnet-other"]),
-        (Change(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
+        (ChangedResource(SUBNET, "subnet-gone"), ["subnet-gone"]),
+        (ChangedResource(ENDPOINT, "vpce-1", "vpc-1"), ["subnet-explicit", "subnet-implicit"]),
+        (ChangedResource(ENDPOINT, "vpce-1"), ["subnet-explicit", "subnet-implicit", "subnet-other"]),
+        (ChangedResource(NAT, "nat-1"), ["subnet-explicit"]),
+        (ChangedResource(NAT, "nat-2"), []),
+        (ChangedResource(TABLE, "rtb-own", "vpc-1"), ["subnet-explicit"]),
+        (ChangedResource(TABLE, "rtb-main", "vpc-1"), ["subnet-implicit"]),
+        (ChangedResource(TABLE, "rtb-own", "vpc-1", frozenset({"subnet-gone"})), ["subnet-explicit", "subnet-gone"]),
+        (
+            ChangedResource(TABLE, "rtb-main", "vpc-1", frozenset({"subnet-explicit"})),
+            ["subnet-explicit", "subnet-implicit"],
+        ),
+        (ChangedResource(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
+        (ChangedResource(TABLE, "rtb-gone"), ["subnet-other"]),
+        (ChangedResource(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
     ],
 )
-def test_a_change_affects_the_subnets_whose_verdict_it_may_change(change: Change, concerned: list[str]) -> None:
+def test_a_change_affects_the_subnets_whose_verdict_it_may_change(
+    change: ChangedResource, concerned: list[str]
+) -> None:
     """A table those it governs or governed, an endpoint its VPC, a NAT gateway those that cross it, a subnet itself."""
     assert concerned_subnets(change, Tracer(NETWORK)) == concerned
 
@@ -50,7 +55,7 @@ def test_a_former_main_table_is_no_main_table() -> None:
     former = table("rtb-main", subnets=("subnet-explicit",))
     former = by_id(type(former)(former.id, "vpc-1", (), (*former.associations, Association(main=True, state="failed"))))
     found = snapshot(subnets=by_id(subnet("subnet-explicit")), route_tables=former)
-    assert concerned_subnets(Change(TABLE, "rtb-new", "vpc-1", main_changed=True), Tracer(found)) == []
+    assert concerned_subnets(ChangedResource(TABLE, "rtb-new", "vpc-1", main_changed=True), Tracer(found)) == []
 
 
 @pytest.mark.parametrize("cidrs", [None, ()], ids=["unreadable", "none"])
@@ -63,5 +68,5 @@ def test_a_table_concerns_its_subnets_whatever_is_known_of_the_addresses(cidrs: 
         prefix_lists=by_id(ipv6),
     )
     tracer = Tracer(found)
-    assert concerned_subnets(Change(TABLE, "rtb-1", "vpc-1"), tracer) == ["subnet-1"]
-    assert concerned_subnets(Change(TABLE, "rtb-2", "vpc-1"), tracer) == ["subnet-2"]
+    assert concerned_subnets(ChangedResource(TABLE, "rtb-1", "vpc-1"), tracer) == ["subnet-1"]
+    assert concerned_subnets(ChangedResource(TABLE, "rtb-2", "vpc-1"), tracer) == ["subnet-2"]

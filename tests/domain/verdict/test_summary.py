@@ -3,7 +3,8 @@
 import pytest
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict, reason_of
+from express_path.domain.verdict.annotations import reason_of
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary, summarize
 from tests.support.make import by_id, evaluator, route, snapshot, subnet, table
 

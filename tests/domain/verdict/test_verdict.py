@@ -47,7 +47,12 @@ def test_a_verdict_names_its_subnet() -> None:
     """A verdict has the account, Region, VPC, subnet, zone, and governing route table."""
     found = one(TO_ENDPOINT, subnets=by_id(subnet(availability_zone_id="use1-az4")))
     verdict = verdict_on(found)
-    assert verdict[:6] == (ACCOUNT, "us-east-1", "vpc-1", "subnet-1", "use1-az4", "rtb-1")
+    assert (verdict.account_id, verdict.region, verdict.vpc_id) == (ACCOUNT, "us-east-1", "vpc-1")
+    assert (verdict.subnet_id, verdict.availability_zone_id, verdict.route_table_id) == (
+        "subnet-1",
+        "use1-az4",
+        "rtb-1",
+    )
     assert (verdict.compliance, verdict.reason) == ("COMPLIANT", "ENDPOINT")
     assert verdict.path == (("GATEWAY_ENDPOINT", "vpce-express", "pl-express"),)
 
@@ -316,8 +321,9 @@ def test_a_list_of_s3_express_without_entries_in_sight(routes: tuple, reason: st
 def test_the_parameters_turn_public_and_unresolved_subnets() -> None:
     """PublicSubnets and unresolvedEgress give the compliance; what they make NON_COMPLIANT comes first."""
     found = one(route("198.51.100.0/25", "igw-1"), route("198.51.100.128/25", "vgw-1"))
-    assert verdict_on(found)[6:8] == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
-    assert verdict_on(found, public_subnets=Compliance.NON_COMPLIANT)[6:8] == ("NON_COMPLIANT", "INTERNET_GATEWAY")
+    usual, public = verdict_on(found), verdict_on(found, public_subnets=Compliance.NON_COMPLIANT)
+    assert (usual.compliance, usual.reason) == ("NOT_APPLICABLE", "UNRESOLVED_EGRESS")
+    assert (public.compliance, public.reason) == ("NON_COMPLIANT", "INTERNET_GATEWAY")
 
 
 def test_an_annotation_is_never_longer_than_config_takes() -> None:

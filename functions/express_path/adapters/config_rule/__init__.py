@@ -1,1 +1,1 @@
-"""Reading events and items, and reporting evaluations, for any AWS Config rule. Nothing here is specific to a rule."""
+"""Reading events and items, and reporting results, for any AWS Config rule. Nothing here is specific to a rule."""

@@ -1,8 +1,7 @@
-"""Report evaluations to AWS Config: those that differ from the results that it has stored."""
+"""Report results to AWS Config: those that differ from what it has stored."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling
 from express_path.adapters.config_rule.events import ConfigEvent
@@ -11,77 +10,56 @@ from express_path.errors import ReportError
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
-    from mypy_boto3_config.literals import ComplianceTypeType
-    from mypy_boto3_config.type_defs import EvaluationTypeDef
 
 BATCH = 100
 """The most evaluations of one PutEvaluations call (botocore model: config PutEvaluationsRequest)."""
 NOT_APPLICABLE = "NOT_APPLICABLE"
 
 
-class Evaluation(NamedTuple):
-    """One result to report. annotation has 1 to 256 characters (botocore model: config Evaluation).
-
-    ordering_timestamp is the time of the event that led to it, so that a late event does not replace a newer result
-    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html).
-    """
-
-    resource_type: str
-    resource_id: str
-    compliance: "ComplianceTypeType"
-    annotation: str
-    ordering_timestamp: datetime
-
-
 def put_evaluations(
-    config: "ConfigServiceClient", event: ConfigEvent, evaluations: Iterable[Evaluation]
+    config: "ConfigServiceClient", event: ConfigEvent, resource_type: str, results: Mapping[str, StoredResult]
 ) -> Iterator[str]:
-    """Report evaluations in answer to an event; yield the id of each resource whose evaluation was accepted.
+    """Report results by resource id in answer to an event; yield the id of each resource whose result was accepted.
 
-    Each resource is reported once, by its last evaluation. If there are none, no call is made. After all calls, raise
-    ReportError if AWS Config rejected some evaluations. Raise ApiError if it rejects a call.
+    If there are none, no call is made. After all calls, raise ReportError if AWS Config rejected some results. Raise
+    ApiError if it rejects a call.
     """
-    last = list({evaluation.resource_id: evaluation for evaluation in evaluations}.values())
     failed: list[Mapping[str, Any]] = []
-    for start in range(0, len(last), BATCH):
-        batch = last[start : start + BATCH]
+    resource_ids = list(results)
+    for start in range(0, len(resource_ids), BATCH):
+        batch = resource_ids[start : start + BATCH]
         with calling("config:PutEvaluations"):
             response = config.put_evaluations(
-                Evaluations=[_request(evaluation) for evaluation in batch],
+                Evaluations=[
+                    {
+                        "ComplianceResourceType": resource_type,
+                        "ComplianceResourceId": resource_id,
+                        "ComplianceType": results[resource_id].compliance,
+                        "Annotation": results[resource_id].annotation,
+                        "OrderingTimestamp": results[resource_id].ordering_timestamp,
+                    }
+                    for resource_id in batch
+                ],
                 ResultToken=event.result_token,
                 TestMode=event.is_test,
             )
         rejected = response.get("FailedEvaluations", [])
         failed.extend(rejected)
         rejected_ids = {evaluation["ComplianceResourceId"] for evaluation in rejected}
-        yield from (evaluation.resource_id for evaluation in batch if evaluation.resource_id not in rejected_ids)
+        yield from (resource_id for resource_id in batch if resource_id not in rejected_ids)
     if failed:
         raise ReportError(failed)
 
 
-def _request(evaluation: Evaluation) -> "EvaluationTypeDef":
-    return {
-        "ComplianceResourceType": evaluation.resource_type,
-        "ComplianceResourceId": evaluation.resource_id,
-        "ComplianceType": evaluation.compliance,
-        "Annotation": evaluation.annotation,
-        "OrderingTimestamp": evaluation.ordering_timestamp,
-    }
-
-
-def changed_evaluations(evaluations: Iterable[Evaluation], stored: Mapping[str, StoredResult]) -> list[Evaluation]:
-    """Return the evaluations whose compliance or annotation differs from the stored result.
+def is_changed(result: StoredResult, stored: StoredResult | None) -> bool:
+    """Return whether a result has another compliance or annotation than the stored one, so that it must be reported.
 
     A new resource that is NOT_APPLICABLE needs no report, because AWS Config removes such results
     (https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config.html).
     """
-    return [evaluation for evaluation in evaluations if _is_changed(evaluation, stored.get(evaluation.resource_id))]
-
-
-def _is_changed(evaluation: Evaluation, result: StoredResult | None) -> bool:
-    if result is None:
-        return evaluation.compliance != NOT_APPLICABLE
-    return (result.compliance, result.annotation) != (evaluation.compliance, evaluation.annotation)
+    if stored is None:
+        return result.compliance != NOT_APPLICABLE
+    return (result.compliance, result.annotation) != (stored.compliance, stored.annotation)
 
 
 def deleted_resource_ids(stored: Mapping[str, StoredResult], existing_ids: Collection[str]) -> list[str]:

@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import pages
-from express_path.adapters.memory import gc_paused
+from express_path.fields import gc_paused
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_config.literals import ComplianceTypeType
 
 PAGE = 100
 """The most results of one page (https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html)."""
@@ -18,12 +19,15 @@ results of the rule, so reading all results is faster for more resources, unless
 
 
 class StoredResult(NamedTuple):
-    """The result that AWS Config has stored for a resource; annotation is empty if there is none.
+    """The result of a resource that AWS Config has stored, or that it is to store.
 
-    ordering_timestamp is that of the evaluation. AWS Config ignores evaluations that are older.
+    annotation has 1 to 256 characters (botocore model: config Evaluation), and is empty if AWS Config has stored none.
+    ordering_timestamp is the time of the event that led to the result. AWS Config ignores a result that is older than the
+    stored one, so a late event does not replace a newer result
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html).
     """
 
-    compliance: str
+    compliance: "ComplianceTypeType"
     annotation: str
     ordering_timestamp: datetime
 

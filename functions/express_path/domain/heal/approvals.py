@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord, policy_hash
-from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, Finding, Plan
+from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, Concern, Plan
 
 ANSWER_SECONDS = 86_400
 """How long the approvers have to answer, in seconds: the timeout of the runbook's approval step."""
@@ -62,12 +62,12 @@ def open_request(approval: Approval | None, run_id: str, now: int) -> str:
     return approval.run_id
 
 
-def denial(record: TableRecord, started_by: StartedBy) -> Finding | None:
+def denial(record: TableRecord, started_by: StartedBy) -> Concern | None:
     """Return why AWS Config must not ask about a route table again: an approver rejected the last request."""
     approval = record.approval
     if started_by is not StartedBy.CONFIG or approval is None or approval.state is not ApprovalState.DENIED:
         return None
-    return Finding(
+    return Concern(
         Blocker.APPROVAL_DENIED,
         f"the heal of {record.route_table_id} that run {approval.run_id} requested was rejected",
         "to ask again, start the approval runbook yourself (StartedBy=PERSON)",
@@ -87,13 +87,13 @@ MAX_MESSAGE_LENGTH = 4096
 LISTED_SUBNETS = 20
 """How many subnets the message names."""
 LONGEST_LINE = 600
-"""The longest line about one finding, in characters; a dry run shows the complete text."""
+"""The longest line about one concern, in characters; a dry run shows the complete text."""
 
 
 def approval_message(plan: Plan, moved: Sequence[str]) -> str:
     """Return the request to approve a plan that creates or associates an endpoint.
 
-    moved are the ids of the route table's subnets. Findings that do not fit are counted.
+    moved are the ids of the route table's subnets. Concerns that do not fit are counted.
     """
     verdict = plan.verdict
     lines = [
@@ -108,7 +108,7 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
         "",
         f"Reason: {_cut(verdict.annotation)} ({verdict.subnet_id})",
     ]
-    return _with_findings("\n".join(lines), plan.warnings)
+    return _with_concerns("\n".join(lines), plan.warnings)
 
 
 def _endpoint(plan: Plan) -> str:
@@ -126,25 +126,25 @@ def _subnets(moved: Sequence[str]) -> str:
     return f"S3 Express traffic of {subnets} no longer uses the NAT: {named}{rest}."
 
 
-def _with_findings(message: str, findings: Sequence[Finding]) -> str:
-    """Return the message with as many findings as fit, and the number of the others."""
-    if not findings:
+def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
+    """Return the message with as many concerns as fit, and the number of the others."""
+    if not concerns:
         return message
-    message += f"\n\nWarnings ({len(findings)}):"
-    for number, line in enumerate(map(_line, findings)):
-        rest = _rest(len(findings) - number - 1)
+    message += f"\n\nWarnings ({len(concerns)}):"
+    for number, line in enumerate(map(_line, concerns)):
+        rest = _rest(len(concerns) - number - 1)
         if len(message) + len(line) + len(rest) > MAX_MESSAGE_LENGTH:
-            return message + _rest(len(findings) - number)
+            return message + _rest(len(concerns) - number)
         message += line
     return message
 
 
-def _line(finding: Finding) -> str:
-    return "\n- " + _cut(f"{finding.blocker}: {finding.evidence}; {finding.cure}")
+def _line(concern: Concern) -> str:
+    return "\n- " + _cut(f"{concern.blocker}: {concern.evidence}; {concern.cure}")
 
 
 def _rest(number: int) -> str:
-    """Say how many findings are not listed, and where to see them."""
+    """Say how many concerns are not listed, and where to see them."""
     return f"\n- {number} more: run the heal with DryRun=true to see them." if number else ""
 
 

@@ -199,7 +199,7 @@ def is_not_ready(observation: Observation) -> bool:
 
 def is_deleting(observation: Observation) -> bool:
     """Return whether an endpoint that is being deleted blocks the heal."""
-    return any(finding.blocker is Blocker.ENDPOINT_DELETING for finding in observation.plan.blockers)
+    return any(concern.blocker is Blocker.ENDPOINT_DELETING for concern in observation.plan.blockers)
 
 
 def never(observation: Observation) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
-from express_path.domain.heal.records import MANAGED_TAG, Blocker, Finding, HealSettings
+from express_path.domain.heal.records import MANAGED_TAG, Blocker, Concern, HealSettings
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
 from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
@@ -99,20 +99,20 @@ def _widest_ip_address_type(tracer: Tracer, table: RouteTable) -> str:
     return "ipv6" if families and all(used.ipv6 and not used.ipv4 for used in families) else "ipv4"
 
 
-def endpoint_findings(
+def endpoint_concerns(
     snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings
-) -> Iterator[Finding]:
+) -> Iterator[Concern]:
     """Yield what blocks the use of this endpoint, or its creation now."""
     owner = owner_tag(endpoint, settings)
     if owner and not settings.adopt_iac_owned and not is_associated(snapshot, table, endpoint):
-        yield Finding(
+        yield Concern(
             Blocker.OWNED_BY_IAC,
             f"{endpoint.id} has the tag {owner}, so a tool owns it",
             "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
         )
     deleting = [found.id for found in express_endpoints(snapshot, table.vpc_id) if found.state == "deleting"]
     if deleting and endpoint.id == NEW_ENDPOINT:
-        yield Finding(
+        yield Concern(
             Blocker.ENDPOINT_DELETING,
             f"{deleting[0]} is being deleted, and its routes may still exist",
             "run the heal again when it is deleted",
@@ -120,7 +120,7 @@ def endpoint_findings(
     for prefix_list in prefix_lists_of(snapshot, endpoint):
         for route in table.routes:
             if route.destination == prefix_list.id and route.target_id != endpoint.id:
-                yield Finding(
+                yield Concern(
                     Blocker.WOULD_NOT_CURE,
                     f"{prefix_list.id} -> {route.target_id} in {table.id} has the destination of the endpoint's route",
                     "delete that route, or disassociate its endpoint from the table",
@@ -128,7 +128,7 @@ def endpoint_findings(
 
 
 MAX_BLOCKS = 10
-"""How many blocks of addresses a finding lists."""
+"""How many blocks of addresses a concern lists."""
 NAT64_FIX = (
     "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
     "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
@@ -168,7 +168,7 @@ class _Obstacle:
     fix: str
 
 
-def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Finding]:
+def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Concern]:
     """Yield the routes because of which the changed snapshot would not be COMPLIANT; none if it would be."""
     after = evaluator.for_snapshot(changed)
     verdict = after.verdict(subnet_id)
@@ -182,7 +182,7 @@ def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> 
             obstacle = _obstacle(changed, traced, outcome.route, table.id)
             blocked.setdefault(obstacle, []).append(traced.addresses.block)
     for obstacle, blocks in blocked.items():
-        yield Finding(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
+        yield Concern(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
 
 
 def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
@@ -195,7 +195,7 @@ def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
     return [traced for traced in harmful if traced.outcomes]
 
 
-def opened_paths(evaluator: Evaluator, changed: Snapshot, table: RouteTable) -> Iterator[Finding]:
+def opened_paths(evaluator: Evaluator, changed: Snapshot, table: RouteTable) -> Iterator[Concern]:
     """Yield the table's subnets for which the changed snapshot opens a path that Block Public Access closes now."""
     after = evaluator.for_snapshot(changed)
     for subnet in evaluator.tracer.governed_subnets(table):
@@ -221,9 +221,9 @@ def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
     return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
 
 
-def path_closed(evidence: str) -> Finding:
+def path_closed(evidence: str) -> Concern:
     """Return the blocker for a path that somebody closed."""
-    return Finding(
+    return Concern(
         Blocker.PATH_CLOSED,
         f"{evidence}; VPC Block Public Access closes this path now",
         "ask who closed it; if it should be open, create an exclusion, or associate the route table yourself",
@@ -236,11 +236,11 @@ def _closed_blocks(evaluator: Evaluator, table: RouteTable, subnet: Subnet) -> I
             yield from traced.addresses.blocks()
 
 
-def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Finding]:
+def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Concern]:
     """Yield the table's subnets that the rule excludes: a heal for another subnet would also change their route."""
     for subnet_id in sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)):
         if evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
-            yield Finding(
+            yield Concern(
                 Blocker.EXCLUDED,
                 f"{table.id} also governs {subnet_id}, which excludeTag excludes",
                 "give one of the two subnets its own route table, or remove the tag",
@@ -288,13 +288,13 @@ def needs_more_routes_than_default(snapshot: Snapshot, table: RouteTable) -> boo
     return any(_routes_with_endpoint(snapshot, table, family) > ROUTE_QUOTA.value for family in Family)
 
 
-def quota_findings(
+def quota_concerns(
     snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint, evidence: Evidence
-) -> Iterator[Finding]:
+) -> Iterator[Concern]:
     """Yield the quotas that a heal with this endpoint would exceed."""
     quota = evidence.endpoint_quota
     if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= quota.value:
-        yield Finding(
+        yield Concern(
             Blocker.ENDPOINT_QUOTA,
             f"the Region has {evidence.gateway_endpoints} gateway endpoints; the quota is {quota}",
             f"request an increase of quota {quota.code}",
@@ -307,7 +307,7 @@ def quota_findings(
     for family in sorted(added):
         needed, quota = _routes_with_endpoint(snapshot, table, family), evidence.route_quota
         if needed > quota.value:
-            yield Finding(
+            yield Concern(
                 Blocker.ROUTE_QUOTA,
                 f"{table.id} has {needed - EXPRESS_WEIGHT} {family} routes, and the prefix list counts as "
                 f"{EXPRESS_WEIGHT}; the quota is {quota}",

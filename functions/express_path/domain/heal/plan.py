@@ -10,7 +10,7 @@ from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
     blocking_routes,
     cures,
-    endpoint_findings,
+    endpoint_concerns,
     endpoint_to_create,
     excluded_neighbors,
     is_associated,
@@ -18,14 +18,14 @@ from express_path.domain.heal.endpoints import (
     opened_paths,
     path_closed,
     prefix_lists_of,
-    quota_findings,
+    quota_concerns,
     usable_endpoints,
     with_association,
 )
 from express_path.domain.heal.ledger import ApprovalState, LedgerView, StartedBy, TableRecord, TableState
 from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.preflight import Evidence, Policy, calendar_findings, preflight
-from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Finding, HealSettings, Plan
+from express_path.domain.heal.preflight import Evidence, Policy, calendar_concerns, preflight
+from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Concern, HealSettings, Plan
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -34,22 +34,22 @@ LOOP_BREAKER = timedelta(hours=24)
 """For this long after a heal, an association that somebody removed is not made again."""
 
 
-def ledger_findings(
+def ledger_concerns(
     table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, approval_of: str = ""
-) -> Iterator[Finding]:
+) -> Iterator[Concern]:
     """Yield what the record of a route table blocks now.
 
     approval_of is the fingerprint of the plan if the heal needs an approval.
     """
     yield from _reverted(table, record, now)
     if started_by is StartedBy.CONFIG and record.is_undone:
-        yield Finding(
+        yield Concern(
             Blocker.UNDONE,
             f"the last heal of {table.id} was undone",
             "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
     if approval_of and not is_approved(record, approval_of, now):
-        yield Finding(
+        yield Concern(
             Blocker.APPROVAL_REQUIRED,
             f"the stack's RemediationMode is APPROVAL, and {_why_not_approved(record, now)}",
             "start the approval runbook instead (stack output ApprovalDocumentName)",
@@ -71,8 +71,8 @@ def _why_not_approved(record: TableRecord, now: datetime) -> str:
     )
 
 
-def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator[Finding]:
-    """Yield a finding if somebody removed the association after a heal, so that two tools do not fight over it."""
+def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator[Concern]:
+    """Yield a concern if somebody removed the association after a heal, so that two tools do not fight over it."""
     healed = changed_at(record)
     if (
         record.state is TableState.HEALED
@@ -80,7 +80,7 @@ def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator
         and now - healed < LOOP_BREAKER
         and all(route.target_id != record.endpoint_id for route in table.routes)
     ):
-        yield Finding(
+        yield Concern(
             Blocker.REVERTED_BY_OTHERS,
             f"run {record.heal_run_id} healed {table.id} at {record.changed_at}, and somebody removed its association "
             f"with {record.endpoint_id}",
@@ -98,8 +98,8 @@ def changed_at(record: TableRecord) -> datetime | None:
         return None
 
 
-MAX_FINDINGS = 10
-"""How many findings of one blocker a plan lists."""
+MAX_CONCERNS = 10
+"""How many concerns of one blocker a plan lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
     verdict = evaluator.verdict(subnet_id)
     blocker = BLOCKER_BY_REASON.get(verdict.reason)
     if blocker:
-        return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_findings(context.evidence)))
+        return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_concerns(context.evidence)))
     if verdict.reason is Reason.DROPPED and is_closed(evaluator, verdict):
         return Plan(Action.BLOCKED, verdict, blockers=(path_closed(verdict.annotation),))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_findings(context.evidence)))
+        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_concerns(context.evidence)))
     return _heal(evaluator, verdict, context)
 
 
@@ -139,10 +139,10 @@ def is_healable(verdict: Verdict) -> bool:
 
 
 BLOCKER_BY_REASON = {
-    Reason.NOT_OWNED: Finding(
+    Reason.NOT_OWNED: Concern(
         Blocker.NOT_OWNED, "the subnet belongs to another account", "run the heal in the account that owns the VPC"
     ),
-    Reason.EXCLUDED: Finding(
+    Reason.EXCLUDED: Concern(
         Blocker.EXCLUDED,
         "excludeTag or vpcIds excludes the subnet",
         "remove the tag, or change the rule parameter",
@@ -151,8 +151,8 @@ BLOCKER_BY_REASON = {
 """The blockers for subnets that the rule does not flag, by the reason of the verdict."""
 
 
-def _not_a_nat(verdict: Verdict) -> Finding:
-    return Finding(
+def _not_a_nat(verdict: Verdict) -> Concern:
+    return Concern(
         Blocker.NOT_A_NAT_PATH,
         verdict.annotation,
         "heals change only paths that cross a NAT; associate the route table yourself",
@@ -163,10 +163,10 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
     table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
     endpoint = _endpoint(evaluator, verdict, table, context)
     fingerprint = _fingerprint(evaluator, table, endpoint, context)
-    findings = list(_findings(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
+    concerns = list(_concerns(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
     may_warn = context.settings.warn_only & MAY_WARN
-    warnings = tuple(finding for finding in findings if finding.blocker in may_warn)
-    blockers = tuple(finding for finding in findings if finding.blocker not in may_warn)
+    warnings = tuple(concern for concern in concerns if concern.blocker in may_warn)
+    blockers = tuple(concern for concern in concerns if concern.blocker not in may_warn)
     plan = (
         _create(verdict, endpoint, context) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, context)
     )
@@ -211,19 +211,19 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
     return next(iter([*curing, *in_use, *usable]), None) or endpoint_to_create(evaluator.tracer, table)
 
 
-def _findings(
+def _concerns(
     evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext, approval_of: str
-) -> Iterator[Finding]:
+) -> Iterator[Concern]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
     changed = with_association(snapshot, table, endpoint)
     yield from excluded_neighbors(evaluator, table)
     yield from opened_paths(evaluator, changed, table)
     yield from blocking_routes(evaluator, changed, verdict.subnet_id)
-    yield from endpoint_findings(snapshot, table, endpoint, settings)
-    yield from quota_findings(snapshot, table, endpoint, evidence)
+    yield from endpoint_concerns(snapshot, table, endpoint, settings)
+    yield from quota_concerns(snapshot, table, endpoint, evidence)
     if context.ledger:
-        yield from ledger_findings(table, context.ledger.table, context.now, context.started_by, approval_of)
+        yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
     policies = tuple(_policies_of(evidence, endpoint, settings))
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from preflight(replace(evidence, policies=policies), readable)
@@ -238,14 +238,14 @@ def _policies_of(evidence: Evidence, endpoint: VpcEndpoint, settings: HealSettin
             yield policy
 
 
-def shortened(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return at most ten findings of each blocker, because the output of a step has a maximum size."""
-    kept: list[Finding] = []
-    for blocker in dict.fromkeys(finding.blocker for finding in findings):
-        same = [finding for finding in findings if finding.blocker is blocker]
-        kept += same[:MAX_FINDINGS]
-        if len(same) > MAX_FINDINGS:
-            kept.append(Finding(blocker, f"and {len(same) - MAX_FINDINGS} more", same[0].cure))
+def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:
+    """Return at most ten concerns of each blocker, because the output of a step has a maximum size."""
+    kept: list[Concern] = []
+    for blocker in dict.fromkeys(concern.blocker for concern in concerns):
+        same = [concern for concern in concerns if concern.blocker is blocker]
+        kept += same[:MAX_CONCERNS]
+        if len(same) > MAX_CONCERNS:
+            kept.append(Concern(blocker, f"and {len(same) - MAX_CONCERNS} more", same[0].cure))
     return tuple(kept)
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from express_path.domain.heal.records import Blocker, Finding
+from express_path.domain.heal.records import Blocker, Concern
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import PrefixList, Route, TargetKind
 from express_path.domain.path.routing import AddressSet, RoutingIndex, contains, overlap
@@ -142,32 +142,32 @@ EPHEMERAL = PortRange(32768, 60999)
 (https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html#nacl-ephemeral-ports)."""
 
 
-def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
+def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Concern]:
     """Yield everything in the evidence that blocks a heal; the endpoint adds routes to the prefix lists."""
     yield from _security_groups(evidence, lists)
     for acl in evidence.network_acls:
         yield from _network_acl(acl, [block for prefix_list in lists for block in prefix_list.cidrs or ()])
     yield from _source_ip_policies(evidence.policies)
     if not (evidence.dns_support and evidence.dns_hostnames):
-        yield Finding(
+        yield Concern(
             Blocker.DNS_ATTRIBUTES,
             f"enableDnsSupport is {evidence.dns_support}, enableDnsHostnames is {evidence.dns_hostnames}",
             "enable both (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
         )
-    yield from calendar_findings(evidence)
+    yield from calendar_concerns(evidence)
 
 
-def calendar_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if the change calendar does not allow a heal now."""
+def calendar_concerns(evidence: Evidence) -> Iterator[Concern]:
+    """Yield a concern if the change calendar does not allow a heal now."""
     if not evidence.calendar_open:
-        yield Finding(
+        yield Concern(
             Blocker.CHANGE_CALENDAR_CLOSED,
             "the change calendar is CLOSED",
             "run the heal again when it is OPEN, or remove the calendar (stack parameter ChangeCalendarName)",
         )
 
 
-def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Finding]:
+def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Concern]:
     """Yield the sets of security groups that do not allow HTTPS to S3 Express.
 
     Interfaces without a security group, such as those of NAT gateways, are not filtered.
@@ -184,7 +184,7 @@ def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterato
             unread |= dict.fromkeys(
                 (list_id for list_id in named if blocks_of.get(list_id) is None), "ec2:GetManagedPrefixListEntries"
             )
-            yield _egress_finding(", ".join(sorted(groups)), blocked, unread)
+            yield _egress_concern(", ".join(sorted(groups)), blocked, unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +204,15 @@ def _first_uncovered(allowed: Sequence[Cidr], lists: Sequence[PrefixList]) -> _L
     return None
 
 
-def _egress_finding(groups: str, blocked: _ListedBlock, unread: Mapping[str, str]) -> Finding:
-    """Return the finding about security groups; unread names the resources that hide a rule, and the operation."""
+def _egress_concern(groups: str, blocked: _ListedBlock, unread: Mapping[str, str]) -> Concern:
+    """Return the concern about security groups; unread names the resources that hide a rule, and the operation."""
     evidence = f"{groups}: no rule allows outbound TCP 443 to {blocked.block}"
     cure = f"allow outbound TCP 443 to the prefix list {blocked.list_id}"
     if unread:
         hidden = ", ".join(f"{resource} cannot be read ({operation})" for resource, operation in sorted(unread.items()))
         evidence = f"{groups}: whether a rule allows outbound TCP 443 to {blocked.block} is unknown: {hidden}"
         cure += ", or allow the plan function's role to read it"
-    return Finding(Blocker.SECURITY_GROUP_EGRESS, evidence, cure)
+    return Concern(Blocker.SECURITY_GROUP_EGRESS, evidence, cure)
 
 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
@@ -236,14 +236,14 @@ _ACL_CHECKS = (
 )
 
 
-def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Finding]:
+def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Concern]:
     for check in _ACL_CHECKS:
         entries = sorted(
             (entry for entry in acl.entries if entry.egress is check.egress), key=lambda entry: entry.number
         )
         blocked = next((block for block in blocks if not _allows(entries, block, check.ports)), None)
         if blocked:
-            yield Finding(
+            yield Concern(
                 Blocker.NETWORK_ACL,
                 f"{acl.id} does not allow " + check.direction.format(check.ports, blocked),
                 f"allow it in {acl.id}; network ACLs do not support prefix lists, so allow each CIDR",
@@ -272,17 +272,17 @@ def _allows_https(ports: Ports) -> bool:
     return tcp_ports is not None and tcp_ports.contains(HTTPS)
 
 
-def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Finding]:
+def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Concern]:
     for policy in policies:
         if policy.fault:
-            yield Finding(
+            yield Concern(
                 Blocker.SOURCE_IP_POLICY,
                 f"whether the policy of {policy.holder} uses aws:SourceIp is unknown: {policy.fault}",
                 "allow the plan function's role to read it (stack output PlanRoleArn), or check it yourself and make "
                 "SOURCE_IP_POLICY a warning (stack parameter WarnOnly)",
             )
         elif _uses_source_ip(json.loads(policy.document)):
-            yield Finding(
+            yield Concern(
                 Blocker.SOURCE_IP_POLICY,
                 f"the policy of {policy.holder} uses aws:SourceIp, which requests through an endpoint do not have",
                 "use aws:SourceVpce, aws:SourceVpc, or aws:VpcSourceIp instead",

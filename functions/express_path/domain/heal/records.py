@@ -48,7 +48,7 @@ MAY_WARN = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Concern:
     """A blocker or warning: its name, the evidence, and what to do."""
 
     blocker: Blocker
@@ -111,8 +111,8 @@ class Plan:
     endpoint_id: str | None = None
     policy: str = ""
     ip_address_type: str = ""
-    blockers: tuple[Finding, ...] = ()
-    warnings: tuple[Finding, ...] = ()
+    blockers: tuple[Concern, ...] = ()
+    warnings: tuple[Concern, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str = ""
 

@@ -24,7 +24,7 @@ _LIVE = ("available", "pending")
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
 
 
-class Change(StrEnum):
+class UndoChange(StrEnum):
     """The next change of an undo.
 
     FINISH: nothing is left to change. KEEP_ENDPOINT: the endpoint is used, although the ledger lists it as deleted.
@@ -82,11 +82,11 @@ class Undo:
         return self.is_live and not self.kept
 
     @property
-    def change(self) -> Change:
+    def change(self) -> UndoChange:
         """The next change."""
         if self.associated:
-            return Change.DISASSOCIATE
-        return Change.DELETE_ENDPOINT if self.deletes else Change.FINISH
+            return UndoChange.DISASSOCIATE
+        return UndoChange.DELETE_ENDPOINT if self.deletes else UndoChange.FINISH
 
 
 @dataclass(frozen=True, slots=True)

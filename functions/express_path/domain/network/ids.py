@@ -43,6 +43,7 @@ _FORMS = {
     "region": (re.compile("[a-z]{2,}(-[a-z]+)+-[0-9]+"), "a Region such as eu-west-1"),
     "availabilityZoneId": (re.compile("[a-z0-9-]+"), "an Availability Zone ID such as use1-az4"),
     "serviceName": (re.compile(r"[A-Za-z0-9_.-]+"), "a service name such as com.amazonaws.us-east-1.s3express"),
+    **dict.fromkeys(("runId", "undoRunId"), (re.compile("[0-9A-Za-z-]+"), "the id of an automation execution")),
     "coreNetworkArn": (re.compile(_ARN), "an ARN"),
     "odbNetworkArn": (re.compile(_ARN), "an ARN"),
 }

@@ -33,6 +33,21 @@ class TargetKind(StrEnum):
     ODB_NETWORK = "ODB_NETWORK"
     UNKNOWN = "UNKNOWN"
 
+    @property
+    def label(self) -> str:
+        """AWS's name of the kind, such as "NAT gateway"."""
+        return _LABELS.get(self) or self.replace("_", " ").lower()
+
+
+_LABELS = {
+    TargetKind.VPC_ENDPOINT: "VPC endpoint",
+    TargetKind.VPC_PEERING_CONNECTION: "VPC peering connection",
+    TargetKind.NAT_GATEWAY: "NAT gateway",
+    TargetKind.ODB_NETWORK: "ODB network",
+    TargetKind.CORE_NETWORK: "Cloud WAN core network",
+    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: "egress-only internet gateway",
+    TargetKind.UNKNOWN: "unknown target",
+}
 
 _KIND_BY_ID_PREFIX = {
     "nat": TargetKind.NAT_GATEWAY,

@@ -51,7 +51,8 @@ def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:
     if owner:
         text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
     is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (*table_ids, endpoint.id, endpoint.vpc_id))
-    return Remedy(text, patches["cli"].strip(), url, patches) if is_safe else Remedy(text, url=url)
+    command, patches = (patches["cli"].strip(), patches) if is_safe else ("", {})
+    return Remedy(text, command, url, patches, endpoint=endpoint)
 
 
 def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names:
@@ -131,8 +132,6 @@ def _by_vpc(resources: Mapping[str, _Resource]) -> Mapping[str, Mapping[str, _Re
 
 
 _NAT64 = ip_network("64:ff9b::/96")
-_SUBNET_ID, _ROUTE_TABLE_ID = Verdict._fields.index("subnet_id"), Verdict._fields.index("route_table_id")
-"""Positions in a verdict. Only the Availability Zone is between them."""
 
 
 class AccountView(Protocol):
@@ -160,20 +159,13 @@ class Remedies:
         """Return the remedy of a verdict; None if nothing has to change, such as for COMPLIANT subnets."""
         if not needs_remedy(verdict):
             return None
-        key = self.key(verdict)
+        # Subnets differ only if the reason is PARTLY_NAT.
+        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
+        place = (verdict.account_id, verdict.region, verdict.vpc_id, subnet_id, verdict.route_table_id)
+        key = (place, verdict.compliance, verdict.reason, verdict.path, verdict.note)
         if key not in self._remedies:
             self._remedies[key] = remedy(verdict, self._tracer(verdict))
         return self._remedies[key]
-
-    def endpoint(self, verdict: Verdict) -> VpcEndpoint | None:
-        """Return the endpoint to associate the verdict's route table with; None if the remedy is another one."""
-        tracer = self._tracer(verdict)
-        return endpoint_to_associate(verdict, tracer) if tracer and needs_remedy(verdict) else None
-
-    def key(self, verdict: Verdict) -> Hashable:
-        """Return all that decides a remedy: subnets differ only if the reason is PARTLY_NAT, and zones never do."""
-        subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
-        return verdict[:_SUBNET_ID], subnet_id, verdict[_ROUTE_TABLE_ID:]
 
     def _tracer(self, verdict: Verdict) -> Tracer | None:
         tracer = self._tracers.get((verdict.account_id, verdict.region))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from express_path.domain.network.resources import TargetKind
+from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.hops import INGRESS_ONLY, REGIONAL_NAT_CLOSED
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 from express_path.domain.verdict.evaluator import Verdict
@@ -81,6 +81,8 @@ class Remedy:
 
     patches: the same change for CloudFormation, Terraform and the AWS CLI, by name; empty if it has none.
     note: what to do instead if somebody makes a similar change first; empty if that makes no difference.
+    endpoint: the one to associate the route tables with, None for another change. Tables of one VPC that need the same
+    endpoint can be changed together.
     """
 
     text: str
@@ -88,6 +90,7 @@ class Remedy:
     url: str = ENDPOINT_PAGE
     patches: Mapping[str, str] = field(default_factory=dict, compare=False)
     note: str = ""
+    endpoint: VpcEndpoint | None = field(default=None, compare=False)
 
     @property
     def advice(self) -> str:

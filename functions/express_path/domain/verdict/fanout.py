@@ -19,7 +19,7 @@ class ResourceType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedResource:
     """A changed resource, limited to what AWS Config's item records.
 
     vpc_id and owner_id are None if the item does not name the VPC or the owner. earlier_subnet_ids are the subnets that
@@ -36,7 +36,7 @@ class Change:
     owner_id: str | None = None
 
 
-def concerned_subnets(change: Change, tracer: Tracer) -> list[str]:
+def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
     """Return the sorted ids of the subnets whose verdict a change may affect, including deleted subnets."""
     subnets = tracer.snapshot.own_subnets
     match change.resource_type:
@@ -64,7 +64,7 @@ def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:
             yield table.id
 
 
-def _is_affected(change: Change, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
+def _is_affected(change: ChangedResource, table_ids: Iterable[str], tracer: Tracer, subnet: Subnet) -> bool:
     """Return whether one of these tables decides for a subnet, or the changed table was or may be its main table."""
     if any(tracer.consults(subnet, table_id) for table_id in table_ids):
         return True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 
+from express_path.domain.network.ids import wrong_form
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.errors import ParameterError
 
@@ -22,7 +23,6 @@ UNRESOLVED_EGRESS = (Compliance.NOT_APPLICABLE, Compliance.NON_COMPLIANT)
 NO_TAG = "NONE"
 """The value of excludeTag for which no tag excludes a subnet."""
 _LONGEST_TAG = 128 + len("=") + 256
-_VPC_ID = re.compile(r"vpc-[0-9a-z]+")
 _ROLE_ARN = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+")
 
 
@@ -89,7 +89,7 @@ def _one_of(allowed: tuple[StrEnum, ...], name: str, value: str) -> StrEnum:
 
 def _vpc_ids(name: str, value: str) -> frozenset[str]:
     ids = [vpc_id.strip() for vpc_id in value.split(",")]
-    if not all(_VPC_ID.fullmatch(vpc_id) for vpc_id in ids):
+    if any(wrong_form(vpc_id, "vpcId") for vpc_id in ids):
         raise ParameterError(name, value, "comma-separated VPC ids such as vpc-0123456789abcdef0")
     return frozenset(ids)
 

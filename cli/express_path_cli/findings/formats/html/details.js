@@ -66,13 +66,12 @@ function remedy(subnet) {
 
 /** What to do about a subnet, or about the route table to heal: in words, as patches, and as commands. */
 function remedyOf(subnet, healed = subnet.id, remedy = subnet.remedy) {
-    const { reason, table, vpc } = subnet;
-    const filled = (text) => text.replaceAll("\ue000", table.id).replaceAll("\ue001", table.id.replaceAll("-", "_"));
+    const { reason, vpc } = subnet;
     const where = ` --region ${vpc.region}`;
     const patches = [
         ["AWS CLI", remedy.command],
-        ["CloudFormation", filled(remedy.cloudFormation)],
-        ["Terraform", filled(remedy.terraform)],
+        ["CloudFormation", remedy.cloudFormation],
+        ["Terraform", remedy.terraform],
     ].filter(([, text]) => text);
     const more = (options) => (options ? ` ${options}` : "");
     const commands = [`express-path explain ${subnet.id}${where}${more(data.explainOptions)}`];

@@ -35,8 +35,8 @@ const vpcs = data.vpcs.map(([account, region, id, name]) => ({
 const remedies = data.remedies.map(([text, command, cloudFormation, terraform]) => ({
     text,
     command,
-    cloudFormation: data.patches[cloudFormation],
-    terraform: data.patches[terraform],
+    cloudFormation,
+    terraform,
 }));
 
 const { tagKeys } = data;

@@ -34,7 +34,6 @@ function makeTheme() {
 byId("without-script").remove();
 makeTheme();
 makeSummary(changed);
-makeTrend();
 makeParameters();
 if (subnets.length > 0) {
     readFragment();

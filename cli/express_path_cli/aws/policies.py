@@ -1,0 +1,104 @@
+"""What IAM policies say: whether a trust policy lets a role assume another one, and how patterns match.
+
+Only what trust policies of a central role use is evaluated. With anything else, the answer is unknown, never a guess
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+Document = Mapping[str, Any]
+"""A policy, a statement, or a part of one, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A role that assumes another one: its account (12 digits), organization, ARN, and the external ID it passes."""
+
+    account_id: str
+    organization_id: str
+    arn: str
+    external_id: str = ""
+
+
+def trusts(policy: Document, principal: Principal) -> bool | None:
+    """Return whether a trust policy lets a principal assume the role, or None if that could not be determined."""
+    statements = listed(policy.get("Statement"))
+    denied = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Deny")
+    allowed = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Allow")
+    return _all([allowed, None if denied is None else not denied])
+
+
+def _applies(statement: Document, principal: Principal) -> bool | None:
+    if "NotPrincipal" in statement or "NotAction" in statement:
+        return None
+    actions = listed(statement.get("Action"))
+    is_assumed = any(fnmatchcase("sts:assumerole", str(action).lower()) for action in actions)
+    conditions = [
+        _meets(operator, key, listed(values), principal)
+        for operator, keys in (statement.get("Condition") or {}).items()
+        for key, values in keys.items()
+    ]
+    return _all([is_assumed, _names(statement.get("Principal"), principal), *conditions])
+
+
+def _names(found: Any, principal: Principal) -> bool:  # noqa: ANN401  # any JSON
+    """Return whether the Principal of a statement contains the principal: everybody, its account, or itself."""
+    named = found.get("AWS") if isinstance(found, Mapping) else found
+    root = f":iam::{principal.account_id}:root"
+    return any(name in ("*", principal.account_id, principal.arn) or str(name).endswith(root) for name in listed(named))
+
+
+def _meets(operator: str, key: str, values: Sequence[Any], principal: Principal) -> bool | None:
+    """Return whether a condition holds, or None if it is not one of those that are evaluated."""
+    keys = {
+        "aws:principalorgid": principal.organization_id,
+        "aws:principalarn": principal.arn,
+        "aws:principalaccount": principal.account_id,
+        "sts:externalid": principal.external_id,
+    }
+    compare = _OPERATORS.get(operator.removesuffix("IfExists"))
+    value = keys.get(key.lower())
+    if compare is None or value is None:
+        return None
+    return any(compare(value, str(pattern)) for pattern in values)
+
+
+def is_like(value: str, pattern: str) -> bool:
+    """Compare with * and ?. Unlike in a shell, brackets have no meaning."""
+    return fnmatchcase(value, pattern.replace("[", "[[]"))
+
+
+def _is_like_arn(value: str, pattern: str) -> bool:
+    """Compare the six parts of two ARNs: a * does not match the colon between parts.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
+    """
+    parts, patterns = value.split(":", 5), pattern.split(":", 5)
+    return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
+
+
+_OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "StringEquals": lambda value, wanted: value == wanted,
+    "StringEqualsIgnoreCase": lambda value, wanted: value.lower() == wanted.lower(),
+    "StringLike": is_like,
+    "ArnEquals": _is_like_arn,
+    "ArnLike": _is_like_arn,
+}
+
+
+def listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+    """Return an element of a policy, which may be absent, one value, or a list, as a list."""
+    return [] if found is None else found if isinstance(found, list) else [found]
+
+
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    known = list(answers)
+    return True if True in known else None if None in known else False
+
+
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    known = list(answers)
+    return False if False in known else None if None in known else True

@@ -1,0 +1,76 @@
+"""Rows as comma-separated values, one row for each subnet."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+from express_path.domain.findings.texts import path_text
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
+
+COLUMNS = (
+    "accountId",
+    "region",
+    "vpcId",
+    "subnetId",
+    "availabilityZoneId",
+    "routeTableId",
+    "compliance",
+    "reason",
+    "annotation",
+    "path",
+    "subnetName",
+    "routeTableName",
+    "vpcName",
+)
+"""The columns of every scan. A column for each selected tag follows, such as tag:owner, and with a baseline, the column
+baseline."""
+
+_FORMULA_BEGINNINGS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
+_FORMULA = re.compile(rf"(^|[\r\n])(?=[{re.escape(_FORMULA_BEGINNINGS)}])")
+"""The beginning of a line that a spreadsheet takes as a formula: also with the full-width forms of = + - @."""
+
+
+def as_csv(result: Result) -> Iterator[str]:
+    """Yield a header, then a row for each subnet (RFC 4180), with the path in one cell. Unknown values are empty.
+
+    A value that a spreadsheet would run as a formula gets an apostrophe; a name or a forged dump can contain one
+    (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
+    written = io.StringIO(newline="")
+    baseline = ["baseline"] if result.comparison else []
+    cells = (_cells(row, result) for row in result.rows)
+    csv.writer(written).writerows(
+        chain([[*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline]], cells)
+    )
+    yield written.getvalue()
+
+
+def _cells(row: Row, result: Result) -> list[str | None]:
+    """Return the values of a row in the order of COLUMNS, its tags, and with a baseline its mark."""
+    values = (
+        row.account_id,
+        row.region,
+        row.vpc_id,
+        row.subnet_id,
+        row.availability_zone_id,
+        row.route_table_id,
+        row.compliance,
+        row.reason,
+        row.annotation,
+        path_text(row),
+        row.subnet_name,
+        row.route_table_name,
+        row.vpc_name,
+        *(row.tags.get(key, "") for key in result.tag_keys),
+    )
+    return [*map(_safe, values), *([row.baseline] if result.comparison else [])]
+
+
+def _safe(value: str | None) -> str | None:
+    """Return a value in which no line begins like a formula."""
+    if not value or (value.isprintable() and value[0] not in _FORMULA_BEGINNINGS):
+        return value
+    return _FORMULA.sub(r"\1'", value)

@@ -1,0 +1,237 @@
+"""The page's data: rows and lists, meanings of reasons, rule parameters, and what the user added."""
+
+import shlex
+from collections.abc import Hashable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+from express_path.domain.network.resources import TargetKind, partition
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.annotations import MEANINGS
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
+from express_path_cli.findings.costs import NatCosts
+from express_path_cli.findings.formats.csv import COLUMNS
+from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.summary import COMPLIANCES
+from express_path_cli.findings.worklist import CROSSES_NAT, changes_of, worklist
+from express_path_cli.sources.network import View
+
+LINE_STYLES: Mapping[Reason, str] = {
+    **dict.fromkeys(Reason, "none"),
+    **dict.fromkeys(CROSSES_NAT, "nat"),
+    Reason.ENDPOINT: "endpoint",
+    Reason.INTERNET_GATEWAY: "internet",
+    Reason.UNRESOLVED_EGRESS: "unresolved",
+}
+"""How the page draws the paths of each reason; none: no traffic leaves."""
+_REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
+
+
+_CONSOLE_DOMAINS = {
+    "aws": "console.aws.amazon.com",
+    "aws-cn": "console.amazonaws.cn",
+    "aws-us-gov": "console.amazonaws-us-gov.com",
+}
+"""The domain of the console in each partition; the consoles of isolated partitions have no public domain.
+
+https://docs.aws.amazon.com/general/latest/gr/mgmt-console.html
+"""
+
+
+def page_data(result: Result, options: RenderOptions) -> dict[str, Any]:
+    """Return the data block: rows, lists, meanings of reasons, rule parameters, columns of the CSV, and options."""
+    return {
+        "parameters": _parameters(result.parameters),
+        "compliances": list(COMPLIANCES),
+        "reasons": [[reason, MEANINGS[reason], LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason],
+        **_Lists(result).all(),
+        "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)],
+        "costs": _costs(options.costs) if options.costs else None,
+        "consoles": _consoles(result) if options.console_links else {},
+        "explainOptions": shlex.join(options.scan.explain_options()),
+        "healOptions": shlex.join(options.scan.heal_options()),
+    }
+
+
+def _costs(costs: NatCosts) -> dict[str, Any]:
+    """Return the days, and for each NAT its Region, id, upper bound, measured cost, and 1 if that is only a part."""
+    charges = [
+        (*nat, charge.upper_bound, charge.measured, int(charge.at_least)) for nat, charge in costs.by_nat.items()
+    ]
+    return {"start": costs.start, "end": costs.end, "nats": charges}
+
+
+def _consoles(result: Result) -> dict[str, str]:
+    """Return the address of the VPC console of each Region that has one."""
+    regions = sorted({row.region for row in result.rows})
+    return {region: address for region in regions if (address := console_address(region))}
+
+
+def console_address(region: str) -> str:
+    """Return the address of the VPC console of a Region, to which a fragment is added; empty if it has none."""
+    domain = _CONSOLE_DOMAINS.get(partition(region))
+    return f"https://{region}.{domain}/vpcconsole/home?region={region}" if domain else ""
+
+
+def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
+    """Return name and value of each rule parameter, and 1 if it is not the default."""
+    default = RuleParameters()
+    return [
+        (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(default, field)))
+        for name, field in ((name, parameter.field) for name, parameter in PARAMETERS.items())
+    ]
+
+
+def _text(value: object) -> str:
+    return ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value or "")
+
+
+class _Distinct:
+    """A list of values, each of them once, in the order in which they were added."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Hashable, int] = {}
+
+    def index(self, value: Hashable) -> int:
+        """Return the index of a value; a new one is added."""
+        return self._indexes.setdefault(value, len(self._indexes))
+
+    def values(self) -> list[Hashable]:
+        """Return all values by index."""
+        return list(self._indexes)
+
+
+class _TrafficPath(NamedTuple):
+    """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a report has many."""
+
+    reason: Reason
+    hops: tuple[Hop, ...]
+
+
+class _Lists:
+    """The rows of a result, and the lists of repeated values that they refer to by index."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._views = {(view.account.id, view.region): view for view in result.views}
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "tags")
+        self._lists = {name: _Distinct() for name in names}
+
+    def all(self) -> dict[str, Any]:
+        """Return all lists, the rows as subnets, and the worklist.
+
+        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy, and tags if
+        keys were selected. It is a list, since names in every row would make the page several times as large. An item
+        of the worklist: kind, vpc, table, reason, the ids of its NATs, and the remedy that it shares with other tables,
+        or -1; its subnets are those that have the same vpc, table and reason.
+        """
+        subnets, items = list(map(self._row, self._result.rows)), self._worklist()
+        lists = {name: values.values() for name, values in self._lists.items()}
+        return {**lists, "subnets": subnets, "worklist": items, "tagKeys": self._result.tag_keys}
+
+    def _row(self, row: Row) -> list[Any]:
+        view, tag_keys = self._views.get((row.account_id, row.region)), self._result.tag_keys
+        tags = [self._lists["tags"].index(tuple(row.tags.get(key, "") for key in tag_keys))] if tag_keys else []
+        others = tuple(self._path(path, view) for path in _other_paths(row, view))
+        return [
+            row.subnet_id,
+            row.subnet_name,
+            self._vpc(row),
+            self._lists["zones"].index(row.availability_zone_id),
+            self._table(row),
+            COMPLIANCES.index(row.compliance),
+            _REASON_INDEXES[row.reason],
+            self._lists["annotations"].index(row.annotation),
+            self._path(_TrafficPath(row.reason, row.path), view),
+            self._lists["otherPaths"].index(others),
+            self._remedy(row.remedy),
+            *tags,
+        ]
+
+    def _vpc(self, row: Row) -> int:
+        return self._lists["vpcs"].index((row.account_id, row.region, row.vpc_id, row.vpc_name))
+
+    def _table(self, row: Row) -> int:
+        return self._lists["tables"].index((row.route_table_id or "", row.route_table_name))
+
+    def _remedy(self, remedy: Remedy | None) -> int:
+        """Return the index of a remedy: text, command, and its other patches; empty if it has none."""
+        texts = (remedy.advice, remedy.command) if remedy else ("", "")
+        patches = (remedy.patches.get(tool, "") if remedy else "" for tool in ("cloudFormation", "terraform"))
+        return self._lists["remedies"].index((*texts, *patches))
+
+    def _worklist(self) -> list[list[Any]]:
+        found = worklist(self._result.rows)
+        shared = {
+            (row.region, row.vpc_id, row.route_table_id, row.reason): remedy
+            for change in changes_of(found.flagged)
+            if len(change.route_table_ids) > 1
+            for remedy in [self._remedy(change.remedy)]
+            for row in change.rows
+        }
+        kinds = {"flagged": found.flagged, "dropped": found.dropped, "unresolved": found.unresolved}
+        return [
+            [
+                kind,
+                self._vpc(row),
+                self._table(row),
+                _REASON_INDEXES[row.reason],
+                item.nat_ids,
+                shared.get((row.region, row.vpc_id, row.route_table_id, row.reason), -1),
+            ]
+            for kind, items in kinds.items()
+            for item in items
+            for row in [item.first]
+        ]
+
+    def _path(self, path: _TrafficPath, view: View | None) -> int:
+        snapshot = view.tracer.snapshot if view else Snapshot("", "")
+        hops = tuple(
+            (label, hop.id, hop.destination, _endpoint_name(snapshot, hop.id), int(is_nat))
+            for hop, (label, is_nat) in zip(path.hops, _hop_labels(path), strict=True)
+        )
+        return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))
+
+
+def _endpoint_name(snapshot: Snapshot, endpoint_id: str) -> str:
+    endpoint = snapshot.vpc_endpoints.get(endpoint_id)
+    return endpoint.tags.get("Name", "") if endpoint else ""
+
+
+def _other_paths(row: Row, view: View | None) -> tuple[_TrafficPath, ...]:
+    """Return the paths of a subnet's other addresses, or that AWS may choose instead, worst first."""
+    if view is None or row.route_table_id is None or not row.path:
+        return ()
+    snapshot = view.tracer.snapshot
+    table, subnet = snapshot.route_tables[row.route_table_id], snapshot.subnets[row.subnet_id]
+    paths = {
+        _TrafficPath(outcome.reason, outcome.path)
+        for traced in view.tracer.trace_subnet(table, subnet).results
+        for outcome in traced.outcomes
+        if outcome.path and outcome.path != row.path
+    }
+    return tuple(sorted(paths, key=lambda path: (SEVERITY_ORDER[path.reason], path.hops)))
+
+
+def _hop_labels(path: _TrafficPath) -> Iterator[tuple[str, bool]]:
+    """Yield what each hop is, and whether it is the NAT that the path crosses."""
+    crosses_nat = path.reason in CROSSES_NAT
+    for hop, next_hop in zip_longest(path.hops, path.hops[1:]):
+        if crosses_nat and _is_nat_instance(hop, next_hop):
+            yield "NAT instance's interface", True
+        else:
+            yield hop.kind.label, crosses_nat and hop.kind is TargetKind.NAT_GATEWAY
+
+
+def _is_nat_instance(hop: Hop, next_hop: Hop | None) -> bool:
+    """Return whether a hop is a NAT instance: the engine follows no other interface to an internet gateway."""
+    return (
+        hop.kind is TargetKind.NETWORK_INTERFACE
+        and next_hop is not None
+        and next_hop.kind is TargetKind.INTERNET_GATEWAY
+    )

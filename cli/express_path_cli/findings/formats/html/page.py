@@ -1,0 +1,157 @@
+"""The report as one self-contained HTML document: it needs no network, no other file and no storage."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+
+from express_path_cli.findings.formats.html.data import page_data
+from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.summary import dropped, exclusions
+from express_path_cli.findings.worklist import CROSSES_NAT
+from express_path_cli.terminal.errors import Failure, hint_for
+from express_path_cli.terminal.files import to_json
+
+SCRIPTS = (
+    "elements.js",
+    "model.js",
+    "filters.js",
+    "summary.js",
+    "rollups.js",
+    "resources.js",
+    "details.js",
+    "download.js",
+    "table.js",
+    "worklist.js",
+    "layout.js",
+    "drawing.js",
+    "vpcs.js",
+    "page.js",
+)
+"""The page's scripts, which are joined to one module; each uses only those before it."""
+
+
+def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
+    """Yield the document. No name or message can become markup: texts are escaped, and data is not a script."""
+    style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
+    yield Template(_file("page.html")).substitute(
+        policy=_policy(style, script),
+        style=style,
+        script=script,
+        headline=escape(_headline(result)),
+        whereabouts=escape(" ".join(filter(None, (_whereabouts(result), separate_counts(result), _not_read(result))))),
+        made_at=result.made_at.isoformat(timespec="seconds"),
+        made=f"{result.made_at:%Y-%m-%d %H:%M %Z}",
+        version=version("express-path"),
+        failures="".join(map(_failure, result.failures)),
+        notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
+        without_failures="" if result.failures else "hidden",
+        without_notes="" if result.notes else "hidden",
+        data=_data(result, options),
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return files("express_path_cli.findings.formats.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a Content-Security-Policy that allows only the page's own style and script.
+
+    https://www.w3.org/TR/CSP3/#grammardef-hash-source; the trusted types prevent the script itself from turning text
+    into markup (https://www.w3.org/TR/trusted-types/).
+    """
+    directives = {
+        "default-src": "'none'",
+        "style-src": _hash(style),
+        "script-src": _hash(script),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in directives.items())
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _failure(failure: Failure) -> str:
+    hint = hint_for(failure.error)
+    text = f"<strong>{escape(failure.where)}</strong> {escape(str(failure.error))}"
+    return f"<li>{text}{f' <em>{escape(hint)}</em>' if hint else ''}</li>"
+
+
+def _data(result: Result, options: RenderOptions) -> str:
+    """Return JSON that an HTML parser reads as one text: it has no less-than sign that could end the script.
+
+    https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
+    """
+    return to_json(page_data(result, options)).decode().replace("<", "\\u003c")
+
+
+def _headline(result: Result) -> str:
+    """Return how many subnets reach S3 Express through a NAT, in a sentence without its period."""
+    total, crossing = len(result.rows), sum(row.reason in CROSSES_NAT for row in result.rows)
+    if not total:
+        return "No subnets were found"
+    verb = "reaches" if 1 in (crossing, total) else "reach"
+    return f"{crossing:,} of {_number(total, 'subnet')} {verb} S3 Express through a NAT"
+
+
+def _whereabouts(result: Result) -> str:
+    """Return in how many VPCs, accounts and Regions these subnets are."""
+    if not result.rows:
+        return "The accounts and Regions that were read have no subnets."
+    crossing = [row for row in result.rows if row.reason in CROSSES_NAT]
+    parts = [
+        _part({key(row) for row in crossing}, {key(row) for row in result.rows}, noun)
+        for noun, key in (
+            ("VPC", lambda row: (row.region, row.vpc_id)),
+            ("account", lambda row: row.account_id),
+            ("Region", lambda row: row.region),
+        )
+    ]
+    return ("They are in " if crossing else "All are in ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
+
+
+def separate_counts(result: Result) -> str:
+    """Return how many subnets are DROPPED, and how many are excluded and by what; empty if there are none."""
+    dropped_subnets = dropped(result.rows)
+    by_cause = exclusions(result.rows)
+    excluded = sum(by_cause.values())
+    causes = " and ".join(f"{number:,} by {cause}" for cause, number in by_cause.items())
+    sentences = []
+    if dropped_subnets:
+        sentences.append(
+            f"{_number(dropped_subnets, 'subnet')} cannot reach S3 Express, because AWS drops the traffic."
+        )
+    if excluded:
+        sentences.append(f"{_number(excluded, 'subnet')} {'is' if excluded == 1 else 'are'} excluded, {causes}.")
+    return " ".join(sentences)
+
+
+def _not_read(result: Result) -> str:
+    """Return how many places could not be read and are not counted; empty if everything was read."""
+    if not result.failures:
+        return ""
+    number = len(result.failures)
+    return f"{_number(number, 'place')} could not be read and {'is' if number == 1 else 'are'} not counted."
+
+
+def _part(some: set[object], every: set[object], noun: str) -> str:
+    if not some or some == every:
+        return _number(len(every), noun)
+    return f"{len(some):,} of {_number(len(every), noun)}"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,218 @@
+"""Rows as Markdown, for pull requests and tickets: what to fix comes first, as in the terminal."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from express_path.domain.findings.texts import path_text
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path_cli.findings.baseline import comparison_lines, comparison_text
+from express_path_cli.findings.formats.text import in_order_of_work
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.summary import advice, closing, summary
+from express_path_cli.findings.worklist import WorkItem, changes_of, item_record, worklist
+from express_path_cli.terminal.tables import limited
+from express_path_cli.terminal.texts import count_text
+
+MAX_COMMENT = 65_536
+"""The longest comment that GitHub accepts, in characters. Its documentation does not name the limit, its error does:
+"Body is too long (maximum is 65536 characters)"."""
+_MAX_ROWS = 20
+"""How many rows of each kind are shown if the text would be too long for a comment with all of them."""
+_MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
+_NAMED = {"Route table": "Table name", "VPC": "VPC name"}
+"""The columns of the worklist whose resources have a name, which is shown after the ID."""
+_CODES = {*_NAMED, "NAT"}
+"""The columns of the worklist with IDs that readers copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Length:
+    """What to show: the subnets, and all rows or at most this many of each kind."""
+
+    with_subnets: bool = True
+    most: int | None = None
+
+
+_LENGTHS = (_Length(), _Length(with_subnets=False), _Length(with_subnets=False, most=_MAX_ROWS))
+"""From the longest to the shortest."""
+
+
+def as_markdown(result: Result, *, with_all: bool = False) -> Iterator[str]:
+    """Yield a summary, the worklist with its remedies, and the subnets of the worklist, or with_all every subnet.
+
+    If the text is too long for a comment on GitHub, the subnets are left out, and after them rows of the worklist.
+    """
+    text = ""
+    for length in _LENGTHS:
+        text = "\n".join(_Document(result, length, with_all=with_all).lines()).rstrip("\n") + "\n"
+        if len(text) <= MAX_COMMENT:
+            break
+    yield text
+
+
+class _Document:
+    """A text of one length."""
+
+    def __init__(self, result: Result, length: _Length, *, with_all: bool) -> None:
+        self._result, self._length, self._with_all = result, length, with_all
+        self._worklist = worklist(result.rows)
+
+    def lines(self) -> Iterator[str]:
+        """Yield every line."""
+        result = self._result
+        title = summary(result.rows, result.evaluated)
+        yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(title)}**", "")
+        yield from self._baseline()
+        for sentence in closing(
+            result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures)
+        ) + advice(result.rows):
+            yield from (_plain(sentence), "")
+        if result.failures:
+            yield from ("Could not be determined:", "")
+            yield from self._shown([f"- {_plain(f'{failure.where}: {failure.error}')}" for failure in result.failures])
+            yield ""
+        yield from self._section("What to fix", self._worklist.flagged)
+        yield from self._changes()
+        yield from self._section("Traffic that AWS drops", self._worklist.dropped)
+        yield from self._section("Paths that could not be followed", self._worklist.unresolved)
+        yield from self._subnets()
+
+    def _shown(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield these lines of a list, or the first ones and how many there are more."""
+        yield from lines[: self._length.most]
+        if self._length.most is not None and len(lines) > self._length.most:
+            yield f"- and {len(lines) - self._length.most} more"
+
+    def _baseline(self) -> Iterator[str]:
+        """Yield how many findings are new, unchanged, fixed, or unknown, and list all but the unchanged ones."""
+        comparison = self._result.comparison
+        if comparison:
+            yield from (f"**{_plain(comparison_text(comparison))}**", "")
+            lines = [f"- {_path_in_line(line)}" for line in comparison_lines(comparison, self._length.most)]
+            yield from [*lines, ""] if lines else []
+
+    def _section(self, title: str, items: Sequence[WorkItem]) -> Iterator[str]:
+        """Yield a table with a row for each route table and reason, as the terminal shows them."""
+        if not items:
+            return
+        shown = items[: self._length.most]
+        yield from (f"### {title}", "")
+        cells = [_item_cells(item, self._result) for item in shown]
+        yield from _table([title for title, _ in cells[0]], ([text for _, text in row] for row in cells))
+        yield ""
+        if len(shown) < len(items):
+            yield from (
+                f"Not listed: {len(items) - len(shown)} more route tables, because the text would be too long.",
+                "",
+            )
+
+    def _changes(self) -> Iterator[str]:
+        """Yield what to do about NON_COMPLIANT subnets as a list, worst first, with commands that can be copied."""
+        changes = changes_of(self._worklist.flagged)
+        if changes:
+            yield from ("### What to do", "")
+            for change in changes[: self._length.most]:
+                remedy, reason = change.remedy, change.rows[0].reason
+                command = f" {_code(remedy.command)}" if remedy.command else ""
+                yield f"- {reason}, {change.counted(reason)}: {_plain(remedy.text)}{command}"
+            if self._length.most is not None and len(changes) > self._length.most:
+                yield "- More changes like these are not listed. `express-path report` shows each of them."
+            yield ""
+
+    def _subnets(self) -> Iterator[str]:
+        """Yield a row for each subnet, and say how many are left out."""
+        items = chain(self._worklist.flagged, self._worklist.dropped, self._worklist.unresolved)
+        wanted = self._result.rows if self._with_all else [row for item in items for row in item.rows]
+        hidden = len(self._result.rows) - len(wanted)
+        if not self._length.with_subnets:
+            yield (
+                f"Not listed: {count_text(len(wanted), 'subnet')}, because the text would be too long for a comment on GitHub. "
+                "`express-path scan --details` lists them."
+            )
+            return
+        if wanted:
+            yield from ("### Subnets", "")
+            yield from self._subnet_table(sorted(wanted, key=in_order_of_work))
+        if hidden:
+            yield from (
+                "",
+                f"Not listed: {count_text(hidden, 'subnet')} with nothing to fix. `--show` selects what is listed.",
+            )
+
+    def _subnet_table(self, rows: Iterable[Row]) -> Iterator[str]:
+        tag_keys, is_compared = self._result.tag_keys, self._result.comparison is not None
+        columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(_plain, tag_keys)]
+        yield from _table([*columns, *(["Baseline"] if is_compared else [])], map(self._subnet_cells, rows))
+
+    def _subnet_cells(self, row: Row) -> list[str]:
+        cells = [*_cells(row), *(_plain(row.tags.get(key, "")) for key in self._result.tag_keys)]
+        return [*cells, *([row.baseline or ""] if self._result.comparison else [])]
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    columns = list(header)
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _item_cells(item: WorkItem, result: Result) -> list[tuple[str, str]]:
+    """Return the title and the text of each cell of an item of the worklist."""
+    record = item_record(item, result.tag_keys, is_compared=result.comparison is not None)
+    values = [found for found in record.cells.items() if found[0] not in _NAMED.values()]
+    cells = [(title, _item_cell(title, found, record.cells)) for title, found in values]
+    return [*cells, *((_plain(title), _listed(found)) for title, found in record.notes.items())]
+
+
+def _item_cell(title: str, values: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:
+    if title not in _CODES or values == ["unknown"]:
+        return _listed(values)
+    return _named(", ".join(map(_code, limited(values))), *cells.get(_NAMED.get(title, ""), [""]))
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(map(_path_in_line, limited(values)))
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"{_MARK[row.compliance]} {row.compliance}",
+        _plain(row.account_id),
+        _plain(row.region),
+        _named(_plain(row.vpc_id), row.vpc_name),
+        _named(_code(row.subnet_id), row.subnet_name),
+        _named(_code(row.route_table_id), row.route_table_name) if row.route_table_id else "unknown",
+        row.reason,
+        _path_in_line(_path(row)),
+    )
+
+
+def _path_in_line(text: str) -> str:
+    """Escape all Markdown in a text with arrows, which need no escape inside a line."""
+    return _plain(text).replace(r"-\>", "->")
+
+
+def _named(resource: str, name: str) -> str:
+    """Return a resource with its name, if it has one."""
+    return f"{resource} {_plain(name)}" if name else resource
+
+
+def _path(row: Row) -> str:
+    """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
+    dropped = row.reason is Reason.DROPPED
+    return (path_text(row) or row.annotation) + (f" (to fix: {row.note})" if dropped else "")
+
+
+@lru_cache(maxsize=1 << 14)
+def _plain(text: str) -> str:
+    """Escape all Markdown in a text, such as the name of an account or a message from AWS."""
+    return re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
+
+
+def _code(text: str) -> str:
+    """Return an id or a command as a code span, or escaped if it has characters that a code span cannot contain."""
+    return _plain(text) if re.search(r"[`|\\]|[^\S ]", text) or text != " ".join(text.split()) else f"`{text}`"

@@ -1,0 +1,112 @@
+"""The options of a scan and of its output, and the commands to run next, which can be pasted into a shell."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from express_path.domain.path.reasons import NAT_REASONS
+from express_path_cli.findings.costs import NatCosts
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.selection import Selection
+from express_path_cli.findings.worklist import Worklist
+from express_path_cli.sources.source import Source
+
+
+class NextCommand(NamedTuple):
+    """A command, and what it is for."""
+
+    purpose: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """The options of a scan: its source, rule parameters as NAME=VALUE, selected subnets, and tags to show."""
+
+    source: Source = field(default_factory=Source)
+    parameters: tuple[str, ...] = ()
+    selection: Selection = field(default_factory=Selection)
+    tag_keys: tuple[str, ...] = ()
+
+    def next_commands(self, worklist: Worklist, *, details: bool) -> Iterator[NextCommand]:
+        """Yield the commands for the first item of a worklist; none if there is nothing to do."""
+        items = [*worklist.flagged, *worklist.dropped, *worklist.unresolved]
+        if not items:
+            return
+        if not details:
+            yield NextCommand("To list these subnets", self._details())
+        first = items[0].first
+        elsewhere = f", with credentials of account {first.account_id}" if self._reads_many_accounts() else ""
+        yield NextCommand(f"To see why, route by route, and what to change{elsewhere}", self._explain(first))
+        healable = [
+            item.first for item in worklist.flagged if item.first.reason in NAT_REASONS and item.first.route_table_id
+        ]
+        if healable and not self.source.from_dump and not self._reads_many_accounts():
+            yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
+
+    def report(self) -> str:
+        """Return the command that writes the report, with every change."""
+        return shlex.join(["express-path", "report", *self.source.options(), *self._parameters()])
+
+    def _reads_many_accounts(self) -> bool:
+        return bool(self.source.aggregator or self.source.live.organization)
+
+    def _details(self) -> str:
+        selected = [("--vpc", vpc_id) for vpc_id in sorted(self.selection.vpc_ids)]
+        selected += [("--tag", tag) for tag in self.selection.tags]
+        selected += [("--tags", key) for key in self.tag_keys]
+        words = [word for option in selected for word in option]
+        return shlex.join(["express-path", "scan", "--details", *self.source.options(), *self._parameters(), *words])
+
+    def _explain(self, row: Row) -> str:
+        is_needed = not self.source.from_dump or self.source.live.regions
+        region = ["--region", row.region] if is_needed else []
+        return shlex.join(["express-path", "explain", row.subnet_id, *region, *self.explain_options()])
+
+    def _heal(self, row: Row) -> str:
+        where = ["--region", row.region, *self.heal_options()]
+        return shlex.join(["express-path", "heal", str(row.route_table_id), *where])
+
+    def explain_options(self) -> list[str]:
+        """Return the options with which explain reads the same network, without the Region."""
+        if self.source.from_dump:
+            return ["--from-dump", str(self.source.from_dump), *self._parameters()]
+        external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
+        given = ["--external-id", external_id] if external_id else []
+        return [*self.heal_options(), *given, *self._parameters()]
+
+    def heal_options(self) -> list[str]:
+        """Return the options with which heal finds the account, without the Region.
+
+        The profile of a scan of many accounts is not that of the account to heal.
+        """
+        profile = self.source.live.profile if not self._reads_many_accounts() else None
+        return ["--profile", profile] if profile and not self.source.from_dump else []
+
+    def _parameters(self) -> list[str]:
+        return [word for parameter in self.parameters for word in ("--parameter", parameter)]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """How a result is shown. A format ignores what it does not have.
+
+    details: the subnets, one per line, not the worklist. grouping: other groups than route tables. with_all: also the
+    subnets that need no work. scan: the options for the next commands. costs: of NATs. console_links: whether IDs lead
+    to the AWS console, which tells nobody what they may see.
+    """
+
+    details: bool = False
+    grouping: Grouping | None = None
+    with_all: bool = False
+    scan: ScanOptions = field(default_factory=ScanOptions)
+    costs: NatCosts | None = None
+    console_links: bool = False
+
+    @property
+    def tag_keys(self) -> tuple[str, ...]:
+        """The keys of the tags to show."""
+        grouped = (self.grouping.tag_key,) if self.grouping and self.grouping.tag_key else ()
+        return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))

@@ -1,0 +1,126 @@
+"""The row: everything that people and files see of a subnet. Formats, worklist, report, and baseline are made from rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from express_path.domain.network.resources import Tags
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.remedy.remedies import AccountView, Remedies
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.sources.network import View
+
+_NO_TAGS: Tags = {}
+
+
+class Mark(StrEnum):
+    """What a comparison with a baseline says about a finding."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    FIXED = "fixed"
+    UNKNOWN = "unknown"
+    REPLACED = "replaced"
+    """The subnet is still NON_COMPLIANT, for another reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Verdict):
+    """A verdict with what else is shown of its subnet. `docs/scan.schema.json` describes what JSON has of it.
+
+    The names are Name tags, empty without one. tags: the selected tags that the subnet has, or else its route table, or
+    else its VPC. remedy: None if nothing has to change. baseline: None without a baseline, and without a finding.
+    """
+
+    subnet_name: str = ""
+    route_table_name: str = ""
+    vpc_name: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    remedy: Remedy | None = None
+    baseline: Mark | None = None
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The account, the Region, and the ID of the subnet."""
+        return self.account_id, self.region, self.subnet_id
+
+    def names(self) -> dict[str, str]:
+        """Return the names as documents have them, without those that are empty."""
+        named = {"subnet": self.subnet_name, "routeTable": self.route_table_name, "vpc": self.vpc_name}
+        return {resource: name for resource, name in named.items() if name}
+
+
+def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_keys: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of verdicts, in their order. Names, tags, and the commands of remedies come from the views."""
+    remedies = Remedies(views)
+    snapshots = {(view.account.id, view.tracer.snapshot.region): view.tracer.snapshot for view in views}
+    rows = []
+    for verdict in verdicts:
+        snapshot = snapshots.get((verdict.account_id, verdict.region))
+        found = _tags_in(snapshot, verdict) if snapshot else _Tags(_NO_TAGS, _NO_TAGS, _NO_TAGS)
+        rows.append(
+            Row(
+                verdict.account_id,
+                verdict.region,
+                verdict.vpc_id,
+                verdict.subnet_id,
+                verdict.availability_zone_id,
+                verdict.route_table_id,
+                verdict.compliance,
+                verdict.reason,
+                verdict.annotation,
+                verdict.path,
+                verdict.note,
+                verdict.lacks,
+                found.subnet.get("Name", ""),
+                found.route_table.get("Name", ""),
+                found.vpc.get("Name", ""),
+                found.selected(tag_keys) if tag_keys else _NO_TAGS,
+                remedies.of(verdict),
+            )
+        )
+    return rows
+
+
+class _Tags(NamedTuple):
+    """The tags of a subnet, its route table, and its VPC; a tuple, since a scan has many."""
+
+    subnet: Tags
+    route_table: Tags
+    vpc: Tags
+
+    def selected(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the tags with these keys: those of the subnet win, then those of the route table."""
+        return {key: tags[key] for key in keys for tags in reversed(self) if key in tags}
+
+
+def _tags_in(snapshot: Snapshot, verdict: Verdict) -> _Tags:
+    subnet = snapshot.subnets.get(verdict.subnet_id)
+    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
+    vpc = snapshot.vpcs.get(verdict.vpc_id)
+    return _Tags(
+        subnet.tags if subnet else _NO_TAGS,
+        route_table.tags if route_table else _NO_TAGS,
+        vpc.tags if vpc else _NO_TAGS,
+    )
+
+
+def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
+    """Return a note for each selected key that no resource has: it is misspelled, or nobody has set the tag yet."""
+    missing = (key for key in tag_keys if not any(key in tags for tags in _all_tags(views)))
+    return [
+        f"no subnet, route table or VPC that was read has the tag {key} (keys are case-sensitive)"
+        for key in missing
+        if views
+    ]
+
+
+def _all_tags(views: Iterable[View]) -> Iterator[Tags]:
+    """Yield the tags of every resource once; the accounts of one Region share a snapshot."""
+    for tracer in dict.fromkeys(view.tracer for view in views):
+        snapshot = tracer.snapshot
+        for resources in (snapshot.subnets, snapshot.route_tables, snapshot.vpcs):
+            for resource in resources.values():
+                yield resource.tags

@@ -1,0 +1,584 @@
+"""Check each account and Region before a roll-out: the recorder, the names, the artifact, and the network account's role."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from express_path.adapters.aws import Aws, calling, pages
+from express_path.domain.findings.texts import RULE_NAME
+from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.organization import Member, Organization, members_of, read_organization
+from express_path_cli.aws.policies import Document, Principal, trusts
+from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers_s3_express
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.installation.checks import (
+    CheckResult,
+    CheckState,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
+)
+from express_path_cli.installation.recorder import RecorderStatus, read_bucket, read_recorder, read_recorder_status
+from express_path_cli.sources.live import Home, clients_of, find_home
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors
+from express_path_cli.terminal.progress import Watch
+
+if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
+
+
+class CheckReason(StrEnum):
+    """The reasons that `org check` reports, in the order in which they are shown."""
+
+    REGION_DISABLED = "REGION_DISABLED"
+    RECORDER_MISSING = "RECORDER_MISSING"
+    RECORDER_INTERNAL = "RECORDER_INTERNAL"
+    BUCKET_MISSING = "BUCKET_MISSING"
+    BUCKET_UNREADABLE = "BUCKET_UNREADABLE"
+    NAME_TAKEN = "NAME_TAKEN"
+    RULE_QUOTA = "RULE_QUOTA"
+    RECORDER_STOPPED = "RECORDER_STOPPED"
+    RECORDER_FAILING = "RECORDER_FAILING"
+    RECORDER_TYPES = "RECORDER_TYPES"
+    NETWORK_ROLE_UNTRUSTED = "NETWORK_ROLE_UNTRUSTED"
+    RECORDER_DAILY = "RECORDER_DAILY"
+    SERVICE_NOT_OFFERED = "SERVICE_NOT_OFFERED"
+
+
+class Effect(StrEnum):
+    """What a problem does to the stack instance of an account and Region, worst first."""
+
+    FAILS = "FAILS"
+    BREAKS = "BREAKS"
+    LIMITS = "LIMITS"
+
+    @property
+    def meaning(self) -> str:
+        """The effect in a sentence."""
+        return _MEANINGS[self]
+
+    @property
+    def is_blocking(self) -> bool:
+        """Whether to fix the problem before the roll-out."""
+        return self is not Effect.LIMITS
+
+
+_MEANINGS = {
+    Effect.FAILS: "the deployment fails",
+    Effect.BREAKS: "the deployment succeeds, but the rule does not work",
+    Effect.LIMITS: "the rule works with limits",
+}
+EFFECTS: Mapping[CheckReason, Effect] = {
+    CheckReason.REGION_DISABLED: Effect.FAILS,
+    CheckReason.RECORDER_MISSING: Effect.FAILS,
+    CheckReason.RECORDER_INTERNAL: Effect.FAILS,
+    CheckReason.BUCKET_MISSING: Effect.FAILS,
+    CheckReason.BUCKET_UNREADABLE: Effect.FAILS,
+    CheckReason.NAME_TAKEN: Effect.FAILS,
+    CheckReason.RULE_QUOTA: Effect.FAILS,
+    CheckReason.RECORDER_STOPPED: Effect.BREAKS,
+    CheckReason.RECORDER_FAILING: Effect.BREAKS,
+    CheckReason.RECORDER_TYPES: Effect.BREAKS,
+    CheckReason.NETWORK_ROLE_UNTRUSTED: Effect.BREAKS,
+    CheckReason.RECORDER_DAILY: Effect.LIMITS,
+    CheckReason.SERVICE_NOT_OFFERED: Effect.LIMITS,
+}
+FIXES: Mapping[CheckReason, str] = {
+    CheckReason.REGION_DISABLED: "enable the Region in the account, or leave it out of the StackSet",
+    CheckReason.RECORDER_MISSING: "set up AWS Config in this account and Region, or leave them out of the StackSet",
+    CheckReason.RECORDER_INTERNAL: (
+        "set up a customer managed recorder: rules get nothing from the recorder of another AWS service"
+    ),
+    CheckReason.BUCKET_MISSING: "deploy the template of the artifact buckets to this Region, and upload the function",
+    CheckReason.BUCKET_UNREADABLE: (
+        "upload the function's code, and allow the organization (aws:PrincipalOrgID) to read it in the bucket's policy"
+    ),
+    CheckReason.NAME_TAKEN: "delete the stack that uses the name, or import it into the StackSet",
+    CheckReason.RULE_QUOTA: "delete rules that are no longer used",
+    CheckReason.RECORDER_STOPPED: "start the recorder",
+    CheckReason.RECORDER_FAILING: "allow the recorder's role what was denied",
+    CheckReason.RECORDER_TYPES: "record these types: AWS Config, Settings",
+    CheckReason.NETWORK_ROLE_UNTRUSTED: (
+        "deploy the template of the network account's role again: it trusts the organization's roles with the path "
+        "/express-path/"
+    ),
+    CheckReason.RECORDER_DAILY: "AWS Config, Settings: override the frequency of these types with continuous recording",
+    CheckReason.SERVICE_NOT_OFFERED: "leave the Region out of the StackSet: every subnet is NOT_APPLICABLE there",
+}
+"""What to do about each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong in one account and Region: the reason, and a finding that names the resource."""
+
+    reason: CheckReason
+    finding: str
+
+    @property
+    def effect(self) -> Effect:
+        """What it does to the stack instance."""
+        return EFFECTS[self.reason]
+
+    @property
+    def fix(self) -> str:
+        """What to do about it."""
+        return FIXES[self.reason]
+
+    @property
+    def rank(self) -> int:
+        """Where it is shown: problems with a lower rank first."""
+        return list(CheckReason).index(self.reason)
+
+
+class PlaceState(StrEnum):
+    """Whether a stack instance can be deployed to an account and Region, worst first."""
+
+    BLOCKED = "BLOCKED"
+    UNKNOWN = "UNKNOWN"
+    LIMITED = "LIMITED"
+    READY = "READY"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceCheck:
+    """What was found in one account (12 digits, and its name) and Region, and what could not be read there."""
+
+    account_id: str
+    name: str
+    region: str
+    problems: Sequence[Problem] = ()
+    failures: Sequence[Failure] = ()
+
+    @property
+    def state(self) -> PlaceState:
+        """Whether a stack instance can be deployed."""
+        if any(problem.effect.is_blocking for problem in self.problems):
+            return PlaceState.BLOCKED
+        if self.failures:
+            return PlaceState.UNKNOWN
+        return PlaceState.LIMITED if self.problems else PlaceState.READY
+
+
+@dataclass(frozen=True, slots=True)
+class OrgCheck:
+    """All checked accounts and Regions, sorted; what could not be read; and what was not checked, as notes.
+
+    management_account: the management account if it was selected, because StackSets do not deploy to it; else None.
+    """
+
+    checks: Sequence[PlaceCheck]
+    failures: Sequence[Failure]
+    notes: Sequence[str]
+    management_account: Member | None
+
+    @property
+    def exit_status(self) -> int:
+        """Return 2 if something could not be read, 1 if a problem blocks the roll-out, else 0."""
+        if self.failures:
+            return UNDETERMINED
+        return int(any(check.state is PlaceState.BLOCKED for check in self.checks))
+
+    @property
+    def by_reason(self) -> Mapping[CheckReason, list[tuple[PlaceCheck, Problem]]]:
+        """The problems by their reason, the worst reason first, each with the check that found it."""
+        found: dict[CheckReason, list[tuple[PlaceCheck, Problem]]] = {reason: [] for reason in CheckReason}
+        for check in self.checks:
+            for problem in check.problems:
+                found[problem.reason].append((check, problem))
+        return {reason: problems for reason, problems in found.items() if problems}
+
+
+_ABSENT = frozenset({"404", "NoSuchBucket", "NoSuchKey"})
+_DENIED = frozenset({"403", "AccessDenied"})
+_ELSEWHERE = frozenset({"301", "PermanentRedirect"})
+"""Error codes of S3. The answers of HEAD requests have no body, so botocore uses the HTTP status as the code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """The code of the functions: the prefix of the buckets' names, and its key, empty if only buckets are checked."""
+
+    bucket_prefix: str
+    key: str = ""
+
+    def bucket(self, region: str) -> str:
+        """Return the bucket of a Region: Lambda reads code only from a bucket of the function's own Region.
+
+        https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html
+        """
+        return f"{self.bucket_prefix}-{region}"
+
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
+        """Yield why the account cannot read the code. Raise ApiError if that cannot be determined."""
+        bucket = self.bucket(place.region)
+        found_in = _region_of(place, bucket)
+        if found_in is None:
+            yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} does not exist")
+        elif found_in != place.region:
+            yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} is in {found_in}")
+        elif self.key:
+            yield from self._unreadable(place, bucket)
+
+    def _unreadable(self, place: AccountRegion, bucket: str) -> Iterator[Problem]:
+        """Yield why the object cannot be read.
+
+        Who may not list the bucket cannot tell a missing object from one that is denied
+        (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html).
+        """
+        try:
+            with calling("s3:HeadObject"):
+                place.aws.s3.head_object(Bucket=bucket, Key=self.key)
+        except ApiError as error:
+            if error.code in _ABSENT:
+                yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} has no object {self.key}")
+            elif error.code in _DENIED:
+                yield Problem(
+                    CheckReason.BUCKET_UNREADABLE,
+                    f"the account cannot read {self.key} in the artifact bucket {bucket}, or it is not there",
+                )
+            else:
+                raise
+
+
+def _region_of(place: AccountRegion, bucket: str) -> str | None:
+    """Read the Region of a bucket; None if it does not exist. Raise ApiError.
+
+    The answer names the Region also if the bucket may not be listed, which is usual: the artifact buckets' policy only
+    allows the organization to read objects (https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadBucket.html).
+    """
+    with calling("s3:HeadBucket"):
+        try:
+            headers = place.aws.s3.head_bucket(Bucket=bucket)["ResponseMetadata"]["HTTPHeaders"]
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            if code in _ABSENT:
+                return None
+            if code not in _DENIED | _ELSEWHERE:
+                raise
+            headers = error.response["ResponseMetadata"]["HTTPHeaders"]
+    return str(headers.get("x-amz-bucket-region", place.region))
+
+
+DOCUMENTS = (
+    "AddS3ExpressGatewayEndpoint",
+    "AddS3ExpressGatewayEndpointWithApproval",
+    "RemoveS3ExpressGatewayEndpoint",
+)
+"""The names of the runbooks in template.yaml."""
+MAX_RULES = 1000
+"""The rules of one account and Region (https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedNames:
+    """The names of the rule and of the StackSets that deploy it: the StackSets' names start with the prefix."""
+
+    stack_set_prefix: str
+    rule: str = RULE_NAME
+
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
+        """Yield each name that something else than these StackSets uses, and the quota of rules. Raise ApiError.
+
+        A conformance pack or an organization rule has another name, so it is not in the way.
+        """
+        rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
+        if self.rule in rules:
+            yield from self._taken(place, "rule", self.rule)
+        elif len(rules) >= MAX_RULES:
+            yield Problem(
+                CheckReason.RULE_QUOTA,
+                f"the account has {len(rules)} rules in this Region, and AWS Config allows {MAX_RULES}",
+            )
+        for document in _documents(place):
+            yield from self._taken(place, "SSM document", document)
+
+    def _taken(self, place: AccountRegion, kind: str, name: str) -> Iterator[Problem]:
+        owner = _stack_of(place, name)
+        if not owner.startswith(f"StackSet-{self.stack_set_prefix}"):
+            by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
+            yield Problem(CheckReason.NAME_TAKEN, f"the name of the {kind} {name} is used by {by}")
+
+
+_RULES = ("describe_config_rules", "ConfigRules")
+
+
+def _documents(place: AccountRegion) -> Sequence[str]:
+    """Read which of the runbooks' names the account uses, sorted."""
+    # DeployedNames are compared by their beginnings:
+    # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
+    wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(DOCUMENTS)}]
+    rows = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
+    return sorted({str(row["Name"]) for row in rows} & set(DOCUMENTS))
+
+
+def _stack_of(place: AccountRegion, physical_id: str) -> str:
+    """Read the name of the stack that created a resource; empty if no stack did. Raise ApiError.
+
+    The stacks of StackSets are named StackSet-<name of the StackSet>-<UUID>.
+    """
+    try:
+        with calling("cloudformation:DescribeStackResources"):
+            found = place.aws.client("cloudformation").describe_stack_resources(PhysicalResourceId=physical_id)
+    except ApiError as error:
+        if error.code == "ValidationError":  # Stack for ... does not exist
+            return ""
+        raise
+    return next((str(row["StackName"]) for row in found["StackResources"]), "")
+
+
+_INTERNAL = "INTERNAL"
+"""The scope of recorders whose items rules do not get, unlike PAID.
+
+https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigurationRecorder.html
+"""
+
+
+def recorder_problems(place: AccountRegion) -> Iterator[Problem]:
+    """Yield what is wrong with the recorder. Raise ApiError, RecordError."""
+    config = place.aws.config
+    recorder, status = read_recorder(config), read_recorder_status(config)
+    if recorder is None or status is None:
+        yield _no_recorder(config)
+        return
+    yield from _stopped(config, status)
+    for reason, answer in (
+        (CheckReason.RECORDER_FAILING, check_last_recording(status) if status.recording else None),
+        (CheckReason.RECORDER_TYPES, check_types(recorder)),
+        (CheckReason.RECORDER_DAILY, check_frequency(recorder)),
+    ):
+        yield from _problem(reason, answer)
+
+
+def _no_recorder(config: "ConfigServiceClient") -> Problem:
+    """Return the problem of a Region without a customer managed recorder, which may have one of another AWS service.
+
+    Without a customer managed one, PutConfigRule fails with NoAvailableConfigurationRecorderException (botocore model).
+    """
+    internal = [str(row["name"]) for row in _recorders(config) if row.get("recordingScope") == _INTERNAL]
+    if internal:
+        return Problem(
+            CheckReason.RECORDER_INTERNAL,
+            f"the only recorder is {', '.join(internal)}, which another AWS service owns: AWS Config has no recorder "
+            "for rules",
+        )
+    return Problem(CheckReason.RECORDER_MISSING, "AWS Config has no recorder: rules cannot be deployed or invoked")
+
+
+def _recorders(config: "ConfigServiceClient") -> list[dict[str, object]]:
+    """Read all recorders, also those of other AWS services, which DescribeConfigurationRecorders does not return."""
+    rows = pages(config, "config", "list_configuration_recorders", "ConfigurationRecorderSummaries")
+    return [dict(row) for row in rows]
+
+
+def _stopped(config: "ConfigServiceClient", status: RecorderStatus) -> Iterator[Problem]:
+    """Yield a problem if the recorder is off. It cannot be started without a delivery channel."""
+    for problem in _problem(CheckReason.RECORDER_STOPPED, check_recording(status)):
+        channel = "" if read_bucket(config) else "; there is no delivery channel, without which it cannot start"
+        yield Problem(problem.reason, problem.finding + channel)
+
+
+def _problem(reason: CheckReason, answer: CheckResult | None) -> Iterator[Problem]:
+    if answer and answer.state is not CheckState.OK:
+        yield Problem(reason, answer.finding)
+
+
+ROLE_PATH = "/express-path/"
+"""The path of the roles that the stacks create. Their names are generated."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRole:
+    """The role in the network account: its ARN, and the external ID that the rule passes, empty for none."""
+
+    arn: str
+    external_id: str = ""
+
+    @property
+    def account_id(self) -> str:
+        """The network account (12 digits)."""
+        return self.arn.split(":")[4]
+
+    @property
+    def name(self) -> str:
+        """The role's name, without its path."""
+        return self.arn.rpartition("/")[2]
+
+
+def read_trust_policy(role: NetworkRole, aws: Aws) -> Document | None:
+    """Read the trust policy of the role with clients of the network account; None without the role. Raise ApiError."""
+    try:
+        with calling("iam:GetRole"):
+            # botocore decodes the document
+            policy: Document = aws.client("iam").get_role(RoleName=role.name)["Role"]["AssumeRolePolicyDocument"]
+    except ApiError as error:
+        if error.code != "NoSuchEntity":
+            raise
+        return None
+    return policy
+
+
+def trust_problems(role: NetworkRole, policy: Document | None, organization_id: str, account_id: str) -> list[Problem]:
+    """Return the problem of an account whose roles are not trusted. Raise OptionError if that is unknown."""
+    if policy is None:
+        return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, f"the network role {role.arn} does not exist")]
+    partition = role.arn.split(":")[1]
+    example = f"arn:{partition}:iam::{account_id}:role{ROLE_PATH}express-path-EvaluateRole-EXAMPLE"
+    is_trusted = trusts(policy, Principal(account_id, organization_id, example, role.external_id))
+    if is_trusted is None:
+        raise OptionError(
+            f"the trust policy of {role.arn} contains conditions that are not evaluated here",
+            f"check that it trusts {example}",
+        )
+    if is_trusted:
+        return []
+    passing = "with" if role.external_id else "without"
+    text = (
+        f"the network role {role.arn} does not trust the roles of account {account_id} with the path {ROLE_PATH}, "
+        f"{passing} an external ID"
+    )
+    return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, text)]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """What to check: the accounts and Regions, and what the StackSets will deploy. None is not checked."""
+
+    live: LiveOptions
+    ou_ids: tuple[str, ...]
+    names: DeployedNames
+    artifact: Artifact | None
+    network_role: NetworkRole | None
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What is not checked, and the option that checks it."""
+        if self.artifact is None:
+            yield "artifact buckets were not checked: --artifact-bucket-prefix names them"
+        elif not self.artifact.key:
+            yield "the function's code in the artifact buckets was not checked: --artifact-key names it"
+        if self.network_role is None:
+            yield "the network account's role was not checked: --network-role-arn names it"
+
+    def problems(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
+        """Yield the problems of an account and Region, and the error of each question that could not be answered."""
+        for question in (recorder_problems, self.names.problems, self.artifact.problems if self.artifact else None):
+            try:
+                yield from question(place) if question else ()
+            except ExpressPathError as error:
+                yield error
+
+
+def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
+    """Check every selected account and Region; what fails is kept with the rest.
+
+    Raise OptionError, and ApiError if the organization cannot be read.
+    """
+    request.live.check()
+    home = find_home(request.live)
+    with locating_errors(home.account_region):
+        organizations = home.aws.client("organizations")
+        organization, members = read_organization(organizations), members_of(organizations, request.ou_ids)
+    targets = [member for member in members if member.id != organization.management_account_id]
+    if not targets:
+        raise OptionError("no active account was found to which StackSets deploy", "name other units with --ou")
+    with TaskPool(request.live.workers, watch) as task_pool:
+        run = _Checking(request, home, organization, task_pool)
+        checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
+    failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
+    management = [member for member in members if member.id == organization.management_account_id]
+    return OrgCheck(
+        checks,
+        sorted(failures, key=lambda failure: failure.where),
+        list(request.notes),
+        next(iter(management), None),
+    )
+
+
+class _Checking:
+    """One run of a check, whose calls share a pool of threads."""
+
+    def __init__(self, request: CheckRequest, home: Home, organization: Organization, task_pool: TaskPool) -> None:
+        self._request, self._home, self._organization, self._pool = request, home, organization, task_pool
+
+    def checks(self, members: Sequence[Member]) -> Iterator[PlaceCheck]:
+        """Yield the check of each account and Region. What cannot be read is added to the failures of the pool."""
+        clients = partial(clients_of, self._request.live, self._home)
+        accounts = [AccountRegion(member.id, aws, member.name) for member, aws in self._pool.run(members, clients)]
+        enabled = {
+            account.account_id: regions
+            for account, regions in self._pool.run(accounts, lambda account: enabled_regions(account.aws))
+        }
+        readable = [account for account in accounts if account.account_id in enabled]
+        not_offered = self._not_offered(readable, enabled)
+        untrusted = self._untrusted(readable)
+        places: list[AccountRegion] = []
+        for account in readable:
+            for region in self._selected(enabled[account.account_id], not_offered):
+                if region in enabled[account.account_id]:
+                    places.append(account.in_region(region))
+                else:
+                    problem = Problem(CheckReason.REGION_DISABLED, f"{region} is disabled in the account")
+                    yield PlaceCheck(account.account_id, account.name, region, [problem])
+        for place, found in self._pool.run(places, self._ask):
+            problems = [problem for problem in found if isinstance(problem, Problem)]
+            problems += not_offered.get(place.region, []) + untrusted.get(place.account_id, [])
+            errors = [error for error in found if isinstance(error, ExpressPathError)]
+            yield PlaceCheck(
+                place.account_id,
+                place.name,
+                place.region,
+                sorted(problems, key=lambda problem: problem.rank),
+                [Failure(str(place), error) for error in errors],
+            )
+
+    def _ask(self, place: AccountRegion) -> list[Problem | ExpressPathError]:
+        """CheckResult all questions about a place with new clients: those of hundreds of places would take gigabytes."""
+        return list(self._request.problems(replace(place, aws=replace(place.aws))))
+
+    def _selected(self, enabled: Sequence[str], not_offered: Mapping[str, object]) -> Sequence[str]:
+        """Return the Regions to check in an account."""
+        if self._request.live.all_regions:
+            return [region for region in enabled if region not in not_offered]
+        return self._request.live.regions or [self._home.aws.region]
+
+    def _not_offered(
+        self, accounts: Iterable[AccountRegion], enabled: Mapping[str, Sequence[str]]
+    ) -> Mapping[str, list[Problem]]:
+        """Return the problem of each Region that does not offer S3 Express, which is the same for every account."""
+        first: dict[str, AccountRegion] = {}
+        for account in accounts:
+            for region in self._selected(enabled[account.account_id], {}):
+                if region in enabled[account.account_id]:
+                    first.setdefault(region, account.in_region(region))
+        answers = self._pool.run(list(first.values()), lambda place: offers_s3_express(place.aws))
+        return {
+            place.region: [Problem(CheckReason.SERVICE_NOT_OFFERED, f"{place.region} does not offer S3 Express")]
+            for place, is_offered in answers
+            if not is_offered
+        }
+
+    def _untrusted(self, accounts: Sequence[AccountRegion]) -> Mapping[str, list[Problem]]:
+        """Return the problem of each account whose roles the network role does not trust."""
+        role = self._request.network_role
+        if role is None:
+            return {}
+        problems: dict[str, list[Problem]] = {}
+        try:
+            policy = self._trust_policy(role, accounts)
+            for account in accounts:
+                problems[account.account_id] = trust_problems(role, policy, self._organization.id, account.account_id)
+        except ExpressPathError as error:
+            self._pool.failures.append(Failure(f"network role {role.arn}", error))
+        return problems
+
+    def _trust_policy(self, role: NetworkRole, accounts: Iterable[AccountRegion]) -> Document | None:
+        known = [account.aws for account in accounts if account.account_id == role.account_id]
+        aws = known[0] if known else clients_of(self._request.live, self._home, Member(role.account_id, ""))
+        return read_trust_policy(role, aws)

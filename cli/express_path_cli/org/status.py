@@ -1,0 +1,287 @@
+"""What the rule found in an organization after a roll-out: its results, the StackSets, and the last sweeps."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from express_path.adapters.aws import Aws
+from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.errors import ExpressPathError
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.organization import Member
+from express_path_cli.aws.sessions import connect, read_caller
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.worklist import Worklist, worklist
+from express_path_cli.installation.rule import Sweep, read_exclusions, read_sweep
+from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
+from express_path_cli.org.stack_sets import Deployed, StackInstance, StackSet, read_deployed
+from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
+from express_path_cli.sources.live import Home, clients_of
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, locating_errors, without_region
+from express_path_cli.terminal.progress import Watch
+from express_path_cli.terminal.texts import time_text
+
+
+class Attention(StrEnum):
+    """What needs attention in an account and Region, other than its verdicts, in the order in which it is shown."""
+
+    NO_RESULTS = "NO_RESULTS"
+    NOT_CURRENT = "NOT_CURRENT"
+    OVERDUE_SWEEP = "OVERDUE_SWEEP"
+    AGGREGATOR_DIFFERS = "AGGREGATOR_DIFFERS"
+
+
+class PlaceAttention(NamedTuple):
+    """Why an account and Region needs attention, in a sentence."""
+
+    code: Attention
+    place: Place
+    text: str
+
+
+class AccountReason(NamedTuple):
+    """An account, and a reason of some of its subnets."""
+
+    account_id: str
+    compliance: Compliance
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceStatus:
+    """One account and Region: its results, the stack instance, and the last sweep.
+
+    results: None if they could not be read. instance: None if no StackSet deploys there. sweep: None if it was not
+    read. excluded: how many subnets each tag excludes.
+    """
+
+    place: Place
+    results: PlaceResults | None
+    instance: StackInstance | None = None
+    sweep: Sweep | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+
+    def attention(self, now: datetime) -> Iterator[PlaceAttention]:
+        """Yield what needs attention."""
+        if self.results and not self.rows and not self._has_nothing_to_report(now):
+            text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
+            yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
+        if self.instance and not self.instance.is_current:
+            why = f": {self.instance.reason}" if self.instance.reason else ""
+            name = self.instance.stack_set.name
+            yield PlaceAttention(
+                Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}"
+            )
+        if self.sweep and self.sweep.is_overdue(now):
+            last = f"the last sweep was at {time_text(self.sweep.time)}" if self.sweep.time else ""
+            yield PlaceAttention(
+                Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days"
+            )
+        yield from self._difference()
+
+    def _difference(self) -> Iterator[PlaceAttention]:
+        """Yield that the last sweep counted more NON_COMPLIANT subnets, if no newer result explains it."""
+        if self.results is None or self.sweep is None or self.sweep.time is None:
+            return
+        counted = self.sweep.gauges.get("NonCompliant", 0)
+        has_newer = self.results.newest is not None and self.results.newest > self.sweep.time
+        if counted > self.flagged and not has_newer:
+            text = (
+                f"the last sweep counted {counted} NON_COMPLIANT, the aggregator has {self.flagged}: it is late, or "
+                "subnets were deleted or excluded since"
+            )
+            yield PlaceAttention(Attention.AGGREGATOR_DIFFERS, self.place, text)
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The results; empty if there are none, or if they could not be read."""
+        return self.results.rows if self.results else ()
+
+    @property
+    def flagged(self) -> int:
+        """How many subnets the aggregator has as NON_COMPLIANT."""
+        return sum(row.is_flagged for row in self.rows)
+
+    def _has_nothing_to_report(self, now: datetime) -> bool:
+        """Return whether the last sweep found only NOT_APPLICABLE subnets, which an aggregator does not contain."""
+        if self.sweep is None or self.sweep.is_overdue(now) or not self.sweep.gauges:
+            return False
+        return not self.sweep.gauges.get("NonCompliant") and not self.sweep.gauges.get("Compliant")
+
+
+@dataclass(frozen=True)
+class OrgStatus:
+    """The whole organization: every account and Region, sorted; names by account ID; and what could not be read.
+
+    without_rule: the accounts of the organization in which no StackSet and no result is, among them perhaps the
+    management account, to which StackSets do not deploy.
+    """
+
+    now: datetime
+    places: Sequence[PlaceStatus]
+    names: Mapping[str, str]
+    stack_sets: Sequence[StackSet]
+    without_rule: Sequence[str]
+    management_account_id: str
+    failures: Sequence[Failure]
+    notes: Sequence[str]
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        """All results, sorted by account, Region and subnet."""
+        return sorted((row for status in self.places for row in status.rows), key=lambda row: row.place)
+
+    @cached_property
+    def worklist(self) -> Worklist:
+        """What to fix."""
+        return worklist(self.rows)
+
+    @cached_property
+    def attention(self) -> Sequence[PlaceAttention]:
+        """What else needs attention, sorted."""
+        found = [row for status in self.places for row in status.attention(self.now)]
+        return sorted(found, key=lambda row: (list(Attention).index(row.code), row.place))
+
+    @property
+    def nat_ids(self) -> Sequence[str]:
+        """The NATs that flagged subnets use, sorted."""
+        return sorted({nat_id for item in self.worklist.flagged for nat_id in item.nat_ids})
+
+    @property
+    def by_account(self) -> Mapping[AccountReason, int]:
+        """How many subnets of each account have each reason: by account, the worst reason first."""
+        counts = Counter(AccountReason(row.account_id, row.compliance, row.reason) for row in self.rows)
+        return dict(sorted(counts.items(), key=lambda item: (item[0].account_id, SEVERITY_ORDER[item[0].reason])))
+
+    @property
+    def exit_status(self) -> int:
+        """Return 2 if a result is missing, 1 if something is NON_COMPLIANT or needs attention, else 0."""
+        if self.failures or any(row.code is Attention.NO_RESULTS for row in self.attention):
+            return UNDETERMINED
+        return int(bool(self.attention) or any(row.is_flagged for row in self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """What to read: the aggregator, the rule, and the StackSets; with a role in `live`, also the sweeps."""
+
+    aggregator: str
+    rule: str
+    stack_set_prefix: str
+    live: LiveOptions
+
+    def selects(self, region: str) -> bool:
+        """Return whether a Region is to be read."""
+        return not self.live.regions or region in self.live.regions
+
+
+@dataclass(frozen=True, slots=True)
+class _Swept:
+    """The last sweep of an account and Region, what it excluded, and what could not be read."""
+
+    sweep: Sweep | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    errors: tuple[ExpressPathError, ...] = ()
+
+
+_NOT_READ = _Swept()
+
+
+def read_status(request: StatusRequest, watch: Watch) -> OrgStatus:
+    """Read an organization; what fails is kept with the rest. Raise ApiError if the aggregator cannot be read."""
+    with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its results are read"):
+        aws = connect(None, request.live.profile)
+    caller = read_caller(aws)
+    results = AggregateResults(aws, request.aggregator, request.rule)
+    with locating_errors(f"aggregator {request.aggregator} in {aws.region}"):
+        sources = Aggregator(aws, request.aggregator).bad_sources()
+        aggregated = [place for place in results.places() if request.selects(place.region)]
+    with TaskPool(request.live.workers, watch) as task_pool:
+        run = _Reading(request, Home(caller, aws), results, task_pool)
+        return run.status(aggregated, [source for source in sources if request.selects(source.region)])
+
+
+class _Reading:
+    """One run, whose calls share a pool of threads. What cannot be read is added to the failures of the pool."""
+
+    def __init__(self, request: StatusRequest, home: Home, results: AggregateResults, task_pool: TaskPool) -> None:
+        self._request, self._home, self._results, self._pool = request, home, results, task_pool
+        self._now = datetime.now(UTC)
+
+    def status(self, aggregated: Sequence[Place], sources: Sequence[BadSource]) -> OrgStatus:
+        """Return the status of all accounts and Regions."""
+        deployed = read_deployed(self._home, self._request.stack_set_prefix, self._pool)
+        instances = {place: row for place, row in deployed.instances.items() if self._request.selects(place.region)}
+        results = self._results_of(aggregated)
+        places = sorted({*aggregated, *instances})
+        swept = self._swept(places, deployed.names) if self._request.live.role_name else {}
+        failures = [*self._pool.failures, *failed_sources(sources)]
+        return OrgStatus(
+            now=self._now,
+            places=[
+                PlaceStatus(
+                    place,
+                    results.get(place) if place in aggregated else PlaceResults(),
+                    instances.get(place),
+                    swept.get(place, _NOT_READ).sweep,
+                    swept.get(place, _NOT_READ).excluded,
+                )
+                for place in places
+            ],
+            names=deployed.names,
+            stack_sets=deployed.stack_sets,
+            without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
+            management_account_id=deployed.management_account_id,
+            failures=sorted(failures, key=lambda failure: failure.where),
+            notes=[*outdated_sources(sources), *self._not_read(deployed)],
+        )
+
+    def _not_read(self, deployed: Deployed) -> Iterator[str]:
+        """Yield what was not read, and the option that reads it."""
+        if not self._request.live.role_name:
+            yield "sweeps and excluded subnets were not read: --role-name names the role that reads each account"
+        if deployed.is_complete and not deployed.stack_sets:
+            prefix = self._request.stack_set_prefix
+            yield (
+                f"no StackSet in {self._home.aws.region} has a name that begins with {prefix}, so it is not known "
+                "where results are missing: --stack-set-prefix names another one"
+            )
+
+    def _results_of(self, places: Sequence[Place]) -> dict[Place, PlaceResults]:
+        """Read the results of each account and Region, then the VPCs of the subnets to fix."""
+        found = dict(self._pool.run(places, self._results.of))
+        flagged = [row for results in found.values() for row in results.rows if row.is_flagged]
+        read = self._pool.run([flagged], self._results.with_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
+        named = {row.subnet_id: row for _, rows in read for row in rows}
+        return {
+            place: replace(results, rows=[named.get(row.subnet_id, row) for row in results.rows])
+            for place, results in found.items()
+        }
+
+    def _swept(self, places: Sequence[Place], names: Mapping[str, str]) -> dict[Place, _Swept]:
+        """Read the last sweep of each account and Region, with the role of the account."""
+        members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
+        clients = dict(self._pool.run(members, partial(clients_of, self._request.live, self._home)))
+        by_id = {member.id: aws for member, aws in clients.items()}
+        readable = [place for place in places if place.account_id in by_id]
+        swept = dict(
+            self._pool.run(readable, lambda place: self._read(replace(by_id[place.account_id], region=place.region)))
+        )
+        for place, read in swept.items():
+            self._pool.failures.extend(Failure(str(place), error) for error in read.errors)
+        return swept
+
+    def _read(self, aws: Aws) -> _Swept:
+        """Read the last sweep, and what it excluded if it found subnets that are NOT_APPLICABLE. Raise ApiError."""
+        sweep = read_sweep(aws, self._now)
+        if not sweep.gauges.get("NotApplicable"):
+            return _Swept(sweep)
+        try:
+            return _Swept(sweep, read_exclusions(aws, self._request.rule, self._now))
+        except ExpressPathError as error:
+            return _Swept(sweep, errors=(error,))

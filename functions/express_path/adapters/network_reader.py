@@ -1,0 +1,445 @@
+"""Read a snapshot of the network in few calls, for one VPC or for a whole account and Region.
+
+Route tables and endpoints are always read. What following hops needs in addition is read only if a route leads there.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
+from express_path.adapters.records import (
+    OWN_SUBNETS,
+    PrefixLists,
+    association_firewall,
+    attachments,
+    firewalls,
+    instance,
+    nat_gateway,
+    network_interface,
+    prefix_lists,
+    route_table,
+    shared_subnet_ids,
+    shows_express_lists,
+    subnet,
+    transit_gateway_route_table,
+    vpc,
+    vpc_endpoint,
+)
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import (
+    BlockMode,
+    Firewall,
+    Instance,
+    NatGateway,
+    NetworkInterface,
+    PrefixList,
+    RouteTable,
+    Subnet,
+    TargetKind,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+    VpcEndpoint,
+    target_ids,
+)
+from express_path.domain.network.snapshot import Snapshot, is_express_service, merged
+from express_path.domain.verdict.parameters import RuleParameters, Scope
+from express_path.errors import ApiError
+from express_path.fields import Description, Record, gc_paused, identifier, rows
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
+
+_PAGE_SIZES = {"describe_route_tables": 100}
+_PAGE_SIZE = 1000
+"""The largest pages that EC2 returns (botocore model: ec2), so that calls are few."""
+
+
+class SnapshotReader:
+    """Reads snapshots of one account and Region; prefix lists are remembered between reads."""
+
+    def __init__(self, aws: Aws, external_id: str = "") -> None:
+        """Read nothing yet. external_id is what the network account's role requires, if anything."""
+        self._aws = aws
+        self._external_id = external_id
+        self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
+
+    @gc_paused()
+    def read(self, account_id: str, vpc_id: str | None, parameters: RuleParameters) -> Snapshot:
+        """Read the network of one VPC, or of the account's whole Region if vpc_id is None.
+
+        The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raise
+        ApiError if a required read fails, and RecordError if a description lacks a field. The snapshot names the
+        optional reads that were denied.
+        """
+        optional = OptionalReads()
+        snapshot = self._with_hops(self._network(account_id, vpc_id, optional), vpc_id, parameters, optional)
+        if parameters.network_role_arn and _leads_to_transit_gateway(snapshot):
+            snapshot = self._with_network_account(snapshot, parameters.network_role_arn, optional)
+        if parameters.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
+            snapshot = self._with_directory_buckets(snapshot, optional)
+        return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
+
+    def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
+        of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
+        subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
+        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
+        vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
+        # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
+        modes = {found.block_mode for found in vpcs.values()} | {found.block_mode for found in subnets.values()}
+        gateways: dict[str, NatGateway] = {}
+        if vpc_id is None:
+            gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
+        elif BlockMode.BIDIRECTIONAL in modes:
+            gateways = self.nat_gateways(vpc_id)
+        lists = self._prefix_lists.read(_named_lists(tables), families_of(subnets.values()), optional)
+        return Snapshot(
+            account_id=account_id,
+            region=self._aws.region,
+            vpcs=vpcs,
+            subnets=subnets,
+            route_tables=tables,
+            vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
+            nat_gateways=gateways,
+            prefix_lists=lists.by_id,
+            lists_ipv6_prefix_lists=lists.are_all_listed,
+        )
+
+    def _with_hops(
+        self, snapshot: Snapshot, vpc_id: str | None, parameters: RuleParameters, optional: OptionalReads
+    ) -> Snapshot:
+        if _leads_to_transit_gateway(snapshot):
+            gateways = read_transit_gateways(self._aws, optional)
+            if vpc_id and (gateways.route_tables or parameters.network_role_arn):
+                snapshot = self._network(snapshot.account_id, None, optional)
+            snapshot = replace(
+                snapshot,
+                transit_gateway_attachments=gateways.attachments,
+                transit_gateway_route_tables=gateways.route_tables,
+            )
+        tables = snapshot.route_tables.values()
+        if target_ids(tables, TargetKind.NETWORK_INTERFACE) or target_ids(tables, TargetKind.INSTANCE):
+            interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
+            instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
+            snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
+        appliances = met_appliance_endpoints(snapshot.route_tables.values(), snapshot.vpc_endpoints)
+        if appliances:
+            snapshot = replace(snapshot, firewalls=read_firewalls(self._aws, appliances, optional))
+        return snapshot
+
+    def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
+        """Add what the network account can read: its transit gateways' routes, and the VPCs behind them.
+
+        Nothing is added if the role cannot be assumed, or lacks a read that is required in the rule's own account.
+        """
+        of_role = OptionalReads()
+        role = of_role.read(lambda: assuming(self._aws, role_arn, self._external_id))
+        central = of_role.read(partial(_read_central, role, role_arn.split(":")[4], of_role)) if role else None
+        optional.denied += of_role.denied
+        seen = merged([snapshot, central]) if central else snapshot
+        return replace(seen, denied_to_role=tuple(of_role.refused))
+
+    def _with_directory_buckets(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
+        """Add whether there are directory buckets, and if there are none, which subnets the account shares."""
+        has_buckets = optional.read(self.has_directory_buckets)
+        shared = optional.read(self._read_shared_subnet_ids) if has_buckets is False else None
+        return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
+
+    def _read_shared_subnet_ids(self) -> frozenset[str]:
+        """Read the subnets of the Region that the account shares. Raise ApiError."""
+        return shared_subnet_ids(pages(self._aws.ram, "ram", "list_resources", "resources", **OWN_SUBNETS))
+
+    def vpc_of(self, subnet_id: str) -> str | None:
+        """Return the VPC of a subnet, None if there is no such subnet."""
+        by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
+        found = self._read("describe_subnets", "Subnets", subnet, by_id)
+        return found[subnet_id].vpc_id if subnet_id in found else None
+
+    def nat_gateways(self, vpc_id: str) -> dict[str, NatGateway]:
+        """Return the NAT gateways of a VPC."""
+        of_vpc = {"Filter": [{"Name": "vpc-id", "Values": [vpc_id]}]}  # this call spells its parameter differently
+        return self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_vpc)
+
+    def leads_to_transit_gateway(self, vpc_id: str) -> bool:
+        """Return whether a route table of a VPC has a route to a transit gateway."""
+        of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
+        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
+        return bool(target_ids(tables.values(), TargetKind.TRANSIT_GATEWAY))
+
+    def empty(self, account_id: str) -> Snapshot:
+        """Return a snapshot without any resource, in which every subnet counts as deleted."""
+        return Snapshot(account_id, self._aws.region)
+
+    def _read(
+        self, operation: str, field: str, reader: Callable[[Description], Record], parameters: Mapping[str, Any]
+    ) -> dict[str, Record]:
+        paging = {"PageSize": _PAGE_SIZES.get(operation, _PAGE_SIZE)}
+        rows = pages(self._aws.ec2, "ec2", operation, field, PaginationConfig=paging, **parameters)
+        return {record.id: record for record in map(reader, rows)}
+
+    def has_directory_buckets(self) -> bool:
+        """Return whether the account has a directory bucket in the Region. Raise ApiError.
+
+        https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListDirectoryBuckets.html
+        """
+        first = {"PaginationConfig": {"MaxItems": 1}}
+        return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
+
+
+def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
+    """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
+    with calling("sts:AssumeRole"):
+        request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
+        if external_id:
+            request["ExternalId"] = external_id
+        answer = aws.sts.assume_role(**request)["Credentials"]
+    credentials = {
+        "aws_access_key_id": answer["AccessKeyId"],
+        "aws_secret_access_key": answer["SecretAccessKey"],
+        "aws_session_token": answer["SessionToken"],
+    }
+    return replace(aws, credentials=credentials)
+
+
+def _read_central(role: Aws, account_id: str, optional: OptionalReads) -> Snapshot:
+    """Read the whole Region of the network account."""
+    reader = SnapshotReader(role)
+    return reader._with_hops(reader._network(account_id, None, optional), None, RuleParameters(), optional)  # noqa: SLF001
+
+
+def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:
+    return bool(target_ids(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY))
+
+
+def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:
+    return {
+        route.destination for table in tables.values() for route in table.routes if isinstance(route.destination, str)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TransitGateways:
+    """The transit gateway resources that an account can read, by id; None: could not be read."""
+
+    attachments: Mapping[str, TransitGatewayAttachment] | None
+    route_tables: Mapping[str, TransitGatewayRouteTable] | None
+
+
+def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str, NetworkInterface]:
+    """Read the network interfaces that routes name by their own id or by that of their instance."""
+    known = list(tables)
+    interface_ids = target_ids(known, TargetKind.NETWORK_INTERFACE)
+    instance_ids = target_ids(known, TargetKind.INSTANCE)
+    operation, field = "describe_network_interfaces", "NetworkInterfaces"
+    rows = [
+        *filtered(aws.ec2, operation, field, "network-interface-id", interface_ids),
+        *filtered(aws.ec2, operation, field, "attachment.instance-id", instance_ids),
+    ]
+    return {record.id: record for record in map(network_interface, rows)}
+
+
+def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str, Instance]:
+    """Read the instances of interfaces that forward traffic, with the bandwidth of their types' network cards.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html
+    """
+    instance_ids = sorted(
+        {interface.instance_id for interface in interfaces if interface.instance_id and not interface.source_dest_check}
+    )
+    if not instance_ids:
+        return {}
+    reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
+    described = [row for reservation in reservations for row in rows(reservation, "Instances", "Reservations")]
+    names = sorted({identifier(row, "InstanceType", "Instances") for row in described})
+    types = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
+    by_name = {identifier(row, "InstanceType", "InstanceTypes"): row for row in types}
+    return {record.id: record for record in (instance(row, by_name.get(row["InstanceType"], {})) for row in described)}
+
+
+def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:
+    """Return the Gateway Load Balancer endpoints that routes lead to."""
+    met = (endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT))
+    return [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
+
+
+def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:
+    """Read the firewalls that name Gateway Load Balancer endpoints as their own; None if nothing could be read.
+
+    Endpoints in other VPCs than the firewall's have an association, which does not say whether the firewall translates.
+    A firewall of another account that cannot be described is left out, and so is one that was just deleted.
+    """
+    described = describe_firewalls(aws, optional, sorted({endpoint.vpc_id for endpoint in endpoints}))
+    found = firewalls(described or ())
+    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.endpoint_ids}
+    if all(endpoint.id in named for endpoint in endpoints):
+        return found
+    associations = describe_endpoint_associations(aws, optional)
+    if described is None and associations is None:
+        return None
+    more = {association_firewall(answer) for answer in associations or ()} - found.keys()
+    others = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in sorted(more))
+    return firewalls([*(described or ()), *filter(None, others)], associations or ())
+
+
+def describe_firewalls(aws: Aws, optional: OptionalReads, vpc_ids: Sequence[str] = ()) -> list[Description] | None:
+    """Describe the firewalls of the Region, or those of some VPCs; None if they cannot be listed."""
+    of_vpcs = {"VpcIds": list(vpc_ids)} if vpc_ids else {}
+    client = aws.client("network-firewall")
+    listed = optional.read(lambda: pages(client, "network-firewall", "list_firewalls", "Firewalls", **of_vpcs))
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", row["FirewallArn"]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def describe_endpoint_associations(aws: Aws, optional: OptionalReads) -> list[Description] | None:
+    """Describe the endpoints that firewalls have in other VPCs; None if they cannot be listed."""
+    client, field = aws.client("network-firewall"), "VpcEndpointAssociationArn"
+    listed = optional.read(
+        lambda: pages(client, "network-firewall", "list_vpc_endpoint_associations", "VpcEndpointAssociations")
+    )
+    if listed is None:
+        return None
+    answers = (_describe(aws, optional, "describe_vpc_endpoint_association", field, row[field]) for row in listed)
+    return [answer for answer in answers if answer]
+
+
+def _describe(aws: Aws, optional: OptionalReads, operation: str, field: str, arn: str) -> Description | None:
+    """Describe one resource of Network Firewall; None if that is denied, or if it does not exist any more."""
+
+    def read() -> Description:
+        with calling("network-firewall:" + "".join(map(str.capitalize, operation.split("_")))):
+            answer: Description = getattr(aws.client("network-firewall"), operation)(**{field: arn})
+            return answer
+
+    try:
+        return optional.read(read)
+    except ApiError as error:
+        if error.code == "ResourceNotFoundException":
+            return None
+        raise
+
+
+def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
+    """Read attachments, and the routes of every transit gateway route table that one of them is associated with."""
+    described = optional.read(
+        lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_attachments", "TransitGatewayAttachments")
+    )
+    of_vpcs = optional.read(
+        lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
+    )
+    found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
+    table_ids = sorted(
+        {attachment.route_table_id for attachment in (found or {}).values() if attachment.route_table_id}
+    )
+    tables = {}
+    for table_id in table_ids:
+        table = optional.read(partial(read_transit_gateway_routes, aws, table_id))
+        if table:
+            tables[table_id] = transit_gateway_route_table(table_id, table)
+    return TransitGateways(found, tables or None)
+
+
+def read_transit_gateway_routes(aws: Aws, table_id: str) -> dict[str, Any]:
+    """Read all pages of SearchTransitGatewayRoutes as one; AdditionalRoutesAvailable is that of the last page."""
+    with calling("ec2:SearchTransitGatewayRoutes"):
+        paginator = aws.ec2.get_paginator("search_transit_gateway_routes")
+        found = list(
+            paginator.paginate(
+                TransitGatewayRouteTableId=table_id,
+                Filters=[{"Name": "state", "Values": ["active", "blackhole"]}],
+            )
+        )
+    routes = [row for page in found for row in page.get("Routes", [])]
+    more = any(page.get("AdditionalRoutesAvailable") is True for page in found[-1:])
+    return {"Routes": routes, "AdditionalRoutesAvailable": more}
+
+
+REMEMBERED_SECONDS = 15 * 60
+_Version = tuple[object, object, object]
+
+
+class PrefixListReader:
+    """Reads the prefix lists of the Region that are needed, and remembers them for 15 minutes.
+
+    Customers may change theirs at any time, so those are described every time, and their entries are read again if
+    there is a new version, which adding or removing entries creates
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyManagedPrefixList.html).
+    """
+
+    def __init__(self, ec2: "EC2Client", region: str, clock: Callable[[], float] = time.time) -> None:
+        """Read nothing yet. clock returns seconds, including those in which Lambda keeps the function frozen."""
+        self._ec2 = ec2
+        self._region = region
+        self._clock = clock
+        self._forget()
+
+    def _forget(self) -> None:
+        self._read_at = self._clock()
+        self._plain: list[Description] | None = None
+        self._managed: list[Description] | None = None
+        self._entries: dict[_Version, list[Description] | None] = {}
+
+    def read(self, wanted: Iterable[str], families: Iterable[Family], optional: OptionalReads) -> PrefixLists:
+        """Return every AWS-managed list, and those among wanted that can be read.
+
+        families are those of the subnets' addresses. Usually one call of DescribePrefixLists is enough. Only if it does
+        not return a wanted list, or S3 Express's list of one of the families, DescribeManagedPrefixLists and
+        GetManagedPrefixListEntries are called too, which may be denied.
+        """
+        if not 0 <= self._clock() - self._read_at <= REMEMBERED_SECONDS:
+            self._forget()
+        if self._plain is None:
+            self._plain = pages(self._ec2, "ec2", "describe_prefix_lists", "PrefixLists")
+        plain = prefix_lists(self._plain)
+        if self._lacks(prefix_lists(self._plain, self._managed or ()), wanted, families):
+            self._managed = optional.read(
+                lambda: pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
+            )
+        managed = self._managed or []
+        self._read_entries(managed, plain, set(wanted), set(families), optional)
+        found = {
+            str(description.get("PrefixListId")): self._entries.get(_version(description)) for description in managed
+        }
+        entries = {list_id: rows for list_id, rows in found.items() if rows is not None}
+        are_all_listed = shows_express_lists(managed, self._region)
+        return PrefixLists(prefix_lists(self._plain, managed, entries), are_all_listed)
+
+    def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
+        """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
+        express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
+        lacks_family = bool(express) and self._managed is None and not set(families) <= express
+        return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
+
+    def _read_entries(
+        self,
+        managed: Iterable[Description],
+        plain: Mapping[str, PrefixList],
+        wanted: set[str],
+        families: set[Family],
+        optional: OptionalReads,
+    ) -> None:
+        """Read the entries of wanted lists, and of S3 Express's lists of the families, if their blocks are unknown."""
+        for description in managed:
+            list_id, version = str(description.get("PrefixListId")), _version(description)
+            is_express = is_express_service(str(description.get("PrefixListName")), self._region)
+            is_wanted = list_id in wanted or (is_express and description.get("AddressFamily") in families)
+            readable = list_id in plain and plain[list_id].cidrs is not None
+            if is_wanted and not readable and version not in self._entries:
+                self._entries[version] = optional.read(partial(self._entries_of, list_id))
+
+    def _entries_of(self, list_id: str) -> list[Description]:
+        return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
+
+
+def _version(description: Description) -> _Version:
+    """Return what identifies a version of a list; while its state shows a change, its entries may still change."""
+    return description.get("PrefixListId"), description.get("Version"), description.get("State")
+
+
+def families_of(subnets: Iterable[Subnet]) -> set[Family]:
+    """Return the families whose lists decide the subnets' paths: IPv4 (for NAT64 too), and IPv6 if a subnet has it."""
+    return {Family.IPV4, Family.IPV6} if any(subnet.has_ipv6 for subnet in subnets) else {Family.IPV4}

@@ -1,0 +1,145 @@
+"""A recorder's settings for the four resource types whose changes invoke the rule."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from express_path_cli.installation.checks import (
+    CheckState,
+    check_deliveries,
+    check_frequency,
+    check_last_recording,
+    check_recording,
+    check_types,
+)
+from express_path_cli.installation.recorder import (
+    WATCHED,
+    Delivery,
+    Frequency,
+    Recorder,
+    RecorderStatus,
+    Strategy,
+    frequency_of,
+    records,
+)
+
+NAT, TABLE, SUBNET, ENDPOINT = WATCHED
+types = st.sampled_from([*WATCHED, "AWS::EC2::VPC", "AWS::S3::Bucket"])
+recorders = st.builds(
+    Recorder,
+    st.just("default"),
+    st.sampled_from(Strategy),
+    st.frozensets(types),
+    st.sampled_from(Frequency),
+    st.dictionaries(types, st.sampled_from(Frequency)),
+)
+
+
+def test_the_watched_types_are_the_rules() -> None:
+    """The types are route tables, subnets, VPC endpoints, and NAT gateways, as AWS Config spells them."""
+    assert set(WATCHED) == {
+        "AWS::EC2::RouteTable",
+        "AWS::EC2::Subnet",
+        "AWS::EC2::VPCEndpoint",
+        "AWS::EC2::NatGateway",
+    }
+
+
+@pytest.mark.parametrize(
+    ("strategy", "listed", "missing"),
+    [
+        (Strategy.ALL, (), ()),
+        (Strategy.ALL, WATCHED, ()),
+        (Strategy.INCLUSION, (), WATCHED),
+        (Strategy.INCLUSION, WATCHED, ()),
+        (Strategy.INCLUSION, (TABLE, SUBNET, "AWS::EC2::VPC"), (NAT, ENDPOINT)),
+        (Strategy.EXCLUSION, (), ()),
+        (Strategy.EXCLUSION, ("AWS::EC2::VPC",), ()),
+        (Strategy.EXCLUSION, (NAT,), (NAT,)),
+        (Strategy.EXCLUSION, WATCHED, WATCHED),
+    ],
+)
+def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tuple[str, ...]) -> None:
+    """For each recording strategy, the missing types are named with the way to add them."""
+    answer = check_types(Recorder("default", strategy, frozenset(listed)))
+    assert answer.state is (CheckState.FAIL if missing else CheckState.OK)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(missing)
+    if missing:
+        assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
+
+
+@pytest.mark.parametrize(
+    ("default", "overrides", "daily"),
+    [
+        (Frequency.CONTINUOUS, {}, ()),
+        (Frequency.DAILY, {}, WATCHED),
+        (Frequency.DAILY, dict.fromkeys(WATCHED, Frequency.CONTINUOUS), ()),
+        (Frequency.DAILY, {TABLE: Frequency.CONTINUOUS}, (NAT, SUBNET, ENDPOINT)),
+        (Frequency.CONTINUOUS, {SUBNET: Frequency.DAILY}, (SUBNET,)),
+        (Frequency.CONTINUOUS, {"AWS::EC2::VPC": Frequency.DAILY}, ()),
+    ],
+)
+def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily: tuple[str, ...]) -> None:
+    """An override takes precedence over the default; daily recording warns that verdicts are a day late."""
+    answer = check_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
+    assert answer is not None
+    assert answer.state is (CheckState.WARN if daily else CheckState.OK)
+    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(daily)
+    assert ("a day late" in answer.finding) is bool(daily)
+
+
+@given(recorders)
+def test_types_and_frequency_agree(recorder: Recorder) -> None:
+    """A type is recorded or named as missing, and only recorded types can be named as daily."""
+    types_answer, frequency_answer = check_types(recorder), check_frequency(recorder)
+    for resource_type in WATCHED:
+        assert (resource_type in types_answer.finding) is not records(recorder, resource_type)
+        is_daily = records(recorder, resource_type) and frequency_of(recorder, resource_type) is Frequency.DAILY
+        assert (frequency_answer is not None and resource_type in frequency_answer.finding) is is_daily
+    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in WATCHED)
+
+
+@given(st.frozensets(types), types)
+def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource_type: str) -> None:
+    """A list either includes or excludes a type."""
+    including, excluding = (Recorder("r", strategy, listed) for strategy in (Strategy.INCLUSION, Strategy.EXCLUSION))
+    assert records(including, resource_type) is not records(excluding, resource_type)
+
+
+def test_a_stopped_recorder_fails() -> None:
+    """The finding says since when, if known, and the fix says how to start it."""
+    assert check_recording(RecorderStatus("default", recording=True)).state is CheckState.OK
+    stopped = check_recording(RecorderStatus("main", recording=False, changed=datetime(2026, 1, 31, 9, 30, tzinfo=UTC)))
+    assert (stopped.state, "since 2026-01-31 09:30 UTC" in stopped.finding) == (CheckState.FAIL, True)
+    assert stopped.command.endswith("--configuration-recorder-name main")
+    assert "since" not in check_recording(RecorderStatus("main", recording=False)).finding
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ("SUCCESS", CheckState.OK),
+        ("Success", CheckState.OK),
+        ("PENDING", CheckState.OK),
+        ("", CheckState.OK),
+        ("FAILURE", CheckState.FAIL),
+        ("Failure", CheckState.FAIL),
+    ],
+)
+def test_the_last_recording_event(status: str, state: CheckState) -> None:
+    """Only a failure fails, in any spelling, and its reason is reported."""
+    answer = check_last_recording(RecorderStatus("default", True, status, "AccessDenied: no"))
+    assert answer.state is state
+    assert ("AccessDenied: no" in answer.finding) is (state is CheckState.FAIL)
+
+
+def test_deliveries_that_fail_are_named() -> None:
+    """Each failed kind of delivery is named with its reason; one that does not apply is OK."""
+    fine = [Delivery("history", "SUCCESS"), Delivery("stream", "NOT_APPLICABLE")]
+    assert check_deliveries("bucket", fine).state is CheckState.OK
+    broken = check_deliveries("bucket", [*fine, Delivery("snapshot", "Failure", "NoSuchBucket: gone")])
+    assert (broken.state, "snapshot: NoSuchBucket: gone" in broken.finding) == (CheckState.WARN, True)
+    assert "no reason given" in check_deliveries("bucket", [Delivery("history", "FAILURE")]).finding
