@@ -14,11 +14,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
-from sandbox.cloudwatch.embedded_metrics import extracted, put
+from sandbox.cloudwatch import extracted, put
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.networks import Account, BehindNatGateway
 from sandbox.server import Sandbox
 
 VPCS, PRIVATE_SUBNETS = 4, 4

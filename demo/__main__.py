@@ -18,7 +18,7 @@ from demo.output import Narrator, Stopwatch
 from demo.runbooks import Runbooks
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
-from sandbox.lambda_process import RuntimeStartError
+from sandbox.lambda_runtime import RuntimeStartError
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 

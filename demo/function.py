@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from sandbox.lambda_process import find_emulator
-from sandbox.lambda_runtime import LambdaRuntime, in_process
+from sandbox.lambda_runtime import LambdaRuntime, find_emulator, in_process
 from sandbox.server import Sandbox
 
 Invoke = Callable[[Any], Any]

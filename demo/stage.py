@@ -6,7 +6,7 @@ from demo.function import EVALUATE_FUNCTION, Invoke
 from demo.output import Narrator
 from demo.situations import Situation
 from demo.verdicts import Row, rows
-from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox

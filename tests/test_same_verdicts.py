@@ -16,8 +16,7 @@ from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import parse_parameters
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
+from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
 from tests.support.command import invoke, scan
 from tests.support.config_aggregator import Aggregator, answering

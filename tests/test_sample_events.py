@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.config_rule.events import parse_event
-from sandbox.config_items.kinds import KIND_OF
+from sandbox.config_items.items import KIND_OF
 from sandbox.config_items.notifications import SUMMARY_KEYS
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox

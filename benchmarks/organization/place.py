@@ -20,8 +20,8 @@ from express_path_integrations.adapters.security_hub import OwnFindings
 from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.reading import read
-from sandbox.cloudwatch.embedded_metrics import extracted
+from sandbox.cloudformation.values import read
+from sandbox.cloudwatch import extracted
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition

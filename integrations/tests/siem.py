@@ -9,7 +9,7 @@ from express_path_integrations.updating import IntegrationServices
 from integrations.tests.hub import FUTURE, Hub, messages
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
-from sandbox.dynamodb.deployment import deploy_table
+from sandbox.dynamodb import deploy_table
 from sandbox.server import Sandbox
 from tests.support.rule import Context
 from tests.support.template import INTEGRATIONS, Expanded, expanded

@@ -14,7 +14,7 @@ from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
 from integrations.tests.hub import Hub, at
 from integrations.tests.siem import Siem
 from sandbox.config_items.direct import direct_client
-from sandbox.iam_conditions import enforced
+from sandbox.iam import enforced
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 from tests.support.template import INTEGRATIONS, Expanded, expanded

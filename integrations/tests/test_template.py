@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.model import StructureShape
 
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from tests.support.iam import actions, lint
 from tests.support.template import INTEGRATIONS, ROOT, Expanded, expanded, source
 from tests.template.models import bounds, enum, shape

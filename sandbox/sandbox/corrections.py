@@ -1,34 +1,33 @@
-"""The modules that correct moto and have no knobs, so that nothing but the running sandbox needs them."""
+"""The corrections of moto that have no knobs, so that nothing but the running sandbox needs them."""
 
 from sandbox import (
-    bucket_policies,
     config_service,
     described_stacks,
-    directory_buckets,
     dynamodb,
     lambda_code,
     permissions,
+    s3,
     security_hub,
     service_quotas,
     speed,
 )
 from sandbox.patches import Patches
 
-MODULES = (
-    speed,
-    permissions,
-    bucket_policies,
-    config_service,
-    described_stacks,
-    directory_buckets,
-    dynamodb,
-    lambda_code,
-    security_hub,
-    service_quotas,
+CORRECTIONS = (
+    speed.apply,
+    permissions.apply,
+    s3.apply_bucket_policies,
+    config_service.apply,
+    described_stacks.apply,
+    s3.apply_directory_buckets,
+    dynamodb.apply,
+    lambda_code.apply,
+    security_hub.apply,
+    service_quotas.apply,
 )
 
 
 def apply(patches: Patches) -> None:
     """Correct moto until `patches` are undone."""
-    for module in MODULES:
-        module.apply(patches)
+    for correction in CORRECTIONS:
+        correction(patches)

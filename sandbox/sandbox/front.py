@@ -1,4 +1,4 @@
-"""Receives every request: applies faults, passes it on to moto, and logs the call."""
+"""Receives every request: applies faults, passes it on to moto, and logs the call; and the server in front of which it is."""
 
 import io
 import logging
@@ -6,11 +6,21 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sandbox.backends import Application
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from werkzeug.serving import make_server
+
+from sandbox.backends import Application, moto_application
 from sandbox.calls import Call, CallLog
 from sandbox.faults import Fault, Faults
+from sandbox.prices import Prices
 from sandbox.stale_reads import Answer, StaleReads
 from sandbox.wire import Request, read
+
+# --- the application -----------------------------------------------------------------------------------------------
+#
+# Receives every request: applies faults, passes it on to moto, and logs the call.
+
 
 logger = logging.getLogger(__name__)
 
@@ -91,3 +101,38 @@ def _error_code(body: bytes) -> str | None:
     """Return the error code in the body of an error answer, or None if it has none that is known here."""
     match = ERROR_CODE.search(body)
     return (match[1] or match[2]).decode() if match else None
+
+
+# --- the server ----------------------------------------------------------------------------------------------------
+#
+# moto's threaded server, with the sandbox's call log and faults in front of it.
+
+
+HOST = "127.0.0.1"
+
+
+class _QuietHandler(MotoRequestHandler):
+    """Serves requests without a line on standard error for each."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Print nothing: the call log has the request."""
+
+
+class WebServer(ThreadedMotoServer):
+    """moto's threaded server behind the sandbox's front; closes its socket when stopped."""
+
+    def __init__(self, calls: CallLog, faults: Faults, prices: Prices, reads: StaleReads) -> None:
+        """Prepare a server on a free port of the loopback address; nothing is served yet."""
+        super().__init__(ip_address=HOST, port=0, verbose=False)
+        self.application = Front(prices.before(moto_application()), calls, faults, reads)
+
+    def _server_entry(self) -> None:
+        self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_QuietHandler)
+        self._server_ready_event.set()
+        self._server.serve_forever()
+
+    def stop(self) -> None:
+        """Stop serving and free the port."""
+        super().stop()
+        if self._server:
+            self._server.server_close()

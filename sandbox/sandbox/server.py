@@ -26,12 +26,12 @@ from sandbox.dynamic import Client
 from sandbox.ec2 import Ec2
 from sandbox.eventbridge import EventBridge
 from sandbox.faults import Faults
+from sandbox.front import WebServer
 from sandbox.logs import Logs
 from sandbox.patches import Patches
 from sandbox.prices import Prices
 from sandbox.stale_reads import Observation, StaleReads
 from sandbox.tracing import trace_no_calls
-from sandbox.web_server import WebServer
 
 LONGEST_CALL_SECONDS = 900
 """How long clients wait for an answer: as long as a function may run, and so longer than botocore's 60 seconds.

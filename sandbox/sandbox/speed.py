@@ -11,6 +11,8 @@ import yaml
 from moto import backends
 from moto.core import responses, utils
 from moto.core.routing import ProtocolRouter, ServiceOperationRouter
+from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
+from moto.core.utils import get_value
 from moto.ec2 import utils as ec2_utils
 from moto.kms import models as kms_models
 from moto.kms.utils import AbstractPrivateKey, generate_private_key
@@ -30,6 +32,8 @@ _GET_ROUTER = ServiceOperationRouter._get_router
 
 def apply(patches: Patches) -> None:
     """Let moto list its folders once, look up methods by name, parse YAML once, share keys, and draw an id in one step."""
+    patches.set(responses, "XFormedAttributePicker", _AttributePicker)
+    patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(MotoRandom, "get_random_string", _random_string)
     patches.set(MotoRandom, "get_random_hex", _random_hex)
     patches.set(ec2_utils, "random_resource_id", lambda size=8: _random_hex(mock_random, size))
@@ -122,3 +126,41 @@ def _random_string(
 def _random_hex(random: MotoRandom, length: int = 8) -> str:
     """Return hexadecimal digits, as moto's method of the same name."""
     return f"{random.getrandbits(4 * length):0{length}x}" if length else ""
+
+
+_ABSENT = object()
+
+
+class _AttributePicker(XFormedAttributePicker):
+    """Finds the value of a member of an answer under the same names as moto's, which it works out only once."""
+
+    _names: dict[tuple[Moto, ...], tuple[str, ...]] = {}  # noqa: RUF012  # shared by all answers
+
+    def __init__(self, response_transformers: dict[str, Moto] | None) -> None:
+        """Note the names of the members that have a transformer."""
+        super().__init__(response_transformers=response_transformers)
+        self.transformed = tuple(path.rpartition(".")[2] for path in self.response_transformers)
+
+    def names(self, serializer: Moto, value: Moto, key: str, shape: Moto) -> tuple[str, ...]:
+        """Return the names to look for, in order. They depend on the model and on the class of the object."""
+        place = (key, shape, getattr(shape, "parent", None), type(value))
+        if place not in self._names:
+            context = _context(serializer, value, key, shape)
+            self._names[place] = tuple(dict.fromkeys(self.get_possible_keys(context)))
+        return self._names[place]
+
+
+def _context(serializer: Moto, value: Moto, key: str, shape: Moto, path: str = "") -> AttributePickerContext:
+    return AttributePickerContext(value, key, shape, serializer.operation_model, serializer.service_model, path)
+
+
+def _get_value(serializer: ResponseSerializer, value: Moto, key: str, shape: Moto) -> Moto:
+    """Return the value of a member of an answer, as moto's method of the same name."""
+    picker = serializer._value_picker
+    if not isinstance(picker, _AttributePicker) or key.endswith(picker.transformed):
+        return picker(_context(serializer, value, key, shape, ".".join(serializer.path)))
+    for name in picker.names(serializer, value, key, shape):
+        found = get_value(value, name, _ABSENT)
+        if found is not _ABSENT:
+            return found
+    return None

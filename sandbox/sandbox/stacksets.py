@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.reading import read
 from sandbox.cloudformation.stacks import Stack, create_stack
-from sandbox.cloudformation.values import TemplateError
+from sandbox.cloudformation.values import TemplateError, read
 from sandbox.server import Sandbox
 
 REFUSED = ("Fn::Transform", "Transform")

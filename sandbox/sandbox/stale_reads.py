@@ -19,7 +19,7 @@ from moto.ec2.models import ec2_backends
 from sandbox import dynamodb
 from sandbox.calls import Call
 from sandbox.dynamic import Moto
-from sandbox.ec2 import protocol
+from sandbox.ec2 import operations
 from sandbox.wire import Request
 
 REQUEST_ID = re.compile(rb"<requestId>[^<]*</requestId>", re.IGNORECASE)
@@ -39,7 +39,7 @@ class _Service:
 
 
 SERVICES = {
-    "ec2": _Service(ec2_backends, protocol.ONE_AT_A_TIME, ("vpc_end_points", "route_tables", "tags")),
+    "ec2": _Service(ec2_backends, operations.ONE_AT_A_TIME, ("vpc_end_points", "route_tables", "tags")),
     "dynamodb": _Service(dynamodb_backends, dynamodb.ONE_AT_A_TIME, ("tables",)),
 }
 

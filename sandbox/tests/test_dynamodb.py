@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.dynamic import Client
-from sandbox.dynamodb.deployment import UnsupportedPropertyError, deploy_table
-from sandbox.iam_conditions import enforced
+from sandbox.dynamodb import UnsupportedPropertyError, deploy_table
+from sandbox.iam import enforced
 from sandbox.iam_policies import UnsupportedPolicyError
 from sandbox.refusals import refused
 from sandbox.server import Sandbox

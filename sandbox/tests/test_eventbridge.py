@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
 from sandbox.event_sources import poll
-from sandbox.iam_conditions import enforced
+from sandbox.iam import enforced
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 

@@ -9,8 +9,7 @@ from sandbox.config_service import Result, results_of
 from sandbox.config_service.deployment import RuleDefinition, deploy_rule
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
-from sandbox.security_hub import Findings, findings_of
-from sandbox.security_hub.config_integration import forward_results
+from sandbox.security_hub import Findings, findings_of, forward_results
 from sandbox.server import Sandbox
 
 NOTE = {"Text": "text", "UpdatedBy": "jane"}

@@ -3,7 +3,7 @@
 import json
 
 from sandbox.dynamic import Client
-from sandbox.iam_conditions import enforced
+from sandbox.iam import enforced
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 

@@ -10,8 +10,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError, RecordError
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway
+from sandbox.networks import Account, BehindFirewall, BehindNatGateway
 from sandbox.server import Sandbox
 
 OTHER = "999999999999"

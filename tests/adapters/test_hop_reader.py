@@ -17,10 +17,8 @@ from express_path.adapters.network_reader import (
 from express_path.adapters.records import route_table
 from express_path.domain.network.resources import RouteTable, TargetKind, target_ids
 from express_path.errors import ApiError
-from sandbox.ec2.transit_gateways_routes import Target, static_routes
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.ec2.transit_gateways import Target, static_routes
+from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
 from sandbox.server import Sandbox
 
 

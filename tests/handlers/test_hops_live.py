@@ -6,9 +6,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub, Spoke, attach
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
+from sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, Spoke, attach
 from sandbox.server import Sandbox
 from tests.support.rule import Rule
 

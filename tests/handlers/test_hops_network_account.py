@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from express_path.errors import ApiError
-from sandbox.networks.account import ANYWHERE_IPV6, Account
-from sandbox.networks.central_egress import Hub, attach
-from sandbox.networks.vpcs import BehindNatGateway, PublicSide
+from sandbox.networks import ANYWHERE_IPV6, Account, BehindNatGateway, Hub, PublicSide, attach
 from sandbox.server import Sandbox
 from tests.handlers.test_hops_live import NETWORK, ROLE, evaluation, swept
 from tests.support.rule import Rule

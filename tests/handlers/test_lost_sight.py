@@ -3,9 +3,7 @@
 import pytest
 
 from express_path.errors import SightLostError
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub, Spoke
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance
+from sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, Spoke
 from sandbox.server import Sandbox
 from tests.support.rule import Rule
 

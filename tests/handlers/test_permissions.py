@@ -9,8 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from express_path.errors import ApiError
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindFirewall
+from sandbox.networks import Account, BehindFirewall
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.iam import actions

@@ -3,8 +3,7 @@
 import pytest
 
 from sandbox.config_items.items import ItemStyle
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
+from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sandbox.dynamic import Client
-from sandbox.iam_conditions import enforced
+from sandbox.iam import enforced
 from sandbox.iam_policies import Authorization, UnsupportedPolicyError, is_allowed
 from sandbox.refusals import refused
 from sandbox.server import Sandbox

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
-from sandbox.cloudwatch.embedded_metrics import Datapoint
+from sandbox.cloudwatch import Datapoint
 from tests.org.places import Printed
 
 DAY = 86400

@@ -15,9 +15,8 @@ from moto.cloudwatch.models import cloudwatch_backends
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import evaluate, plan_heal
-from sandbox.cloudwatch.embedded_metrics import Datapoint, extracted, put
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.cloudwatch import Datapoint, extracted, put
+from sandbox.networks import Account, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.rule import Context, Rule

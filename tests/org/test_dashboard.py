@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from org.dashboard import LOG_GROUPS, REGIONS, TEMPLATE, dashboard, template
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from tests.support.template import ROOT
 
 MONITORING = read(TEMPLATE.read_text(encoding="utf-8"))

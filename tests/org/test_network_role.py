@@ -2,9 +2,7 @@
 
 import pytest
 
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindFirewall, BehindNatInstance
+from sandbox.networks import Account, BehindFirewall, BehindNatInstance, Hub
 from sandbox.server import Sandbox
 from tests.org.test_templates import role
 from tests.support.iam import actions

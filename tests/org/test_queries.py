@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from tests.support.template import ROOT
 
 RULE = "s3express-no-nat-path"

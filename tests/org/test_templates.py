@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from sandbox.iam_policies import Authorization, is_allowed
 from tests.support.iam import access_level, actions, lint
 from tests.support.organization import Packaged

@@ -9,9 +9,7 @@ from typing import Any
 from moto.config.exceptions import NoSuchConfigurationAggregatorException
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_items.items import ItemStyle, Recorded, camel
-from sandbox.config_items.kinds import KIND_OF
-from sandbox.config_items.observe import observe
+from sandbox.config_items.items import KIND_OF, ItemStyle, Recorded, camel, observe
 from sandbox.patches import Patches
 from sandbox.server import Sandbox
 

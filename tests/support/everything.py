@@ -1,8 +1,14 @@
 """An account with a subnet for every kind of egress path, in both address families and several VPCs."""
 
-from sandbox.networks.account import ANYWHERE_IPV6, Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway, BehindNatInstance, PublicSide
+from sandbox.networks import (
+    ANYWHERE_IPV6,
+    Account,
+    BehindFirewall,
+    BehindNatGateway,
+    BehindNatInstance,
+    Hub,
+    PublicSide,
+)
 
 NAT64 = "64:ff9b::/96"
 """The prefix that NAT gateways translate (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""

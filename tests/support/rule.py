@@ -8,8 +8,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.evaluation import RuleServices
 from express_path.handlers.evaluate import compose_services, handler
-from sandbox.config_items.items import ItemStyle
-from sandbox.config_items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT, ItemStyle
 from sandbox.config_items.notifications import change_notification, rule_event
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
-from sandbox.iam_conditions import enforced
+from sandbox.iam import enforced
 from sandbox.server import Sandbox
 from tests.support.tables import deploy_tables
 from tests.support.template import expanded

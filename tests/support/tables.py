@@ -1,7 +1,7 @@
 """The template's DynamoDB tables, created in a sandbox as CloudFormation creates them."""
 
 from sandbox.config_items.direct import direct_client
-from sandbox.dynamodb.deployment import deploy_table
+from sandbox.dynamodb import deploy_table
 from sandbox.server import Sandbox
 from tests.support.template import Expanded
 

@@ -18,8 +18,7 @@ import yaml
 from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
 
-from sandbox.cloudformation.reading import read
-from sandbox.cloudformation.values import FUNCTIONS
+from sandbox.cloudformation.values import FUNCTIONS, read
 
 ROOT = Path(__file__).parents[2]
 PSEUDO_PARAMETERS = {

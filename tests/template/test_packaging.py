@@ -14,7 +14,7 @@ from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
 from org.expansion import CODE, expand
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 from tests.support.template import ROOT, included

@@ -12,8 +12,7 @@ from integrations.tests.siem import QUEUE, received
 from sandbox.cloudformation.stacks import Stack, create_stack, update_stack
 from sandbox.config_items.direct import direct_client
 from sandbox.config_service import results_of
-from sandbox.remediation.configurations import configuration
-from sandbox.remediation.memory import remediations_of
+from sandbox.remediation import configuration, remediations_of
 from sandbox.security_hub import findings_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation

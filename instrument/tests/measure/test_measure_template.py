@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloudformation.reading import read
+from sandbox.cloudformation.values import read
 from tests.support.command import invoke
 from tests.support.iam import access_level, actions
 from tests.support.template import ROOT, source

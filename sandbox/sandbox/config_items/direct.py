@@ -15,8 +15,8 @@ from botocore.client import BaseClient
 from moto.core.authorization import disable_iam_authentication
 
 from sandbox.backends import moto_application, serve
+from sandbox.front import HOST
 from sandbox.server import CREDENTIALS, Sandbox
-from sandbox.web_server import HOST
 
 ACCOUNT_HEADER = "x-moto-account-id"
 """The header that names the account of a request to moto, instead of an access key of that account."""

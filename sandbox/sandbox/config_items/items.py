@@ -1,16 +1,398 @@
-"""Configuration items in the shape in which rule events carry them (version 1.3).
+"""Configuration items of AWS Config: which there are, what they are made of, and what changed between two."""
 
-https://docs.aws.amazon.com/config/latest/developerguide/config-item-table.html names the components; the order of the
-keys and the empty configurationStateMd5Hash are those of items that Config delivers.
-"""
-
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from sandbox.config_items.kinds import DIRECTORY_BUCKET, SUBNET, Kind
-from sandbox.config_items.observe import Described, Network
-from sandbox.config_items.relationships import Relationship, relationships_of
+from botocore.client import BaseClient
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+#
+# The resource types that are recorded: how to read each from EC2, and which keys its configuration item has.
+#
+# Keys: https://github.com/awslabs/aws-config-resource-schema (AWS's schema of the items), which lacks some members of
+# EC2's answers: coreNetworkArn, odbNetworkArn and ipAddress of a route, the policy of an endpoint, the availability mode
+# and the route table of a NAT gateway. ARNs:
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
+
+
+ROUTE_TABLE = "AWS::EC2::RouteTable"
+SUBNET = "AWS::EC2::Subnet"
+VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
+NAT_GATEWAY = "AWS::EC2::NatGateway"
+DIRECTORY_BUCKET = "AWS::S3Express::DirectoryBucket"
+VPC = "AWS::EC2::VPC"
+NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
+INSTANCE = "AWS::EC2::Instance"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One recorded resource type.
+
+    `paginator` and `result` are boto3's names of the call that lists it, `id_key` the key of its id there, `arn` the
+    resource part of its ARN. `keys` are the keys of `configuration`, `members` those of the objects in its lists.
+    `milliseconds` are times that Config writes as a number, `created` is the one that is the resource's creation time.
+    `zone` is what Config writes for the Availability Zone where the resource has none. `service` is the service in the
+    ARN: items of other services than EC2 have CloudFormation's keys, which begin with a capital.
+    """
+
+    resource_type: str
+    paginator: str
+    result: str
+    id_key: str
+    arn: str
+    keys: tuple[str, ...]
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    milliseconds: tuple[str, ...] = ()
+    created: str | None = None
+    zone: str = "Not Applicable"
+    service: str = "ec2"
+
+
+ROUTE_KEYS = (
+    "destinationCidrBlock",
+    "destinationIpv6CidrBlock",
+    "destinationPrefixListId",
+    "egressOnlyInternetGatewayId",
+    "gatewayId",
+    "instanceId",
+    "instanceOwnerId",
+    "natGatewayId",
+    "transitGatewayId",
+    "localGatewayId",
+    "carrierGatewayId",
+    "networkInterfaceId",
+    "origin",
+    "state",
+    "vpcPeeringConnectionId",
+)
+
+KINDS = (
+    Kind(
+        ROUTE_TABLE,
+        "describe_route_tables",
+        "RouteTables",
+        "RouteTableId",
+        "route-table",
+        ("associations", "propagatingVgws", "routeTableId", "routes", "tags", "vpcId", "ownerId"),
+        {
+            "associations": (
+                "main",
+                "routeTableAssociationId",
+                "routeTableId",
+                "subnetId",
+                "gatewayId",
+                "associationState",
+            ),
+            "propagatingVgws": ("gatewayId",),
+            "routes": ROUTE_KEYS,
+        },
+    ),
+    Kind(
+        SUBNET,
+        "describe_subnets",
+        "Subnets",
+        "SubnetId",
+        "subnet",
+        (
+            "availabilityZone",
+            "availabilityZoneId",
+            "availableIpAddressCount",
+            "cidrBlock",
+            "defaultForAz",
+            "mapPublicIpOnLaunch",
+            "mapCustomerOwnedIpOnLaunch",
+            "customerOwnedIpv4Pool",
+            "state",
+            "subnetId",
+            "vpcId",
+            "ownerId",
+            "assignIpv6AddressOnCreation",
+            "ipv6CidrBlockAssociationSet",
+            "tags",
+            "subnetArn",
+            "outpostArn",
+            "enableDns64",
+            "ipv6Native",
+            "privateDnsNameOptionsOnLaunch",
+        ),
+    ),
+    Kind(
+        VPC_ENDPOINT,
+        "describe_vpc_endpoints",
+        "VpcEndpoints",
+        "VpcEndpointId",
+        "vpc-endpoint",
+        (
+            "vpcEndpointId",
+            "vpcEndpointType",
+            "vpcId",
+            "serviceName",
+            "state",
+            "routeTableIds",
+            "subnetIds",
+            "groups",
+            "ipAddressType",
+            "dnsOptions",
+            "privateDnsEnabled",
+            "requesterManaged",
+            "networkInterfaceIds",
+            "dnsEntries",
+            "creationTimestamp",
+            "tags",
+            "ownerId",
+            "lastError",
+        ),
+        milliseconds=("creationTimestamp",),
+        created="CreationTimestamp",
+    ),
+    Kind(
+        NAT_GATEWAY,
+        "describe_nat_gateways",
+        "NatGateways",
+        "NatGatewayId",
+        "natgateway",
+        (
+            "createTime",
+            "deleteTime",
+            "failureCode",
+            "failureMessage",
+            "natGatewayAddresses",
+            "natGatewayId",
+            "state",
+            "subnetId",
+            "vpcId",
+            "tags",
+            "connectivityType",
+        ),
+        {"natGatewayAddresses": ("allocationId", "networkInterfaceId", "privateIp", "publicIp")},
+        milliseconds=("createTime", "deleteTime"),
+        created="CreateTime",
+    ),
+    Kind(
+        DIRECTORY_BUCKET,
+        "list_directory_buckets",
+        "Buckets",
+        "BucketName",
+        "bucket",
+        ("BucketName", "LocationName", "DataRedundancy", "Arn"),
+        zone="Regional",
+        service="s3express",
+    ),
+    Kind(
+        VPC,
+        "describe_vpcs",
+        "Vpcs",
+        "VpcId",
+        "vpc",
+        (
+            "cidrBlock",
+            "dhcpOptionsId",
+            "state",
+            "vpcId",
+            "ownerId",
+            "instanceTenancy",
+            "ipv6CidrBlockAssociationSet",
+            "cidrBlockAssociationSet",
+            "isDefault",
+            "tags",
+        ),
+        zone="Multiple Availability Zones",
+    ),
+)
+"""In the order in which the items of one change are delivered."""
+
+KIND_OF = {kind.resource_type: kind for kind in KINDS}
+
+
+# --- what the recorder reads ---------------------------------------------------------------------------------------
+#
+# Reads the network through the EC2 API, as AWS Config's recorder does.
+
+
+Described = dict[str, Any]
+"""One resource as boto3 returns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """The parts of a network interface or an instance that others are related to."""
+
+    resource_type: str
+    resource_id: str
+    subnet_id: str | None
+    vpc_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """All resources of the recorded types, by type and id, and what their subnets and VPCs contain."""
+
+    resources: dict[str, dict[str, Described]]
+    contained: list[Contained]
+
+    def route_tables_of(self, subnet_id: str) -> list[str]:
+        """Return the ids of the tables that are explicitly associated with a subnet; none if it uses the main one."""
+        return [
+            table_id
+            for table_id, table in self.resources[ROUTE_TABLE].items()
+            if subnet_id in [association.get("SubnetId") for association in table["Associations"]]
+        ]
+
+    def ids_in_vpc(self, resource_type: str, vpc_id: str) -> list[str]:
+        """Return the ids of all resources of one type in a VPC."""
+        return [
+            resource_id
+            for resource_id, resource in self.resources[resource_type].items()
+            if resource["VpcId"] == vpc_id
+        ]
+
+
+def observe(ec2: BaseClient, s3: BaseClient) -> Network:
+    """Read the whole account and Region with boto3 clients of EC2 and S3."""
+    resources: dict[str, dict[str, Described]] = {}
+    for kind in KINDS:
+        pages = (ec2 if kind.service == "ec2" else s3).get_paginator(kind.paginator).paginate()
+        found = [resource for page in pages for resource in page[kind.result]]
+        if kind.resource_type == DIRECTORY_BUCKET:
+            found = [_bucket(bucket) for bucket in found]
+        resources[kind.resource_type] = {resource[kind.id_key]: resource for resource in found}
+    return Network(resources, _interfaces(ec2) + _instances(ec2))
+
+
+def _bucket(listed: Described) -> Described:
+    """Return a listed directory bucket with the names of its CloudFormation type.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-s3express-directorybucket.html
+    """
+    zone = listed["Name"].split("--")[-2]
+    redundancy = "SingleAvailabilityZone" if "-az" in zone else "SingleLocalZone"
+    arn = listed["BucketArn"]
+    return {"BucketName": listed["Name"], "LocationName": zone, "DataRedundancy": redundancy, "Arn": arn}
+
+
+def _interfaces(ec2: BaseClient) -> list[Contained]:
+    pages = ec2.get_paginator("describe_network_interfaces").paginate()
+    return [
+        Contained(NETWORK_INTERFACE, interface["NetworkInterfaceId"], interface.get("SubnetId"), interface.get("VpcId"))
+        for page in pages
+        for interface in page["NetworkInterfaces"]
+    ]
+
+
+def _instances(ec2: BaseClient) -> list[Contained]:
+    pages = ec2.get_paginator("describe_instances").paginate()
+    found = [
+        instance for page in pages for reservation in page["Reservations"] for instance in reservation["Instances"]
+    ]
+    return [
+        Contained(INSTANCE, instance["InstanceId"], instance.get("SubnetId"), instance.get("VpcId"))
+        for instance in found
+        if instance["State"]["Name"] != "terminated"
+    ]
+
+
+# --- relationships -------------------------------------------------------------------------------------------------
+#
+# Relationships between resources, as configuration items list them.
+#
+# Which there are: https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html. Their wording
+# is Config's own: the newer types, endpoints and NAT gateways, have names that end after "in " or "to ".
+
+
+Relationship = dict[str, Any]
+
+
+def relationships_of(
+    network: Network, resource_type: str, described: Described, *, indirect: bool = True
+) -> list[Relationship]:
+    """Return the relationships of one resource, sorted by the ids of the others.
+
+    Indirect ones are those that follow from the other resource's configuration: what a subnet or a VPC contains, and
+    the route table of a subnet. Customers can have them switched off
+    (https://docs.aws.amazon.com/config/latest/developerguide/faq.html).
+    """
+    found = {
+        ROUTE_TABLE: _of_route_table,
+        SUBNET: _of_subnet,
+        VPC_ENDPOINT: _of_endpoint,
+        NAT_GATEWAY: _of_nat_gateway,
+        VPC: _of_vpc,
+        DIRECTORY_BUCKET: _of_directory_bucket,
+    }[resource_type](network, described)
+    if not indirect and resource_type in (SUBNET, VPC):
+        found = [relationship for relationship in found if relationship["name"] == "Is contained in Vpc"]
+    return sorted(found, key=lambda relationship: str(relationship["resourceId"]))
+
+
+def _of_route_table(_network: Network, table: Described) -> list[Relationship]:
+    subnets = [association["SubnetId"] for association in table["Associations"] if association.get("SubnetId")]
+    return [*_many(SUBNET, subnets, "Contains Subnet"), _one(VPC, table["VpcId"], "Is contained in Vpc")]
+
+
+def _of_directory_bucket(_network: Network, _bucket: Described) -> list[Relationship]:
+    """Return nothing: a bucket is related to nothing in the network."""
+    return []
+
+
+def _of_subnet(network: Network, subnet: Described) -> list[Relationship]:
+    inside = [contained for contained in network.contained if contained.subnet_id == subnet["SubnetId"]]
+    tables = network.route_tables_of(subnet["SubnetId"])
+    return [
+        *_contents(inside),
+        *_many(ROUTE_TABLE, tables, "Is contained in RouteTable"),
+        _one(VPC, subnet["VpcId"], "Is contained in Vpc"),
+    ]
+
+
+def _of_endpoint(_network: Network, endpoint: Described) -> list[Relationship]:
+    return [
+        *_many(NETWORK_INTERFACE, endpoint.get("NetworkInterfaceIds") or [], "Is attached to "),
+        *_many(SUBNET, endpoint.get("SubnetIds") or [], "Is contained in "),
+        *_many(ROUTE_TABLE, endpoint.get("RouteTableIds") or [], "Is contained in "),
+        _one(VPC, endpoint["VpcId"], "Is contained in "),
+    ]
+
+
+def _of_nat_gateway(_network: Network, gateway: Described) -> list[Relationship]:
+    # A regional NAT gateway is in no subnet.
+    subnets = [gateway["SubnetId"]] if gateway.get("SubnetId") else []
+    return [*_many(SUBNET, subnets, "Is contained in "), _one(VPC, gateway["VpcId"], "Is contained in ")]
+
+
+def _of_vpc(network: Network, vpc: Described) -> list[Relationship]:
+    vpc_id = vpc["VpcId"]
+    return [
+        *_contents([contained for contained in network.contained if contained.vpc_id == vpc_id]),
+        *_many(ROUTE_TABLE, network.ids_in_vpc(ROUTE_TABLE, vpc_id), "Contains RouteTable"),
+        *_many(SUBNET, network.ids_in_vpc(SUBNET, vpc_id), "Contains Subnet"),
+    ]
+
+
+def _contents(inside: list[Contained]) -> list[Relationship]:
+    names = {NETWORK_INTERFACE: "Contains NetworkInterface", INSTANCE: "Contains Instance"}
+    return [
+        _one(contained.resource_type, contained.resource_id, names[contained.resource_type]) for contained in inside
+    ]
+
+
+def _many(resource_type: str, ids: list[str], name: str) -> list[Relationship]:
+    return [_one(resource_type, resource_id, name) for resource_id in ids]
+
+
+def _one(resource_type: str, resource_id: str, name: str) -> Relationship:
+    return {"resourceId": resource_id, "resourceName": None, "resourceType": resource_type, "name": name}
+
+
+# --- items ---------------------------------------------------------------------------------------------------------
+#
+# Configuration items in the shape in which rule events carry them (version 1.3).
+#
+# https://docs.aws.amazon.com/config/latest/developerguide/config-item-table.html names the components; the order of the
+# keys and the empty configurationStateMd5Hash are those of items that Config delivers.
+
 
 Item = dict[str, Any]
 
@@ -122,3 +504,63 @@ def _with_keys(found: dict[str, Any], keys: tuple[str, ...], style: ItemStyle) -
     if style.explicit_nulls:
         return {name: found.get(name) for name in keys}
     return {name: found[name] for name in keys if found.get(name) is not None}
+
+
+# --- differences ---------------------------------------------------------------------------------------------------
+#
+# configurationItemDiff: what changed between two configuration items of one resource.
+#
+# https://docs.aws.amazon.com/config/latest/developerguide/example-sns-notification.html shows the form: keys are paths
+# with a capital first letter ("Configuration.State"), a member of a list is removed and added as a whole
+# ("Configuration.Routes.0"), and related resources are counted like members ("Relationships.0").
+
+
+Changes = dict[str, dict[str, Any]]
+
+
+def diff(previous: Item | None, updated: Item) -> dict[str, Any]:
+    """Return the diff that leads from the previous item (None if there was none) to the updated one."""
+    before = previous or {"configuration": None, "relationships": []}
+    changes = _members("Relationships", before["relationships"], updated["relationships"])
+    if before["configuration"] is None or updated["configuration"] is None:
+        changes |= _value("Configuration", before["configuration"], updated["configuration"])
+    else:
+        changes |= _properties("Configuration", before["configuration"], updated["configuration"])
+    return {"changedProperties": changes, "changeType": _change_type(before["configuration"], updated["configuration"])}
+
+
+def _properties(path: str, previous: dict[str, Any], updated: dict[str, Any]) -> Changes:
+    """Return the changes between two objects, by property."""
+    changes: Changes = {}
+    for name in sorted({*previous, *updated}):
+        before, after = previous.get(name), updated.get(name)
+        below = f"{path}.{name[:1].upper()}{name[1:]}"
+        if isinstance(before, dict) and isinstance(after, dict):
+            changes |= _properties(below, before, after)
+        elif isinstance(before, list) and isinstance(after, list):
+            changes |= _members(below, before, after)
+        else:
+            changes |= _value(below, before, after)
+    return changes
+
+
+def _members(path: str, previous: list[Any], updated: list[Any]) -> Changes:
+    """Return the members that were removed and those that were added; their order does not count."""
+    removed = [(member, None) for member in previous if member not in updated]
+    added = [(None, member) for member in updated if member not in previous]
+    changes: Changes = {}
+    for number, (before, after) in enumerate([*removed, *added]):
+        changes |= _value(f"{path}.{number}", before, after)
+    return changes
+
+
+def _value(path: str, before: object, after: object) -> Changes:
+    if before == after:
+        return {}
+    return {path: {"previousValue": before, "updatedValue": after, "changeType": _change_type(before, after)}}
+
+
+def _change_type(before: object, after: object) -> str:
+    if before is None:
+        return "CREATE"
+    return "DELETE" if after is None else "UPDATE"

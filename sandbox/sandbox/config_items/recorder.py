@@ -7,10 +7,21 @@ from typing import Any
 
 from botocore.client import BaseClient
 
-from sandbox.config_items.diff import diff
-from sandbox.config_items.items import Item, Recorded, timestamp
-from sandbox.config_items.kinds import KIND_OF, KINDS, ROUTE_TABLE, SUBNET, VPC, Kind
-from sandbox.config_items.observe import Described, Network, observe
+from sandbox.config_items.items import (
+    KIND_OF,
+    KINDS,
+    ROUTE_TABLE,
+    SUBNET,
+    VPC,
+    Described,
+    Item,
+    Kind,
+    Network,
+    Recorded,
+    diff,
+    observe,
+    timestamp,
+)
 
 ResourceKey = tuple[str, str]
 CONTENT = ("configuration", "relationships", "tags")

@@ -17,7 +17,7 @@ from moto.iam.models import iam_backends
 from moto.utilities.utils import get_partition
 
 from sandbox.config_items.direct import direct_client
-from sandbox.config_items.kinds import KIND_OF
+from sandbox.config_items.items import KIND_OF
 from sandbox.config_items.notifications import RuleIdentity
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox

@@ -1,13 +1,190 @@
-"""PutEvaluations by Config's own rules, of which moto has only the TestMode."""
+"""Evaluations: PutEvaluations, and the calls that read compliance and history."""
 
+import json
 import time
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
-from moto.config.exceptions import InvalidParameterValueException, InvalidResultTokenException, ValidationException
+from moto.config.exceptions import (
+    InvalidLimitException,
+    InvalidParameterValueException,
+    InvalidResultTokenException,
+    NoAvailableConfigurationRecorderException,
+    ValidationException,
+)
 from moto.config.models import ConfigBackend
+from moto.core.exceptions import JsonRESTError
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, Result, Token
+
+# --- history -------------------------------------------------------------------------------------------------------
+#
+# GetResourceConfigHistory: the recorded configuration items, in the API's shape.
+
+
+MAXIMUM_LIMIT = 100
+DEFAULT_LIMIT = 10
+"""Items of a page where the limit is 0 or missing (botocore model, GetResourceConfigHistory)."""
+
+RENAMED = {
+    "configurationItemVersion": "version",
+    "awsAccountId": "accountId",
+    "ARN": "arn",
+    "configurationStateMd5Hash": "configurationItemMD5Hash",
+}
+"""Names in rule events and in the API.
+
+https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules.html, "Format differences".
+"""
+
+TIMES = ("configurationItemCaptureTime", "resourceCreationTime")
+
+
+class InvalidTimeRangeError(JsonRESTError):
+    """The earlier time is not before the later one (botocore model)."""
+
+    code = 400
+
+    def __init__(self) -> None:
+        super().__init__("InvalidTimeRangeException", "The earlierTime must be before the laterTime.")
+
+
+def config_history(backend: ConfigBackend, results: ConfigResults, parameters: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a page of the items of one resource, newest first; None if the recorder has never seen it.
+
+    laterTime and earlierTime (seconds since 1970) bound the capture time, both inclusive.
+    """
+    if not backend.recorders:
+        raise NoAvailableConfigurationRecorderException
+    items = results.history.get((parameters["resourceType"], parameters["resourceId"]))
+    if items is None:
+        return None
+    chosen = _ordered(_between(items, parameters), parameters.get("chronologicalOrder", "Reverse"))
+    rows, token = checks.page(chosen, parameters.get("nextToken"), _history_limit(parameters))
+    answer: dict[str, Any] = {"configurationItems": [api_shape(item) for item in rows]}
+    return answer | ({"nextToken": token} if token else {})
+
+
+def api_shape(item: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration item of a rule event as the API gives it: `configuration` is a string there."""
+    shaped = {RENAMED.get(name, name): value for name, value in item.items() if value is not None}
+    shaped["configurationStateId"] = str(item["configurationStateId"])
+    shaped["relationships"] = [_api_relationship(relationship) for relationship in item["relationships"]]
+    shaped["supplementaryConfiguration"] = {k: json.dumps(v) for k, v in item["supplementaryConfiguration"].items()}
+    if item["configuration"] is not None:
+        shaped["configuration"] = json.dumps(item["configuration"])
+    for name in TIMES:
+        if item.get(name):
+            shaped[name] = epoch(item[name])
+    return shaped
+
+
+def epoch(moment: str) -> float:
+    """Return a time of a configuration item ("2026-02-13T05:48:51.341Z") as seconds since 1970."""
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _api_relationship(relationship: dict[str, Any]) -> dict[str, Any]:
+    named = {("relationshipName" if key == "name" else key): value for key, value in relationship.items()}
+    return {key: value for key, value in named.items() if value is not None}
+
+
+def _between(items: list[dict[str, Any]], parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    earlier = float(parameters.get("earlierTime") or 0)
+    later = float(parameters.get("laterTime") or "inf")
+    if earlier > later:
+        raise InvalidTimeRangeError
+    return [item for item in items if earlier <= epoch(item["configurationItemCaptureTime"]) <= later]
+
+
+def _ordered(items: list[dict[str, Any]], order: str) -> list[dict[str, Any]]:
+    if order not in ("Reverse", "Forward"):
+        raise ValidationException("Value at 'chronologicalOrder' must satisfy enum value set: [Forward, Reverse]")
+    return sorted(items, key=lambda item: str(item["configurationItemCaptureTime"]), reverse=order == "Reverse")
+
+
+def _history_limit(parameters: dict[str, Any]) -> int:
+    limit = int(parameters.get("limit") or 0)
+    if not 0 <= limit <= MAXIMUM_LIMIT:
+        raise InvalidLimitException(limit)
+    return limit or DEFAULT_LIMIT
+
+
+# --- compliance ----------------------------------------------------------------------------------------------------
+#
+# GetComplianceDetailsByConfigRule and GetComplianceDetailsByResource: the results of a rule, and of a resource.
+
+
+Parameters = dict[str, Any]
+
+
+def details_by_rule(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
+    """Answer GetComplianceDetailsByConfigRule.
+
+    The name may have 64 characters at most, although a rule's may have 128 (botocore model).
+    """
+    name = parameters.get("ConfigRuleName") or ""
+    checks.length(name, "configRuleName", 64, 1)
+    checks.rule(backend, name)
+    chosen = _chosen(results.of_rule(name), parameters)
+    rows, token = checks.page(chosen, parameters.get("NextToken"), _limit(parameters))
+    answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
+    return answer | ({"NextToken": token} if token else {})
+
+
+def details_by_resource(_backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
+    """Answer GetComplianceDetailsByResource: the results of all rules for one resource, in pages of ten.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByResource.html
+    """
+    resource = (parameters.get("ResourceType") or "", parameters.get("ResourceId") or "")
+    checks.length(resource[0], "resourceType", 256, 1)
+    checks.length(resource[1], "resourceId", 768, 1)
+    chosen = _chosen(results.of_resource(resource), parameters)
+    rows, token = checks.page(chosen, parameters.get("NextToken"), DEFAULT_LIMIT)
+    answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
+    return answer | ({"NextToken": token} if token else {})
+
+
+def _limit(parameters: Parameters) -> int:
+    limit = int(parameters.get("Limit") or 0)
+    if not 0 <= limit <= MAXIMUM_LIMIT:
+        raise InvalidLimitException(limit)
+    return limit or DEFAULT_LIMIT
+
+
+def _chosen(found: Iterable[Result], parameters: Parameters) -> list[Result]:
+    wanted = parameters.get("ComplianceTypes") or []
+    checks.compliance_filter(wanted)
+    return [result for result in found if not wanted or result.compliance in wanted]
+
+
+def _as_detail(result: Result) -> dict[str, Any]:
+    """Return a result as the API's EvaluationResult (botocore model)."""
+    qualifier = {
+        "ConfigRuleName": result.rule_name,
+        "ResourceType": result.resource[0],
+        "ResourceId": result.resource[1],
+        "EvaluationMode": "DETECTIVE",
+    }
+    return {
+        "EvaluationResultIdentifier": {
+            "EvaluationResultQualifier": qualifier,
+            "OrderingTimestamp": result.ordering,
+        },
+        "ComplianceType": result.compliance,
+        "ResultRecordedTime": result.recorded,
+        "ConfigRuleInvokedTime": result.invoked,
+        **({"Annotation": result.annotation} if result.annotation else {}),
+    }
+
+
+# --- PutEvaluations ------------------------------------------------------------------------------------------------
+#
+# PutEvaluations by Config's own rules, of which moto has only the TestMode.
+
 
 MAXIMUM_EVALUATIONS = 100
 """Of one call (botocore model, Evaluations)."""

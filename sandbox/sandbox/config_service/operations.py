@@ -8,7 +8,7 @@ from typing import Any
 from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_service import aggregation, compliance, evaluation_status, evaluations, history, recorder, rules
+from sandbox.config_service import aggregation, evaluations, recorder, rules
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.patches import Patches
 
@@ -25,7 +25,7 @@ def apply(patches: Patches) -> None:
     patches.wrap(ConfigResponse, "describe_config_rules", _with_evaluation_modes)
     patches.wrap(ConfigResponse, "get_resource_config_history", _history_or_moto)
     patches.set(ConfigRule, "MAX_RULES", rules.MAXIMUM_RULES)
-    evaluation_status.apply(patches)
+    rules.apply(patches)
     recorder.apply(patches)
     aggregation.apply(patches)
 
@@ -51,8 +51,8 @@ def _check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters:
 
 ADDED: dict[str, Operation] = {
     "put_evaluations": _put_evaluations,
-    "get_compliance_details_by_config_rule": compliance.details_by_rule,
-    "get_compliance_details_by_resource": compliance.details_by_resource,
+    "get_compliance_details_by_config_rule": evaluations.details_by_rule,
+    "get_compliance_details_by_resource": evaluations.details_by_resource,
     "delete_evaluation_results": _delete_results,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""
@@ -91,7 +91,7 @@ def _history_or_moto(original: Callable[..., Any]) -> Callable[..., Any]:
     """Answer from the recorded items, or let moto do so for a resource that the sandbox's recorder never saw."""
 
     def answer(self: ConfigResponse) -> object:
-        found = history.config_history(self.config_backend, _memory(self), _parameters(self))
+        found = evaluations.config_history(self.config_backend, _memory(self), _parameters(self))
         return original(self) if found is None else json.dumps(found)
 
     return answer

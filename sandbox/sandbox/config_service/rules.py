@@ -1,12 +1,153 @@
-"""Rules: what PutConfigRule checks beyond moto, and what DescribeConfigRules adds."""
+"""Rules of AWS Config: their checks, their functions, and their statuses."""
 
+import contextlib
+import json
+import time
+from collections.abc import Callable
 from typing import Any
 
-from moto.config.exceptions import InvalidParameterValueException, NoAvailableConfigurationRecorderException
-from moto.config.models import ConfigBackend
+from moto.awslambda.utils import get_backend
+from moto.config.exceptions import (
+    InsufficientPermissionsException,
+    InvalidParameterValueException,
+    NoAvailableConfigurationRecorderException,
+)
+from moto.config.models import ConfigBackend, config_backends
+from moto.config.responses import ConfigResponse
+from moto.core.exceptions import JsonRESTError
 
-from sandbox.config_service import checks, functions
-from sandbox.config_service.results import ConfigResults
+from sandbox.config_service import checks
+from sandbox.config_service.results import ConfigResults, results_of
+from sandbox.patches import Patches
+
+# --- functions of rules --------------------------------------------------------------------------------------------
+#
+# The Lambda function of a rule: it is there, and AWS Config may invoke it.
+
+
+SERVICE = "config.amazonaws.com"
+INVOKE = ("lambda:InvokeFunction", "lambda:*", "*")
+
+
+def check_function(backend: ConfigBackend, source: dict[str, Any]) -> None:
+    """Raise InsufficientPermissionsException unless the function's policy lets AWS Config invoke it for the account.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutConfigRule.html, and for the permission
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html.
+    A statement with a condition on anything but the source account does not count: UNVERIFIED what else AWS Config
+    supplies.
+    """
+    if source.get("Owner") != "CUSTOM_LAMBDA":
+        return
+    arn = source.get("SourceIdentifier") or ""
+    if not any(_permits(statement, backend.account_id) for statement in _policy(backend, arn)):
+        raise InsufficientPermissionsException(
+            f"The AWS Lambda function {arn} cannot be invoked. "
+            "Check the specified function ARN, and check the function's permissions."
+        )
+
+
+def _policy(backend: ConfigBackend, arn: str) -> list[dict[str, Any]]:
+    """Return the statements of a function's policy, none if there is no such function."""
+    with contextlib.suppress(JsonRESTError, ValueError):
+        function = get_backend(backend.account_id, backend.region_name).get_function(arn)
+        statements: list[dict[str, Any]] = function.policy.statements
+        return statements
+    return []
+
+
+def _permits(statement: dict[str, Any], account_id: str) -> bool:
+    principal = statement.get("Principal")
+    services = principal.get("Service") if isinstance(principal, dict) else principal
+    if statement.get("Effect") != "Allow" or services not in (SERVICE, "*") or statement.get("Action") not in INVOKE:
+        return False
+    conditions = [test for tests in statement.get("Condition", {}).values() for test in tests.items()]
+    return all(key.lower() == "aws:sourceaccount" and expected == account_id for key, expected in conditions)
+
+
+# --- statuses of rules ---------------------------------------------------------------------------------------------
+#
+# DescribeConfigRuleEvaluationStatus: when rules were invoked and when they reported results.
+
+
+MAXIMUM_NAMES = 25
+"""Rules of one request (botocore model)."""
+
+Status = dict[str, Any]
+
+
+class Statuses:
+    """What a test may set for a rule: members of the answer that replace the computed ones, or that there is no row.
+
+    Times are seconds since 1970. The reference says that there is no status of custom Lambda rules
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigRuleEvaluationStatus.html), yet recorded answers
+    have one; `silent` holds the rules that AWS Config returns no status for.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is set."""
+        self.activated: dict[str, float] = {}
+        self.told: dict[str, Status] = {}
+        self.silent: set[str] = set()
+
+
+def statuses_of(account_id: str, region: str) -> Statuses:
+    """Return the settings of one account and Region; they live and die with moto's backend, reset included."""
+    return _statuses(config_backends[account_id][region])
+
+
+def apply(patches: Patches) -> None:
+    """Let moto answer DescribeConfigRuleEvaluationStatus until `patches` are undone."""
+    patches.wrap(ConfigResponse, "put_config_rule", _activating)
+    patches.set(ConfigResponse, "describe_config_rule_evaluation_status", _answer)
+
+
+def _statuses(backend: ConfigBackend) -> Statuses:
+    found: Statuses = vars(backend).setdefault("sandbox_statuses", Statuses())
+    return found
+
+
+def _activating(original: Callable[..., str]) -> Callable[..., str]:
+    def answer(self: ConfigResponse) -> str:
+        answered = original(self)
+        name = json.loads(self.body)["ConfigRule"]["ConfigRuleName"]
+        _statuses(self.config_backend).activated.setdefault(name, time.time())
+        return answered
+
+    return answer
+
+
+def _answer(self: ConfigResponse) -> str:
+    asked = json.loads(self.body or "{}")
+    backend, results = self.config_backend, results_of(self.current_account, self.region)
+    checks.length(asked.get("ConfigRuleNames") or [], "configRuleNames", MAXIMUM_NAMES)
+    names = asked.get("ConfigRuleNames") or sorted(backend.config_rules)
+    rows = [_status(backend, results, name) for name in names if name not in _statuses(backend).silent]
+    page, token = checks.page(rows, asked.get("NextToken"), asked.get("Limit") or len(rows) or 1)
+    return json.dumps({"ConfigRulesEvaluationStatus": list(page)} | ({"NextToken": token} if token else {}))
+
+
+def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status:
+    """Return one row: invoked when a result token was issued last, evaluated when a result was taken in last."""
+    rule = checks.rule(backend, name)
+    statuses = _statuses(backend)
+    row: Status = {
+        "ConfigRuleName": name,
+        "ConfigRuleArn": rule.config_rule_arn,
+        "ConfigRuleId": rule.config_rule_id,
+        "FirstActivatedTime": statuses.activated.get(name),
+        "LastSuccessfulInvocationTime": results.last_invoked(name),
+        "LastSuccessfulEvaluationTime": max((result.recorded for result in results.of_rule(name)), default=None),
+    }
+    row = {key: value for key, value in row.items() if value is not None}
+    row["FirstEvaluationStarted"] = "LastSuccessfulInvocationTime" in row
+    return row | statuses.told.get(name, {})
+
+
+# --- rules ---------------------------------------------------------------------------------------------------------
+#
+# Rules: what PutConfigRule checks beyond moto, and what DescribeConfigRules adds.
+
 
 MAXIMUM_PARAMETERS = 1024
 """Characters of InputParameters (botocore model)."""
@@ -35,7 +176,7 @@ def check_new_rule(backend: ConfigBackend, definition: dict[str, Any]) -> None:
         raise InvalidParameterValueException("A ComplianceResourceId in a scope needs just one ComplianceResourceType.")
     details = definition.get("Source", {}).get("SourceDetails") or []
     checks.length(details, "configRule.source.sourceDetails", MAXIMUM_SOURCE_DETAILS)
-    functions.check(backend, definition.get("Source", {}))
+    check_function(backend, definition.get("Source", {}))
 
 
 def with_evaluation_modes(answer: dict[str, Any]) -> dict[str, Any]:

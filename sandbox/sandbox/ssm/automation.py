@@ -9,14 +9,13 @@ from typing import Any, Self
 from sandbox.dynamic import Client
 from sandbox.patches import Patches
 from sandbox.server import Sandbox
-from sandbox.ssm import describe, operations
+from sandbox.ssm import operations
 from sandbox.ssm.engine import Engine
-from sandbox.ssm.execution import Execution
+from sandbox.ssm.execution import Execution, keep
 from sandbox.ssm.functions import Functions
 from sandbox.ssm.knobs import Disturbance, Killing, Knobs, Trouble
-from sandbox.ssm.registry import keep
+from sandbox.ssm.operations import prepare
 from sandbox.ssm.roles import Caller, Credentials, assume
-from sandbox.ssm.starting import prepare
 
 WAIT_SECONDS = 60.0
 
@@ -83,7 +82,7 @@ class Automation:
         execution, _ = self._executions[execution_id]
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
-        return describe.execution(execution)
+        return operations.described_execution(execution)
 
     @contextmanager
     def killing(

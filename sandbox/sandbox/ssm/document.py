@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.ssm.selectors import Selector
+from sandbox.ssm.values import Selector
 
 ABORT = "Abort"
 CONTINUE = "Continue"

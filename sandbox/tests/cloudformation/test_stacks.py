@@ -9,13 +9,11 @@ import pytest
 from moto.config.models import config_backends
 from moto.iam.models import iam_backends
 
-from sandbox.cloudformation.reading import read
 from sandbox.cloudformation.stacks import Stack, update_stack
-from sandbox.cloudformation.values import TemplateError
+from sandbox.cloudformation.values import TemplateError, read
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
-from sandbox.remediation.configurations import configuration
-from sandbox.remediation.memory import remediations_of
+from sandbox.remediation import configuration, remediations_of
 from sandbox.server import Sandbox
 from sandbox.stacksets import deploy, deploy_everywhere
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.config_items.kinds import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from sandbox.config_items.items import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults, results_of
 from sandbox.config_service.deployment import RuleDefinition
-from sandbox.networks.account import Account
+from sandbox.networks import Account
 from sandbox.server import Sandbox
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.config_items.diff import diff
+from sandbox.config_items.items import diff
 
 
 def item(configuration: dict[str, Any] | None, *related: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults
-from sandbox.config_service.evaluation_status import statuses_of
+from sandbox.config_service.rules import statuses_of
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 

@@ -1,7 +1,7 @@
 """DescribeVpcEndpointServices (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html)."""
 
 from sandbox.dynamic import Client
-from sandbox.ec2.regions import REGIONS
+from sandbox.ec2.prefix_lists import REGIONS
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 

@@ -5,7 +5,7 @@ import ipaddress
 import pytest
 
 from sandbox.dynamic import Client
-from sandbox.ec2.regions import REGIONS
+from sandbox.ec2.prefix_lists import REGIONS
 from sandbox.server import Sandbox
 
 

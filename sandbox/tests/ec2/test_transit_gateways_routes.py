@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from moto.ec2.models import ec2_backends
 
 from sandbox.dynamic import Client
-from sandbox.ec2.transit_gateways_routes import Target, static_routes
+from sandbox.ec2.transit_gateways import Target, static_routes
 from sandbox.server import Sandbox
 
 ALL = [{"Name": "state", "Values": ["active", "blackhole"]}]

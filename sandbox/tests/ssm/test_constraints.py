@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.ssm.constraints import violations
+from sandbox.ssm.shapes import violations
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from botocore.client import BaseClient
 
 from sandbox.refusals import refused
 from sandbox.ssm import FaultyDocumentError, read
-from sandbox.ssm.content import MAXIMUM_BYTES
+from sandbox.ssm.reading import MAXIMUM_BYTES
 
 LOOK = {
     "name": "look",

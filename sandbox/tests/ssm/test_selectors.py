@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-o
 
 import pytest
 
-from sandbox.ssm.selectors import ABSENT, parse
+from sandbox.ssm.values import ABSENT, parse_selector
 
 RESPONSE = {
     "NextToken": "more",
@@ -35,13 +35,13 @@ RESPONSE = {
 )
 def test_selects_what_the_examples_of_aws_select(expression: str, selected: object) -> None:
     """A dot selects a child, and brackets select an item of a list."""
-    assert parse(expression).select(RESPONSE) == selected
+    assert parse_selector(expression).select(RESPONSE) == selected
 
 
 @pytest.mark.parametrize("expression", ["$.Nothing", "$.Reservations[2]", "$.NextToken.Deeper", "$.Reservations.Name"])
 def test_finds_nothing_where_there_is_nothing(expression: str) -> None:
     """A missing child or item is absent, which differs from null."""
-    assert parse(expression).select(RESPONSE) is ABSENT
+    assert parse_selector(expression).select(RESPONSE) is ABSENT
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_finds_nothing_where_there_is_nothing(expression: str) -> None:
 def test_refuses_every_other_operator(expression: str) -> None:
     """A selector with anything except children and indexes is an error, not an empty result."""
     with pytest.raises(ValueError, match="JSONPath"):
-        parse(expression)
+        parse_selector(expression)

@@ -22,9 +22,8 @@ from express_path_cli.doctor.healing import (
 )
 from express_path_cli.doctor.permissions import OPTIONAL
 from express_path_cli.installation.rule import find_rules, list_exceptions, read_activity, read_remediation
-from sandbox.cloudwatch.metric_data import Trouble
-from sandbox.remediation import Remediation, remediations_of
-from sandbox.remediation.exceptions import add
+from sandbox.cloudwatch import Trouble
+from sandbox.remediation import Remediation, add_exception, remediations_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 
@@ -108,7 +107,7 @@ def test_exceptions_come_in_pages(sandbox: Sandbox, aws: Aws) -> None:
     """All pages of remediation exceptions are read, although botocore has no paginator for them."""
     memory = remediations_of(sandbox.account_id, sandbox.region)
     for number in range(250):
-        add(memory, "rule", ("AWS::EC2::Subnet", f"subnet-{number:08x}"), "failed too often")
+        add_exception(memory, "rule", ("AWS::EC2::Subnet", f"subnet-{number:08x}"), "failed too often")
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         assert len(list_exceptions(aws.config, "rule")) == 250
         assert len(sandbox.calls.of("config", "DescribeRemediationExceptions")) == 3

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox.config_items.direct import direct_client
-from sandbox.config_service.evaluation_status import statuses_of
 from sandbox.config_service.recorder import recording_of
+from sandbox.config_service.rules import statuses_of
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas

@@ -8,10 +8,8 @@ import pytest
 from express_path_cli.doctor.checkup import QUESTIONS
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
 from sandbox.dynamic import Client
-from sandbox.iam_conditions import enforced
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindFirewall
+from sandbox.iam import enforced
+from sandbox.networks import Account, BehindFirewall, Hub
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas

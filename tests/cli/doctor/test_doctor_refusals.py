@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from express_path_cli.doctor.checkup import QUESTIONS
-from sandbox.config_service.evaluation_status import statuses_of
+from sandbox.config_service.rules import statuses_of
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from tests.cli.doctor.checks import bad, examine, text

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from shutil import copytree
 
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway
+from sandbox.networks import Account, BehindFirewall, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of

@@ -13,9 +13,7 @@ from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.sources.network import AccountAccess, NetworkViews
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.progress import Silent
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.networks import Account, BehindNatGateway, Hub
 from sandbox.server import Sandbox
 from tests.support.everything import Everything
 from tests.support.scenarios import dump_of, names

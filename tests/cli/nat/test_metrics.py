@@ -11,7 +11,7 @@ from express_path_cli.aws.sessions import connect
 from express_path_cli.nat import metrics
 from express_path_cli.nat.metrics import Meter, Series, finest_period, meters_of, read_metrics
 from express_path_cli.traffic.flow_logs import read_nat_placements
-from sandbox.cloudwatch.metric_data import Trouble
+from sandbox.cloudwatch import Trouble
 from sandbox.server import Sandbox
 from tests.support.network import Builder
 

@@ -5,9 +5,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindFirewall, BehindNatGateway
+from sandbox.networks import Account, BehindFirewall, BehindNatGateway, Hub
 from sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke

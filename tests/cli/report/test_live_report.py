@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.networks import Account, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.report.test_document import Parsed
 from tests.cli.traffic.costs import carry, cost

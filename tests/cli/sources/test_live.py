@@ -10,8 +10,7 @@ from typer.testing import Result
 from express_path.errors import ApiError
 from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.terminal.errors import one_line
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
+from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
 from tests.docs.manual import manual
 from tests.support.command import invoke, scan, without_time

@@ -8,7 +8,7 @@ from typing import Any
 from typer.testing import Result
 
 from express_path_cli.nat.prices import TRAFFIC, window
-from sandbox.networks.account import Account
+from sandbox.networks import Account
 from tests.support.command import invoke
 
 GB = 10**9

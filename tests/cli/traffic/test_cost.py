@@ -17,9 +17,7 @@ from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.progress import Silent
 from express_path_cli.traffic.costs import CostOptions, report_on
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
 from sandbox.server import Sandbox
 from tests.cli.traffic.costs import by_id, carry, cost, cost_json
 from tests.support.scenarios import dump_of

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from express_path_cli.main import app
 from express_path_cli.traffic import flow_logs
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.networks import Account, BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
 from tests.cli.traffic.costs import carry, cost, interface_of
 from tests.cli.traffic.flow_records import GROUP, FlowLogs, crossing

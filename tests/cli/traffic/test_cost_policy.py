@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from express_path_cli.traffic import flow_logs
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.networks import Account, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.traffic.costs import cost
 from tests.cli.traffic.flow_records import GROUP, FlowLogs

@@ -18,9 +18,7 @@ from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.traffic.diagnose_command import undiagnosed
 from express_path_cli.traffic.diagnosing import NatDiagnosis
 from express_path_cli.traffic.symptoms import METRICS, MeterState, Severity, Symptom
-from sandbox.networks.account import Account
-from sandbox.networks.central_egress import Hub
-from sandbox.networks.vpcs import BehindNatGateway, BehindNatInstance
+from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of

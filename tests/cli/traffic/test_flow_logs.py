@@ -18,8 +18,7 @@ from express_path_cli.traffic.flow_logs import (
     express_blocks,
     recording,
 )
-from sandbox.networks.account import Account
-from sandbox.networks.vpcs import BehindNatGateway
+from sandbox.networks import Account, BehindNatGateway
 from sandbox.server import Sandbox
 from tests.cli.traffic.costs import by_id, carry, cost, cost_json, express_address, interface_of
 from tests.cli.traffic.flow_records import DEFAULT, GROUP, FlowLogs, crossing

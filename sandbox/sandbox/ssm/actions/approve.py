@@ -12,8 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
-from sandbox.ssm.references import only_reference
 from sandbox.ssm.shapes import Types
+from sandbox.ssm.values import only_reference
 
 DEFAULT_SECONDS = 604_800
 LOOK_EVERY = 1.0

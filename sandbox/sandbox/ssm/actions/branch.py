@@ -9,10 +9,8 @@ from typing import Any
 from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError
-from sandbox.ssm.references import only_reference, references
-from sandbox.ssm.selectors import ABSENT
 from sandbox.ssm.shapes import Types
-from sandbox.ssm.values import fits
+from sandbox.ssm.values import ABSENT, fits, only_reference, references
 
 OPERATION = "StringEquals"
 """The one operation that is evaluated here. AWS has others, and And, Or and Not."""

@@ -12,8 +12,8 @@ from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.execution import ENDED, SUCCESS
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
-from sandbox.ssm.references import only_reference
 from sandbox.ssm.shapes import Types
+from sandbox.ssm.values import only_reference
 
 LOOK_EVERY = 5.0
 """Seconds, on AWS's clock, between two looks at the secondary automation; AWS does not say how many."""

@@ -12,10 +12,9 @@ from sandbox.ssm import script_host
 from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
-from sandbox.ssm.references import only_reference
 from sandbox.ssm.script_host import ScriptFailedError
-from sandbox.ssm.selectors import Child
 from sandbox.ssm.shapes import Types
+from sandbox.ssm.values import Child, only_reference
 
 MAXIMUM_SECONDS = 600
 MAXIMUM_OUTPUT = 100 * 1024

@@ -12,9 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
-from sandbox.ssm.references import only_reference
-from sandbox.ssm.selectors import Child
 from sandbox.ssm.shapes import Types
+from sandbox.ssm.values import Child, only_reference
 
 MAXIMUM_SECONDS = 300
 MAXIMUM_OUTPUT = 200 * 1024

@@ -10,8 +10,8 @@ from typing import Any
 from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
-from sandbox.ssm.references import only_reference
 from sandbox.ssm.shapes import Types
+from sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 604_800
 DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")

@@ -1,0 +1,199 @@
+"""EventBridge: what a request may hold, entries that fail, policies, and delivery to Lambda functions, which moto lacks."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+
+from moto.events.exceptions import ValidationException
+from moto.events.models import EventsBackend, Rule, events_backends
+from moto.sqs.models import sqs_backends
+from moto.utilities.arns import Arn, parse_arn
+
+from sandbox.config_service.invocation import invoke_asynchronously
+from sandbox.dynamic import Moto
+from sandbox.iam_policies import Statement, as_list
+from sandbox.patches import Patches
+
+# --- policies ------------------------------------------------------------------------------------------------------
+#
+# The resource policies of event buses.
+#
+# https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-permissions-manage.html. A statement applies to the
+# bus itself, and PutEvents is an action on it:
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoneventbridge.html
+
+
+def bus_statements(resource: str) -> Iterator[Statement]:
+    """Yield the statements of the policy of the event bus that an ARN names."""
+    if not re.match(r"arn:[\w-]+:events:[\w-]+:\d+:event-bus/", resource):
+        return
+    _, _, _, region, account_id, path = resource.split(":", 5)
+    bus = events_backends[account_id][region].event_buses.get(path.removeprefix("event-bus/"))
+    if bus is not None and bus.policy:
+        yield from as_list(json.loads(bus.policy)["Statement"])
+
+
+Event = dict[str, Any]
+Function = Callable[[Event], Any]
+
+MAXIMUM_BYTES = 262_144
+"""The most bytes of the entries of one request: the smaller of the limits that AWS documents.
+
+https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+"""
+TIME_BYTES = 14
+
+
+@dataclass
+class _FailingEntries:
+    code: str
+    times: int | None
+    detail_type: str | None
+
+    def fits(self, entry: Mapping[str, Any]) -> bool:
+        return self.times != 0 and self.detail_type in (None, entry["DetailType"])
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """An event for one Lambda function or queue, and the error of its last attempt, None if it succeeded or waits."""
+
+    target_arn: str
+    event: Event
+    error: Exception | None = None
+
+
+class EventBridge:
+    """The knobs of EventBridge.
+
+    `register` lets rules invoke a function. `holds` keeps events for functions and queues in `held`, which
+    `deliver` sends: a test may reorder or repeat them before. `deliveries` has what became of the events that `deliver`
+    sent.
+    """
+
+    def __init__(self) -> None:
+        """Begin without functions; entries succeed, and events are delivered at once."""
+        self._lock = Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget functions, failures, and events."""
+        self.holds = False
+        self.held: list[Delivery] = []
+        self.deliveries: list[Delivery] = []
+        self._functions: dict[str, Function] = {}
+        self._failing: list[_FailingEntries] = []
+
+    def register(self, name: str, function: Function) -> None:
+        """Let targets with the ARN of a function of this name invoke a callable of one event."""
+        self._functions[name] = function
+
+    def fail_entries(
+        self, code: str = "InternalFailure", times: int | None = None, detail_type: str | None = None
+    ) -> None:
+        """Let entries fail with an error code, in a request that succeeds: some of them, or all until `reset`.
+
+        Source: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsResultEntry.html
+        """
+        self._failing.append(_FailingEntries(code, times, detail_type))
+
+    def succeed(self) -> None:
+        """Let all entries succeed again."""
+        self._failing.clear()
+
+    def deliver(self) -> list[Delivery]:
+        """Send the events that are held, in their order, and return what became of each."""
+        due, self.held = self.held, []
+        done = [self._invoke(delivery) for delivery in due]
+        self.deliveries += done
+        return done
+
+    def apply(self, patches: Patches) -> None:
+        """Let moto check and deliver as EventBridge does."""
+
+        def put_events(backend: EventsBackend, events: list[Event]) -> list[Event]:
+            return self._put_events(original, backend, events)
+
+        def send(rule: Rule, event: Event, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002  # moto's
+            self._send(original_send, rule, event, transform_input)
+
+        original, original_send = EventsBackend.put_events, Rule.send_to_targets
+        patches.set(EventsBackend, "put_events", put_events)
+        patches.set(Rule, "send_to_targets", send)
+
+    def _put_events(self, original: Moto, backend: EventsBackend, entries: list[Event]) -> list[Event]:
+        """Check the size of all entries, take out those that fail, and let moto put the others."""
+        if sum(map(_size, entries)) > MAXIMUM_BYTES:
+            raise ValidationException("Total size of the entries in the request is over the limit.")
+        answers = [self._failure(entry) for entry in entries]
+        passing = [entry for entry, failure in zip(entries, answers, strict=True) if failure is None]
+        put = iter(original(backend, passing) if passing else [])
+        return [next(put) if failure is None else failure for failure in answers]
+
+    def _failure(self, entry: Event) -> Event | None:
+        for failing in self._failing:
+            if failing.fits(entry):
+                failing.times = None if failing.times is None else failing.times - 1
+                return {"ErrorCode": failing.code, "ErrorMessage": f"The test requested {failing.code}."}
+        return None
+
+    def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
+        """Deliver to functions, buses, and queues whose events are held; moto delivers to the other targets."""
+        if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
+            return
+        others = []
+        for target in rule.targets:
+            arn = parse_arn(target["Arn"])
+            if arn.service == "lambda" or (arn.service == "sqs" and self.holds):
+                with self._lock:
+                    self.held.append(Delivery(target["Arn"], _delivered(event)))
+            elif arn.service == "events" and arn.resource_type == "event-bus":
+                _forward(arn, event)
+            elif arn.service != "sns":  # moto cannot send to topics, and nobody reads them here
+                others.append(target)
+        if not self.holds:
+            self.deliver()
+        if others:
+            targets, rule.targets = rule.targets, others
+            try:
+                original(rule, event, transform_input)
+            finally:
+                rule.targets = targets
+
+    def _invoke(self, delivery: Delivery) -> Delivery:
+        """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice."""
+        arn = parse_arn(delivery.target_arn)
+        if arn.service == "sqs":
+            sqs_backends[arn.account][arn.region].send_message(arn.resource_id, json.dumps(delivery.event))
+            return delivery
+        name = delivery.target_arn.partition(":function:")[2].partition(":")[0]
+        function = self._functions[name]
+        done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
+        return Delivery(delivery.target_arn, delivery.event, done.error)
+
+
+def _forward(arn: Arn, event: Event) -> None:
+    """Send an event to the rules of another bus; it keeps its account, Region, time, and resources.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cross-account.html. The policy of the other bus is not
+    checked.
+    """
+    bus = events_backends[arn.account][arn.region].describe_event_bus(arn.resource_id)
+    for rule in list(bus.rules.values()):
+        rule.send_to_targets(dict(event))  # type: ignore[arg-type]  # moto types its events
+
+
+def _size(entry: Mapping[str, Any]) -> int:
+    """Return the size of an entry: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevent-size.html."""
+    texts = [entry.get("Source"), entry.get("DetailType"), entry.get("Detail"), *entry.get("Resources", [])]
+    return sum(len(text.encode()) for text in texts if text) + (TIME_BYTES if entry.get("Time") else 0)
+
+
+def _delivered(event: Event) -> Event:
+    """Return the event with its time as EventBridge writes it: https://docs.aws.amazon.com/eventbridge/latest/ref/overiew-event-structure.html."""
+    shown = datetime.fromtimestamp(event["time"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {key: value for key, value in event.items() if key != "ingestion-time"} | {"time": shown}

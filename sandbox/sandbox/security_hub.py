@@ -1,0 +1,544 @@
+"""Security Hub CSPM where moto lacks it: findings that are checked, merged, filtered, and announced as events.
+
+`apply` lets moto answer with it. `findings_of` returns the findings of one account and Region, for tests, and
+`forward_results` creates the findings that Security Hub makes of AWS Config's results.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import RLock
+from typing import Any
+
+from moto.config.models import config_backends
+from moto.securityhub import urls
+from moto.securityhub.exceptions import SecurityHubClientError
+from moto.securityhub.models import securityhub_backends
+from moto.securityhub.responses import SecurityHubResponse
+from moto.utilities.utils import get_partition
+
+from sandbox.config_service.results import Result, results_of
+from sandbox.iam_policies import Authorization
+from sandbox.patches import Patches
+from sandbox.wire import Request
+
+# --- authorization -------------------------------------------------------------------------------------------------
+#
+# What requests to Security Hub are authorized on, and the condition keys that they bring.
+#
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecurityhub.html; the paths of
+# ASFFSyntaxPath: https://docs.aws.amazon.com/securityhub/latest/userguide/finding-update-batchupdatefindings.html
+
+
+HUB = "hub/default"
+
+
+def _on_the_hub(request: Request) -> Iterator[Authorization]:
+    yield Authorization(request.action, request.arn("securityhub", HUB))
+
+
+def _update_resources(request: Request) -> Iterator[Authorization]:
+    """Yield what an update needs. Each attribute that it sets is a condition key."""
+    keys = {}
+    for name, value in request.parameters.items():
+        inner = value if isinstance(value, dict) and name != "UserDefinedFields" else {"": value}
+        for path, found in inner.items():
+            key = f"securityhub:ASFFSyntaxPath/{name}" + (f".{path}" if path else "")
+            keys[key] = [str(found)]
+    yield Authorization(request.action, request.arn("securityhub", HUB), keys)
+
+
+def _import_resources(request: Request) -> Iterator[Authorization]:
+    for finding in request.parameters.get("Findings", []):
+        keys = {"securityhub:TargetAccount": [finding["AwsAccountId"]]}
+        yield Authorization(request.action, finding["ProductArn"], keys)
+
+
+READERS: Mapping[str, Callable[[Request], Iterator[Authorization]]] = {
+    "securityhub:BatchImportFindings": _import_resources,
+    "securityhub:BatchUpdateFindings": _update_resources,
+    "securityhub:GetFindings": _on_the_hub,
+}
+
+
+# --- checks --------------------------------------------------------------------------------------------------------
+#
+# What Security Hub refuses in a finding, and in an update of one.
+#
+# Lengths: https://docs.aws.amazon.com/securityhub/latest/userguide/asff-required-attributes.html and
+# https://docs.aws.amazon.com/securityhub/latest/userguide/asff-top-level-attributes.html.
+
+
+REQUIRED = (
+    "SchemaVersion",
+    "Id",
+    "ProductArn",
+    "GeneratorId",
+    "AwsAccountId",
+    "CreatedAt",
+    "UpdatedAt",
+    "Title",
+    "Description",
+    "Resources",
+)
+"""Attributes that every finding has (botocore model, AwsSecurityFinding)."""
+
+LONGEST = {"Id": 512, "GeneratorId": 512, "Title": 256, "Description": 1024}
+MAXIMUM_BYTES = 240 * 1024
+"""Of one finding (https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_BatchImportFindings.html)."""
+
+MAXIMUM_TEXT = 512
+"""Characters of a note and of a recommendation.
+
+https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Note.html,
+https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Recommendation.html
+"""
+
+MAXIMUM_FIELDS = 50
+MAXIMUM_KEY = 128
+MAXIMUM_VALUE = {"ProductFields": 2048, "UserDefinedFields": 1024}
+WORKFLOW = ("NEW", "NOTIFIED", "RESOLVED", "SUPPRESSED")
+COMPLIANCE = ("PASSED", "WARNING", "FAILED", "NOT_AVAILABLE")
+RECORD_STATES = ("ACTIVE", "ARCHIVED")
+SEVERITIES = ("INFORMATIONAL", "LOW", "MEDIUM", "HIGH", "CRITICAL")
+"""Enums of the botocore model."""
+
+
+class InvalidInputError(Exception):
+    """A request, or one finding in it, is not acceptable."""
+
+
+def check_finding(given: dict[str, Any], account_id: str, region: str) -> None:
+    """Raise InvalidInputError unless an account may import a finding for its default product."""
+    for name in REQUIRED:
+        if not given.get(name):
+            raise InvalidInputError(f"the finding has no {name}")
+    product = f":securityhub:{region}:{account_id}:product/{account_id}/default"
+    if not given["ProductArn"].endswith(product) or given["AwsAccountId"] != account_id:
+        raise InvalidInputError(f"the finding is not of account {account_id} and its default product")
+    for name, longest in LONGEST.items():
+        if len(given[name]) > longest:
+            raise InvalidInputError(f"{name} has more than {longest} characters")
+    for name in ("CreatedAt", "UpdatedAt"):
+        checked_timestamp(given[name])
+    _one_of(given.get("RecordState", "ACTIVE"), RECORD_STATES)
+    _one_of(given.get("Compliance", {}).get("Status", "PASSED"), COMPLIANCE)
+    _one_of(given.get("Severity", {}).get("Label", "LOW"), SEVERITIES)
+    check_text(
+        given.get("Remediation", {}).get("Recommendation", {}).get("Text", "x"), "Remediation.Recommendation.Text"
+    )
+    check_fields(given, "ProductFields")
+    check_size(given)
+
+
+def check_update(given: dict[str, Any]) -> None:
+    """Raise InvalidInputError for a malformed BatchUpdateFindings request."""
+    note = given.get("Note")
+    if note is not None:
+        check_text(note.get("Text"), "Note.Text")
+        check_text(note.get("UpdatedBy"), "Note.UpdatedBy")
+    if "Workflow" in given:
+        _one_of(given["Workflow"].get("Status"), WORKFLOW)
+    if "Severity" in given:
+        _one_of(given["Severity"].get("Label"), SEVERITIES)
+    check_fields(given, "UserDefinedFields")
+
+
+def checked_timestamp(value: str) -> datetime:
+    """Return a time. It must be ISO 8601 with a time zone."""
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError as error:
+        raise InvalidInputError(f"{value} is not a timestamp") from error
+    if time.tzinfo is None:
+        raise InvalidInputError(f"{value} has no time zone")
+    return time
+
+
+def check_text(value: object, name: str) -> None:
+    """Raise InvalidInputError unless a value is a text of 1 to 512 characters that is not blank."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAXIMUM_TEXT:
+        raise InvalidInputError(f"{name} must have 1 to {MAXIMUM_TEXT} characters")
+
+
+def check_fields(given: dict[str, Any], name: str) -> None:
+    """Raise InvalidInputError unless a map has at most 50 entries, none of them blank or too long."""
+    found = given.get(name) or {}
+    if len(found) > MAXIMUM_FIELDS:
+        raise InvalidInputError(f"{name} has more than {MAXIMUM_FIELDS} entries")
+    for key, value in found.items():
+        if not 0 < len(key) < MAXIMUM_KEY or not value.strip() or len(value) > MAXIMUM_VALUE[name]:
+            raise InvalidInputError(f"{name} has a bad entry {key}")
+
+
+def check_size(given: dict[str, Any]) -> None:
+    """Raise InvalidInputError for a finding of more than 240 KB."""
+    if len(json.dumps(given).encode()) > MAXIMUM_BYTES:
+        raise InvalidInputError("Finding size exceeded 240 KB")
+
+
+def _one_of(value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InvalidInputError(f"{value} is not one of {', '.join(allowed)}")
+
+
+# --- filters -------------------------------------------------------------------------------------------------------
+#
+# The filters of GetFindings that are evaluated here. Any other filter is refused.
+#
+# https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_AwsSecurityFindingFilters.html: values of one attribute
+# are alternatives if they must be equal, and all of them must hold if they must not; attributes are combined with AND.
+
+
+Finding = dict[str, Any]
+
+MAXIMUM_ATTRIBUTES = 10
+MAXIMUM_VALUES = 20
+"""https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_GetFindings.html, "Filters"."""
+
+ATTRIBUTES: dict[str, Callable[[Finding], list[str]]] = {
+    "AwsAccountId": lambda finding: [finding["AwsAccountId"]],
+    "ComplianceStatus": lambda finding: [finding["Compliance"]["Status"]],
+    "GeneratorId": lambda finding: [finding["GeneratorId"]],
+    "Id": lambda finding: [finding["Id"]],
+    "ProductArn": lambda finding: [finding["ProductArn"]],
+    "RecordState": lambda finding: [finding["RecordState"]],
+    "Region": lambda finding: [finding["Region"]],
+    "ResourceId": lambda finding: [resource["Id"] for resource in finding["Resources"]],
+    "Title": lambda finding: [finding["Title"]],
+    "WorkflowStatus": lambda finding: [finding["Workflow"]["Status"]],
+}
+TESTS: dict[str, Callable[[str, str], bool]] = {
+    "EQUALS": lambda value, wanted: value == wanted,
+    "PREFIX": lambda value, wanted: value.startswith(wanted),
+    "NOT_EQUALS": lambda value, wanted: value != wanted,
+}
+
+
+def chosen_findings(findings: Iterable[Finding], filters: dict[str, list[dict[str, str]]]) -> list[Finding]:
+    """Return the findings that all filters choose, or raise InvalidInputError."""
+    if len(filters) > MAXIMUM_ATTRIBUTES:
+        raise InvalidInputError(f"more than {MAXIMUM_ATTRIBUTES} attributes are filtered")
+    for name, tests in filters.items():
+        if name not in ATTRIBUTES:
+            raise InvalidInputError(f"the sandbox does not evaluate the filter {name}")
+        if len(tests) > MAXIMUM_VALUES:
+            raise InvalidInputError(f"the filter {name} has more than {MAXIMUM_VALUES} values")
+    return [finding for finding in findings if all(_fits(finding, name, tests) for name, tests in filters.items())]
+
+
+def _fits(finding: Finding, name: str, tests: list[dict[str, str]]) -> bool:
+    values = ATTRIBUTES[name](finding)
+    results = [any(TESTS[test["Comparison"]](value, test["Value"]) for value in values) for test in tests]
+    return all(results) if tests and tests[0]["Comparison"] == "NOT_EQUALS" else any(results)
+
+
+# --- findings ------------------------------------------------------------------------------------------------------
+#
+# The findings of one account and Region, merged as Security Hub merges what providers and customers say.
+
+
+Key = tuple[str, str]
+"""ProductArn and Id."""
+
+OF_CUSTOMERS = ("Note", "UserDefinedFields", "VerificationState", "Workflow")
+"""What BatchImportFindings cannot change in a finding that exists.
+
+https://docs.aws.amazon.com/securityhub/latest/userguide/finding-update-batchimportfindings.html
+"""
+UPDATABLE = (
+    "Confidence",
+    "Criticality",
+    "Note",
+    "RelatedFindings",
+    "Severity",
+    "Types",
+    "UserDefinedFields",
+    "VerificationState",
+    "Workflow",
+)
+"""What BatchUpdateFindings can change (https://docs.aws.amazon.com/securityhub/latest/userguide/finding-update-batchupdatefindings.html)."""
+
+
+@dataclass
+class Findings:
+    """The findings, and the knobs for tests.
+
+    `events` are the "Security Hub Findings - Imported" events so far, in the form in which EventBridge delivers them.
+    `failing` has the error codes with which the next updates or imports of a finding fail, by its id.
+    """
+
+    account_id: str
+    region: str
+    events: list[dict[str, Any]] = field(default_factory=list)
+    failing: dict[str, list[str]] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+    _findings: dict[Key, Finding] = field(default_factory=dict)
+    _severities: set[Key] = field(default_factory=set)
+
+    def all(self) -> list[Finding]:
+        """Return copies of all findings."""
+        with self.lock:
+            return deepcopy(list(self._findings.values()))
+
+    def import_all(self, given: Iterable[Finding]) -> list[dict[str, str]]:
+        """Import findings of a provider, and return those that failed as FailedFindings."""
+        failed = []
+        for finding in given:
+            code = self._failure(finding.get("Id", ""))
+            try:
+                check_finding(finding, self.account_id, self.region)
+                if not code:
+                    self.provide(finding)
+                    continue
+                message = "The test requested it."
+            except InvalidInputError as error:
+                code, message = "InvalidInput", str(error)
+            failed.append({"Id": finding.get("Id", ""), "ErrorCode": code, "ErrorMessage": message})
+        return failed
+
+    def provide(self, given: Finding) -> None:
+        """Create or update one finding. An update that is not newer is ignored.
+
+        https://docs.aws.amazon.com/securityhub/latest/userguide/finding-update-batchimportfindings.html: what counts
+        is UpdatedAt, and an equal or earlier one changes nothing. Workflow goes back to NEW when an archived finding
+        becomes active, or a passed one does not pass anymore:
+        https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Workflow.html.
+        """
+        key = (given["ProductArn"], given["Id"])
+        with self.lock:
+            earlier = self._findings.get(key)
+            if earlier and checked_timestamp(given["UpdatedAt"]) <= checked_timestamp(earlier["UpdatedAt"]):
+                return
+            finding: Finding = {
+                "Region": self.region,
+                "RecordState": "ACTIVE",
+                "Compliance": {"Status": "PASSED"},
+                **deepcopy({name: value for name, value in given.items() if name not in OF_CUSTOMERS}),
+                "Workflow": {"Status": "NEW"},
+            }
+            if earlier:
+                finding |= {name: earlier[name] for name in OF_CUSTOMERS if name in earlier}
+                finding["Workflow"] = {"Status": _workflow(earlier, finding)}
+                if key in self._severities:
+                    finding["Severity"] = earlier["Severity"]
+            self._findings[key] = finding
+            self._announce(finding)
+
+    def update_all(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Carry out a BatchUpdateFindings request, and return its answer. UpdatedAt stays."""
+        check_update(request)
+        processed, unprocessed, seen = [], [], set()
+        for identifier in request["FindingIdentifiers"]:
+            key = (identifier["ProductArn"], identifier["Id"])
+            code = "DuplicatedFindingIdentifier" if key in seen else self._update(key, request)
+            seen.add(key)
+            if code:
+                failure = {"ErrorCode": code, "ErrorMessage": f"The update of {key[1]} failed."}
+                unprocessed.append({"FindingIdentifier": identifier, **failure})
+            else:
+                processed.append(identifier)
+        return {"ProcessedFindings": processed, "UnprocessedFindings": unprocessed}
+
+    def _update(self, key: Key, request: dict[str, Any]) -> str:
+        """Update one finding; return the code of the error if that fails."""
+        with self.lock:
+            if code := self._failure(key[1]):
+                return code
+            if key not in self._findings:
+                return "FindingNotFound"
+            updated = self._findings[key] | {name: request[name] for name in UPDATABLE if name in request}
+            if "Note" in request:
+                updated["Note"] = {**request["Note"], "UpdatedAt": datetime.now(UTC).isoformat()}
+            if "Severity" in request:
+                self._severities.add(key)
+            self._findings[key] = deepcopy(updated)
+            self._announce(updated)
+            return ""
+
+    def _failure(self, finding_id: str) -> str:
+        codes = self.failing.get(finding_id)
+        return codes.pop(0) if codes else ""
+
+    def _announce(self, finding: Finding) -> None:
+        """Add the event that each import and each update of a finding causes, with the whole finding.
+
+        https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-cwe-event-formats.html
+        """
+        partition = finding["ProductArn"].split(":")[1]
+        product = finding["ProductArn"].partition(":product/")[2]
+        arn = f"arn:{partition}:securityhub:{self.region}::product/{product}/{finding['Id']}"
+        self.events.append(
+            {
+                "version": "0",
+                "id": f"00000000-0000-0000-0000-{len(self.events):012}",
+                "detail-type": "Security Hub Findings - Imported",
+                "source": "aws.securityhub",
+                "account": self.account_id,
+                "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "region": self.region,
+                "resources": [arn],
+                "detail": {"findings": [deepcopy(finding)]},
+            }
+        )
+
+
+def _workflow(earlier: Finding, now: Finding) -> str:
+    status = str(earlier["Workflow"]["Status"])
+    is_back = (earlier["RecordState"], now["RecordState"]) == ("ARCHIVED", "ACTIVE")
+    fails_again = earlier["Compliance"]["Status"] == "PASSED" != now["Compliance"]["Status"]
+    return "NEW" if status in ("NOTIFIED", "RESOLVED") and (is_back or fails_again) else status
+
+
+def findings_of(account_id: str, region: str) -> Findings:
+    """Return the findings of one account and Region. A reset of moto's backend removes them."""
+    backend = securityhub_backends[account_id][region]
+    found: Findings = vars(backend).setdefault("sandbox_findings", Findings(account_id, region))
+    return found
+
+
+# --- results of AWS Config -----------------------------------------------------------------------------------------
+#
+# The findings that Security Hub creates of AWS Config's results, when a test says that they arrive.
+#
+# https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-internal-providers.html#integration-config: within
+# about five minutes, only for changes of the compliance, with the severity MEDIUM and without the annotation. A finding
+# stays as it is when Config has no result anymore, for example because its resource was deleted.
+
+
+STATUS = {"COMPLIANT": "PASSED", "NON_COMPLIANT": "FAILED", "NOT_APPLICABLE": "NOT_AVAILABLE"}
+"""What the result of NOT_APPLICABLE becomes is not documented."""
+
+RESOURCE_TYPES = {"AWS::EC2::Subnet": ("AwsEc2Subnet", "ec2", "subnet/")}
+"""The type in findings, and how an ARN begins, by Config's resource type."""
+
+
+def forward_results(account_id: str, region: str) -> int:
+    """Create or update the findings of results that changed since the last call, and return how many there are."""
+    findings = findings_of(account_id, region)
+    sent: dict[tuple[str, str], str] = vars(findings).setdefault("sent_by_config", {})
+    forwarded = 0
+    for rule_name in config_backends[account_id][region].config_rules:
+        for result in results_of(account_id, region).of_rule(rule_name):
+            key = (rule_name, result.resource[1])
+            if sent.get(key) == result.compliance or (key not in sent and result.compliance == "NOT_APPLICABLE"):
+                continue
+            sent[key] = result.compliance
+            findings.provide(_finding(account_id, region, result))
+            forwarded += 1
+    return forwarded
+
+
+def _finding(account_id: str, region: str, result: Result) -> dict[str, object]:
+    partition = get_partition(region)
+    rule_arn = config_backends[account_id][region].config_rules[result.rule_name].config_rule_arn
+    now = datetime.now(UTC).isoformat()
+    return {
+        "SchemaVersion": "2018-10-08",
+        "Id": f"{rule_arn.rpartition('/')[2]}-{result.resource[1]}",
+        "ProductArn": f"arn:{partition}:securityhub:{region}::product/aws/config",
+        "ProductName": "Config",
+        "CompanyName": "AWS",
+        "Region": region,
+        "GeneratorId": rule_arn,
+        "AwsAccountId": account_id,
+        "Types": ["Software and Configuration Checks"],
+        "CreatedAt": now,
+        "UpdatedAt": now,
+        "Severity": {"Label": "MEDIUM", "Normalized": 40},
+        "Title": result.rule_name,
+        "Description": f"This finding is created for a resource compliance change for config rule: {result.rule_name}",
+        "ProductFields": {
+            "aws/config/ConfigRuleArn": rule_arn,
+            "aws/config/ConfigRuleName": result.rule_name,
+            "aws/config/ConfigComplianceType": result.compliance,
+        },
+        "Resources": [_resource(account_id, region, result)],
+        "Compliance": {"Status": STATUS[result.compliance]},
+        "RecordState": "ACTIVE",
+    }
+
+
+def _resource(account_id: str, region: str, result: Result) -> dict[str, str]:
+    partition = get_partition(region)
+    kind, service, prefix = RESOURCE_TYPES[result.resource[0]]
+    arn = f"arn:{partition}:{service}:{region}:{account_id}:{prefix}{result.resource[1]}"
+    return {"Type": kind, "Id": arn, "Partition": partition, "Region": region}
+
+
+# --- operations ----------------------------------------------------------------------------------------------------
+#
+# The operations on findings of Security Hub's API, which replace or complete those of moto's response class.
+
+
+MAXIMUM_FINDINGS = 100
+"""Of one BatchImportFindings or BatchUpdateFindings call, and of one page of GetFindings (botocore model)."""
+
+Parameters = dict[str, Any]
+
+
+def apply(patches: Patches) -> None:
+    """Let moto answer BatchImportFindings, BatchUpdateFindings and GetFindings until `patches` are undone.
+
+    https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_BatchUpdateFindings.html has a path that moto lacks.
+    """
+    paths = {**urls.url_paths, "{0}/findings/batchupdate$": SecurityHubResponse.dispatch}
+    patches.set(urls, "url_paths", paths)
+    for name, operation in OPERATIONS.items():
+        patches.set(SecurityHubResponse, name, _method(operation))
+
+
+def _import(findings: Findings, parameters: Parameters) -> dict[str, Any]:
+    given = parameters.get("Findings") or []
+    _check_number(given, "Findings")
+    failed = findings.import_all(given)
+    return {"FailedCount": len(failed), "SuccessCount": len(given) - len(failed), "FailedFindings": failed}
+
+
+def _update(findings: Findings, parameters: Parameters) -> dict[str, Any]:
+    _check_number(parameters.get("FindingIdentifiers") or [], "FindingIdentifiers")
+    return findings.update_all(parameters)
+
+
+def _get(findings: Findings, parameters: Parameters) -> dict[str, Any]:
+    size = int(parameters.get("MaxResults") or MAXIMUM_FINDINGS)
+    if not 1 <= size <= MAXIMUM_FINDINGS:
+        raise InvalidInputError(f"MaxResults must be from 1 to {MAXIMUM_FINDINGS}")
+    found = chosen_findings(findings.all(), parameters.get("Filters") or {})
+    start = int(parameters.get("NextToken") or 0)
+    page = found[start : start + size]
+    return {"Findings": page} | ({"NextToken": str(start + size)} if start + size < len(found) else {})
+
+
+OPERATIONS: dict[str, Callable[[Findings, Parameters], dict[str, Any]]] = {
+    "batch_import_findings": _import,
+    "batch_update_findings": _update,
+    "get_findings": _get,
+}
+"""Operations by the name of moto's method; each takes the parsed request and returns the answer."""
+
+
+def _check_number(rows: list[Any], name: str) -> None:
+    if not 1 <= len(rows) <= MAXIMUM_FINDINGS:
+        raise InvalidInputError(f"{name} must have from 1 to {MAXIMUM_FINDINGS} members")
+
+
+def _method(operation: Callable[[Findings, Parameters], dict[str, Any]]) -> Callable[[SecurityHubResponse], str]:
+    """Return a method of the response class. An account that has not enabled Security Hub gets InvalidAccessException.
+
+    https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_GetFindings.html, "Errors"
+    """
+
+    def answer(self: SecurityHubResponse) -> str:
+        if not self.securityhub_backend.enabled:
+            message = f"Account {self.current_account} is not subscribed to AWS Security Hub"
+            raise SecurityHubClientError("InvalidAccessException", message)
+        try:
+            found = operation(findings_of(self.current_account, self.region), json.loads(self.body or "{}"))
+        except InvalidInputError as error:
+            raise SecurityHubClientError("InvalidInputException", str(error)) from error
+        return json.dumps(found)
+
+    return answer
