@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command_runs import measured_runs, seconds_to_read, seconds_to_run
+from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.fields import gc_paused
 from express_path_cli.findings.output import Format, rendered
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of

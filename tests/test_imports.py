@@ -45,7 +45,7 @@ ALLOWED = {
     "express_path.adapters.config_rule": (
         "express_path.errors",
         "express_path.adapters.aws",
-        "express_path.fields",
+        "express_path.adapters.memory",
         "express_path.adapters.config_rule",
         "express_path.fields",
         "mypy_boto3",

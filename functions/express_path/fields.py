@@ -4,10 +4,8 @@ Every reader takes an object, the name of one of its fields, and the resource or
 is. A missing or invalid field raises RecordError, which names all three. Ids must have the form of their field.
 """
 
-import gc
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeGuard, TypeVar
@@ -201,22 +199,6 @@ def json_text(description: Description, field: str, resource: str) -> Descriptio
     if not isinstance(value, Mapping):
         raise RecordError(resource, field, found, "the JSON text of an object")
     return plain_json(value, resource, field)
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Pause the garbage collector; also a decorator.
-
-    Reading a whole account or a dump makes many records and drops few, so collecting garbage in the meantime takes a
-    fifth of the time (`python -m benchmarks sweep`) and frees almost nothing.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _one_of(words: Iterable[str]) -> str:

@@ -100,7 +100,7 @@ class Comparison:
 
     def mark(self, row: Row) -> Mark | None:
         """Return what happened to the finding of a subnet: new, unchanged, fixed, or unknown. None without one."""
-        return self.marks.get(row.place)
+        return self.marks.get(row.key)
 
 
 def compare(
@@ -117,14 +117,14 @@ def compare(
     current = {_finding_of(row): row for row in rows if row.is_flagged}
     new = [current[finding] for finding in sorted(current) if finding not in baseline.findings]
     unchanged = [current[finding] for finding in sorted(current) if finding in baseline.findings]
-    by_subnet = {row.place: row for row in rows}
+    by_subnet = {row.key: row for row in rows}
     past = [
         _past(finding, vpc_id, by_subnet.get(finding[:3]), listed, not_read)
         for finding, vpc_id in sorted(baseline.findings.items())
         if finding not in current
     ]
     marks = {item.finding[:3]: item.mark for item in past if item.now}
-    marks |= {row.place: Mark.UNCHANGED for row in unchanged} | {row.place: Mark.NEW for row in new}
+    marks |= {row.key: Mark.UNCHANGED for row in unchanged} | {row.key: Mark.NEW for row in new}
     return Comparison(new, unchanged, past, marks)
 
 
@@ -174,7 +174,7 @@ def _cause(
 
 
 def _finding_of(row: Row) -> FindingId:
-    return FindingId(*row.place, row.reason)
+    return FindingId(*row.key, row.reason)
 
 
 def _scope_changes(before: Coverage, after: Coverage) -> list[str]:
@@ -279,7 +279,7 @@ def comparison_lines(comparison: Comparison, most: int | None = None) -> Iterato
     """Yield a line for each finding that is new, fixed, or unknown, and for each kind at most this many."""
     replaced = {past.finding[:3]: past for past in comparison.past if past.mark is Mark.REPLACED}
     kinds = {
-        Mark.NEW: [_new(row, replaced.get(row.place)) for row in comparison.new],
+        Mark.NEW: [_new(row, replaced.get(row.key)) for row in comparison.new],
         Mark.FIXED: [past_text(past) for past in comparison.fixed],
         Mark.UNKNOWN: [past_text(past) for past in comparison.unknown],
     }

@@ -42,7 +42,7 @@ class Row(Verdict):
     baseline: Mark | None = None
 
     @property
-    def place(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str]:
         """The account, the Region, and the ID of the subnet."""
         return self.account_id, self.region, self.subnet_id
 

@@ -134,7 +134,7 @@ class OrgStatus:
     @cached_property
     def rows(self) -> Sequence[Row]:
         """All results, sorted by account, Region and subnet."""
-        return sorted((row for status in self.places for row in status.rows), key=lambda row: row.place)
+        return sorted((row for status in self.places for row in status.rows), key=lambda row: row.key)
 
     @cached_property
     def worklist(self) -> Worklist:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.fields import gc_paused
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.costs import read_costs

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.fields import gc_paused
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope, read_baseline
@@ -163,9 +163,9 @@ Details = Annotated[
 GroupBy = Annotated[
     str | None,
     typer.Option(
-        metavar="table|vpc|account|region|reason|tag:KEY",
+        metavar="WORD",
         autocompletion=_complete_grouping,
-        help="Count the subnets of each route table, VPC, account, Region, reason, or value of a tag.",
+        help="Count the subnets of each table, vpc, account, region, reason, or value of a tag (tag:KEY).",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -174,8 +174,9 @@ OutputFormat = Annotated[
     typer.Option(
         "--format",
         "-f",
-        help="The output format. Default: that of the suffix of --output (json, csv, md, html, xml, junit, sarif), "
-        "else a table.",
+        metavar="FORMAT",
+        help=f"The output format: {', '.join(Format)}. Default: that of the suffix of --output (json, csv, md, html, xml, "
+        "junit, sarif), else a table.",
         rich_help_panel=options.HOW,
     ),
 ]

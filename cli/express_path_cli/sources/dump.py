@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from express_path.adapters.memory import gc_paused
 from express_path.adapters.records import (
     PrefixLists,
     attachments,
@@ -36,7 +37,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
-from express_path.fields import Description, Record, are_objects, gc_paused, identifier
+from express_path.fields import Description, Record, are_objects, identifier
 from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 

@@ -7,9 +7,12 @@ import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.segment import Segment
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)"
+)
 """Control characters, and those that change the direction of text, except tabs and ends of lines
-(https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing)."""
+(https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing). Halves of surrogate pairs, which a dump may contain,
+have no form in UTF-8."""
 
 
 def without_controls(text: str) -> str:

@@ -85,7 +85,10 @@ def read_json(file: Path, written_by: WrittenBy, option: str = "") -> Descriptio
 
 def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:
     """Return a JSON document, which begins with its schemaVersion."""
-    return to_json({"schemaVersion": schema_version, **fields}, orjson.OPT_INDENT_2).decode() + "\n"
+    return (
+        to_json({"schemaVersion": schema_version, **fields}, orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+        + "\n"
+    )
 
 
 def to_json(value: object, option: int = 0) -> bytes:
@@ -94,14 +97,14 @@ def to_json(value: object, option: int = 0) -> bytes:
         found = orjson.dumps(value, option=option)
         if found.isascii() and b"\x7f" not in found:
             return found
-    except orjson.JSONEncodeError:  # half of a surrogate pair, which a dump may contain, has no form in UTF-8
+    except orjson.JSONEncodeError:  # half of a surrogate pair
         pass
     return orjson.dumps(_clean(value), option=option)
 
 
 def _clean(value: object) -> object:
     if isinstance(value, str):
-        return without_controls(value.encode("utf-8", "replace").decode())
+        return without_controls(value)
     if isinstance(value, Mapping):
         return {_clean(key): _clean(found) for key, found in value.items()}
     return list(map(_clean, value)) if isinstance(value, list | tuple) else value

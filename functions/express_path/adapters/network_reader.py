@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
+from express_path.adapters.memory import gc_paused
 from express_path.adapters.records import (
     OWN_SUBNETS,
     PrefixLists,
@@ -47,7 +48,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot, is_express_service, merged
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
-from express_path.fields import Description, Record, gc_paused, identifier, rows
+from express_path.fields import Description, Record, identifier, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -79,10 +79,10 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
     page = visit.open(file)
     flagged = worklist(result.rows).flagged
     items = [item for item in flagged if item.first.reason is not Reason.PARTLY_NAT]
-    changes = {row.place: change for change in changes_of(flagged) for row in change.rows}
-    shared = next(item for item in items if len(changes[item.first.place].route_table_ids) > 1)
+    changes = {row.key: change for change in changes_of(flagged) for row in change.rows}
+    shared = next(item for item in items if len(changes[item.first.key].route_table_ids) > 1)
     for row in (items[0].first, shared.first, items[-1].first):
-        remedy = changes[row.place].remedy
+        remedy = changes[row.key].remedy
         assert remedy.patches
         opener = page.locator("#worklist .opener", has_text=row.route_table_id or "").first
         opener.press("Enter")

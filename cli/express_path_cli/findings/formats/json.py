@@ -67,8 +67,8 @@ def _scan(result: Result) -> dict[str, Any]:
         "notRead": [{"where": failure.where, "error": one_line(failure.error)} for failure in result.failures],
         "totals": {
             "evaluated": len(rows),
-            "compliances": {compliance: compliances[compliance] for compliance in Compliance},
-            "reasons": dict(sorted(Counter(row.reason for row in rows).items())),
+            "compliances": {compliance.value: compliances[compliance] for compliance in Compliance},
+            "reasons": dict(sorted(Counter(row.reason.value for row in rows).items())),
         },
     }
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import pages
-from express_path.fields import gc_paused
+from express_path.adapters.memory import gc_paused
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
