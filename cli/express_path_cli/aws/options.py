@@ -101,6 +101,14 @@ FromDump = Annotated[
         metavar="DIR", help="Read a dump, which express-path collect writes, instead of AWS.", rich_help_panel=WHERE
     ),
 ]
+Example = Annotated[
+    bool,
+    typer.Option(
+        "--example",
+        help="Read the sample network that is installed with express-path, instead of AWS.",
+        rich_help_panel=WHERE,
+    ),
+]
 Regions = Annotated[
     list[str] | None,
     typer.Option(

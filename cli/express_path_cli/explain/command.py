@@ -17,9 +17,10 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws import options
-from express_path_cli.aws.options import TextFormat
+from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, Subject, route_text
 from express_path_cli.findings.formats.text import STYLES
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
 from express_path_cli.terminal.files import json_document
@@ -41,6 +42,7 @@ def explain(
     *,
     subnet: SubnetId,
     from_dump: options.FromDump = None,
+    example: options.Example = False,
     region: options.Region = None,
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
@@ -54,7 +56,8 @@ def explain(
     it; nothing is changed. Exit status: 0 explained, 2 something could not be determined; it is named on standard
     error, and the rest is still explained.
     """
-    subject = Subject(subnet, from_dump, region, profile, external_id)
+    live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
+    subject = Subject(subnet, Source(from_dump, live=live, example=example))
     explanation = subject.explain(options.rule_parameters(parameter))
     if form is TextFormat.JSON:
         echo(as_explanation_json(explanation), nl=False)

@@ -27,7 +27,6 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.dump import read_dump
@@ -270,26 +269,26 @@ class Subject:
     """The subnet to explain, and where to read its network."""
 
     subnet_id: str
-    from_dump: Path | None = None
-    region: str | None = None
-    profile: str | None = None
-    external_id: str = ""
+    source: Source
 
     def explain(self, parameters: RuleParameters) -> Explanation:
         """Explain the subnet.
 
         Raise OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
         """
-        if self.from_dump:
-            Source(self.from_dump, live=LiveOptions(profile=self.profile, external_id=self.external_id)).check()
-            return explained(self._dumped(self.from_dump).evaluator(parameters), self.subnet_id, None)
-        account_region = AccountRegion.of_caller(connect(self.region, self.profile))
+        self.source.check()
+        if self.source.dump:
+            view, notes = self._dumped(self.source.dump), self.source.notes
+            explanation = explained(view.evaluator(parameters), self.subnet_id, None)
+            return replace(explanation, notes=(*explanation.notes, *notes))
+        live = self.source.live
+        account_region = AccountRegion.of_caller(connect(live.regions[0] if live.regions else None, live.profile))
         with locating_errors(account_region):
             snapshot = self._read(account_region, parameters)
         return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, account_region)
 
     def _read(self, account_region: AccountRegion, parameters: RuleParameters) -> Snapshot:
-        reader = SnapshotReader(account_region.aws, self.external_id)
+        reader = SnapshotReader(account_region.aws, self.source.live.external_id)
         vpc_id = reader.vpc_of(self.subnet_id)
         if vpc_id is None:
             raise OptionError(
@@ -303,13 +302,14 @@ class Subject:
         views = [
             View(account.account, Tracer(region.network), account.subnet_ids)
             for region in read_dump(folder)
-            if self.region in (None, region.network.region)
+            if not self.source.live.regions or region.network.region in self.source.live.regions
             for account in region.accounts
             if self.subnet_id in account.subnet_ids
         ]
         if not views:
-            scan = f"express-path scan --from-dump {shlex.quote(str(folder))}"
-            raise OptionError(f"the dump {folder} has no subnet {self.subnet_id}", f"{scan} lists its subnets")
+            scan = shlex.join(["express-path", "scan", *self.source.options(), "--format", "csv"])
+            name = "the sample network" if self.source.example else f"the dump {folder}"
+            raise OptionError(f"{name} has no subnet {self.subnet_id}", f"{scan} lists its subnets")
         # A shared subnet is explained from its owner's view; for participants it is only NOT_OWNED.
         owner = views[0].tracer.snapshot.subnets[self.subnet_id].owner_id
         return min(views, key=lambda view: view.account.id != owner)

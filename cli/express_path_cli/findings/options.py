@@ -43,7 +43,7 @@ class ScanOptions:
         healable = [
             item.first for item in worklist.flagged if item.first.reason in NAT_REASONS and item.first.route_table_id
         ]
-        if healable and not self.source.from_dump and not self._reads_many_accounts():
+        if healable and not self.source.dump and not self._reads_many_accounts():
             yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
 
     def report(self) -> str:
@@ -61,7 +61,7 @@ class ScanOptions:
         return shlex.join(["express-path", "scan", "--details", *self.source.options(), *self._parameters(), *words])
 
     def _explain(self, row: Row) -> str:
-        is_needed = not self.source.from_dump or self.source.live.regions
+        is_needed = not self.source.dump or self.source.live.regions
         region = ["--region", row.region] if is_needed else []
         return shlex.join(["express-path", "explain", row.subnet_id, *region, *self.explain_options()])
 
@@ -71,8 +71,9 @@ class ScanOptions:
 
     def explain_options(self) -> list[str]:
         """Return the options with which explain reads the same network, without the Region."""
-        if self.source.from_dump:
-            return ["--from-dump", str(self.source.from_dump), *self._parameters()]
+        if self.source.dump:
+            where = Source(self.source.from_dump, example=self.source.example).options()
+            return [*where, *self._parameters()]
         external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
         given = ["--external-id", external_id] if external_id else []
         return [*self.heal_options(), *given, *self._parameters()]
@@ -83,7 +84,7 @@ class ScanOptions:
         The profile of a scan of many accounts is not that of the account to heal.
         """
         profile = self.source.live.profile if not self._reads_many_accounts() else None
-        return ["--profile", profile] if profile and not self.source.from_dump else []
+        return ["--profile", profile] if profile and not self.source.dump else []
 
     def _parameters(self) -> list[str]:
         return [word for parameter in self.parameters for word in ("--parameter", parameter)]

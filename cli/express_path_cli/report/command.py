@@ -54,6 +54,7 @@ ConsoleLinks = Annotated[
 def report(
     *,
     from_dump: options.FromDump = None,
+    example: options.Example = False,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -76,7 +77,9 @@ def report(
     reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    scan = ScanOptions(Source(from_dump, aggregator, live), tuple(parameter or ()), tag_keys=options.tag_keys(tags))
+    scan = ScanOptions(
+        Source(from_dump, aggregator, live, example), tuple(parameter or ()), tag_keys=options.tag_keys(tags)
+    )
     rendering = RenderOptions(scan=scan, costs=read_costs(cost) if cost else None, console_links=console_links)
     raise typer.Exit(_report(options.rule_parameters(parameter), rendering, output, quiet=quiet))
 

@@ -87,6 +87,7 @@ def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Row]
 
 
 EXAMPLES = """
+express-path scan --example  # a sample network, without AWS
 express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --show NON_COMPLIANT  # every Region, only what should change
 express-path scan --organization --role-name Audit  # every account
@@ -185,6 +186,7 @@ OutputFormat = Annotated[
 def scan(
     *,
     from_dump: options.FromDump = None,
+    example: options.Example = False,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -216,7 +218,7 @@ def scan(
     is named on standard error, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = Source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    source, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)

@@ -1,4 +1,4 @@
-"""The source that a network is read from: a dump, live accounts, an organization, or an aggregator."""
+"""The source that a network is read from: a dump, the sample network, live accounts, an organization, or an aggregator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,20 +12,35 @@ from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.progress import Watch
 
+EXAMPLE = Path(__file__).with_name("example")
+"""The dump of the sample network. Its subnets app-private-a and app-private-b reach S3 Express through a NAT gateway."""
+EXAMPLE_NOTE = "this is the sample network that is installed with express-path, not a network of yours"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source that the options select: a dump or an aggregator if one is given, otherwise live accounts."""
+    """The source that the options select: a dump, the sample network, or an aggregator, otherwise live accounts."""
 
     from_dump: Path | None = None
     aggregator: str | None = None
     live: LiveOptions = field(default_factory=LiveOptions)
+    example: bool = False
+
+    @property
+    def dump(self) -> Path | None:
+        """The folder to read, or None if the source is AWS."""
+        return EXAMPLE if self.example else self.from_dump
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result should know about this source."""
+        return (EXAMPLE_NOTE,) if self.example else ()
 
     def read(self, parameters: RuleParameters, watch: Watch) -> NetworkViews:
         """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
-        if self.from_dump:
-            return _read_dump(self.from_dump, self.live.regions)
+        if self.dump:
+            return NetworkViews(_views_of_dump(self.dump, self.live.regions), notes=self.notes)
         # botocore takes a third of a second to import: a dump does without, and a terminal shows progress before.
         if self.aggregator:
             from express_path_cli.sources.aggregator import read_aggregator  # noqa: PLC0415  # imports botocore
@@ -38,21 +53,25 @@ class Source:
     @property
     def elsewhere(self) -> str:
         """A hint on where to find what this source does not contain, by options that this source allows."""
-        if self.from_dump or self.aggregator:
+        if self.dump or self.aggregator:
             return "a scan without --vpc lists all subnets with their VPCs"
         return "name its --profile" if self.live.all_regions else "name its --region and --profile"
 
     def options(self) -> list[str]:
         """Return the options on the command line that select this source."""
         given = [("--from-dump", str(self.from_dump or "")), ("--aggregator", self.aggregator or "")]
-        return [*(word for option in given if option[1] for word in option), *self.live.options()]
+        words = [word for option in given if option[1] for word in option]
+        return [*(["--example"] if self.example else []), *words, *self.live.options()]
 
     def check(self) -> None:
         """Raise OptionError for an option that this source would ignore."""
         given = self.live.given()
-        if self.from_dump and (given or self.aggregator):
-            other = given[0] if given else "--aggregator"
-            raise OptionError(f"--from-dump and {other} cannot be used together", "leave one of them out")
+        others = [*given, *(["--aggregator"] if self.aggregator else [])]
+        if self.example:
+            others += [*(["--from-dump"] if self.from_dump else []), *(["--region"] if self.live.regions else [])]
+        if self.dump and others:
+            own = "--example" if self.example else "--from-dump"
+            raise OptionError(f"{own} and {others[0]} cannot be used together", "leave one of them out")
         ignored = [option for option in given if option != "--profile"]
         if self.aggregator and ignored:
             raise OptionError(
@@ -60,20 +79,19 @@ class Source:
             )
 
 
-def _read_dump(folder: Path, selected: Sequence[str]) -> NetworkViews:
+def _views_of_dump(folder: Path, selected: Sequence[str]) -> list[View]:
     dumped_regions = read_dump(folder)
     names = [dumped.network.region for dumped in dumped_regions]
     missing = [region for region in selected if region not in names]
     if missing:
-        raise OptionError(f"{folder} has no network of {missing[0]}", f"it has those of {', '.join(names)}")
-    views = [
+        raise OptionError(f"the dump {folder} does not contain {missing[0]}", f"it contains {', '.join(names)}")
+    return [
         View(account.account, tracer, account.subnet_ids)
         for dumped in dumped_regions
         if not selected or dumped.network.region in selected
         for tracer in [Tracer(dumped.network)]
         for account in dumped.accounts
     ]
-    return NetworkViews(views)
 
 
 def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:

@@ -344,7 +344,7 @@ def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:
     folder = tmp_path / "my dump"
     shutil.copytree(dump_of("nat-gateway-zonal"), folder)
     result = invoke(["explain", "subnet-0nowhere", "--from-dump", str(folder)])
-    assert result.stderr.endswith(f"(express-path scan --from-dump '{folder}' lists its subnets)\n")
+    assert result.stderr.endswith(f"(express-path scan --from-dump '{folder}' --format csv lists its subnets)\n")
 
 
 @pytest.mark.parametrize("source", ["live", "dump"])

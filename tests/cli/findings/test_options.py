@@ -58,6 +58,13 @@ def accepted(command: str) -> bool:
             ],
         ),
         (
+            ScanOptions(Source(example=True), ("publicSubnets=NON_COMPLIANT",)),
+            [
+                "express-path scan --details --example --parameter publicSubnets=NON_COMPLIANT",
+                "express-path explain subnet-1 --example --parameter publicSubnets=NON_COMPLIANT",
+            ],
+        ),
+        (
             ScanOptions(Source(live=LIVE)),
             [
                 "express-path scan --details --region eu-west-1 --region us-east-1 --profile 'prod eu' --external-id 7",
@@ -83,7 +90,7 @@ def accepted(command: str) -> bool:
             ],
         ),
     ],
-    ids=["default", "dump", "live", "organization", "aggregator"],
+    ids=["default", "dump", "example", "live", "organization", "aggregator"],
 )
 def test_commands_have_the_options_of_the_scan(options: ScanOptions, commands: list[str]) -> None:
     """Each command reads the same network, and can be pasted; explain and heal name the Region of their row."""

@@ -1,10 +1,12 @@
 """Options of scan: which subnets to evaluate, which to show, where to write, and when to fail."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
+from express_path_cli.sources.source import EXAMPLE_NOTE
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
@@ -166,6 +168,36 @@ def test_region_chooses_among_the_folders_of_a_dump() -> None:
     assert regions[0] in result.stderr
 
 
+def test_the_example_needs_no_aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command that accepts --example reads the same sample network, and says that it is one."""
+    monkeypatch.chdir(tmp_path)
+    scan = invoke(["scan", "--example"])
+    assert (scan.exit_code, scan.stderr) == (1, f"express-path: note: {EXAMPLE_NOTE}\n")
+    assert "4 subnets: 2 NON_COMPLIANT, 2 COMPLIANT, 0 NOT_APPLICABLE" in scan.stdout
+    shown = [shlex.split(line)[1:] for line in scan.stdout.splitlines() if line.startswith("  express-path ")]
+    assert [words[0] for words in shown] == ["scan", "explain"]
+    details, explain = map(invoke, shown)
+    assert (details.exit_code, explain.exit_code) == (1, 0)
+    assert "app-private-b" in details.stdout
+    assert EXAMPLE_NOTE in explain.stdout
+    report = invoke(["report", "--example"])
+    assert (report.exit_code, EXAMPLE_NOTE in report.stderr) == (1, True)
+    assert EXAMPLE_NOTE in Path("express-path.html").read_text(encoding="utf-8")
+    unknown = invoke(["explain", "subnet-0", "--example"])
+    assert unknown.stderr.startswith("express-path: the sample network has no subnet subnet-0 (")
+
+
+@pytest.mark.parametrize("option", [["--from-dump", DUMP], ["--region", "us-east-1"], ["--profile", "prod"]])
+@pytest.mark.parametrize("command", [("scan",), ("explain", "subnet-0a1b2c3d4e5f60718"), ("report",)], ids=" ".join)
+def test_the_example_is_one_source(command: tuple[str, ...], option: list[str]) -> None:
+    """--example is refused with an option that selects another network."""
+    result = invoke([*command, "--example", *option])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        f"express-path: --example and {option[0]} cannot be used together (leave one of them out)\n"
+    )
+
+
 @pytest.mark.parametrize("option", ["--profile", "--external-id"])
 @pytest.mark.parametrize("command", [("scan",), ("explain", "subnet-0a1b2c3d4e5f60718"), ("report",)], ids=" ".join)
 def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> None:
@@ -181,6 +213,8 @@ def test_a_dump_needs_no_credentials(command: tuple[str, ...], option: str) -> N
     "options",
     [
         ["--from-dump", DUMP, "--all-regions"],
+        ["--from-dump", DUMP, "--aggregator", "all"],
+        ["--example", "--aggregator", "all"],
         ["--region", "eu-west-1", "--all-regions"],
         ["--organization"],
         ["--role-name", "Audit"],
