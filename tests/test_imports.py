@@ -87,7 +87,7 @@ RANKS = (
     {"aws"},
     {"sources"},
     {"findings", "automation", "installation", "nat"},
-    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect"},
+    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect", "schema"},
     {"main"},
 )
 INSTRUMENT_USES = {"terminal", "aws", "nat"}

@@ -97,8 +97,10 @@ def test_bench_says_how_to_install_the_instrument(command: Path) -> None:
 
 
 def test_the_installed_command_works(command: Path) -> None:
-    """The installed command prints its version, lists its subcommands, and scans a dump and the sample network."""
+    """The installed command prints its version, lists its subcommands, and scans without AWS, and prints schemas."""
     assert run(command, "--version").startswith("express-path ")
     assert "scan" in run(command, "--help")
     assert '"NAT_GATEWAY"' in run(command, "scan", "--from-dump", RECORDING, "--format", "json", status=1)
+    assert '"title": "The output of express-path scan --format json"' in run(command, "schema")
+    assert '"title": "Events that the express-path rule publishes' in run(command, "schema", "events")
     assert "2 NON_COMPLIANT" in run(command, "scan", "--example", status=1)

@@ -59,6 +59,10 @@ COMMANDS = {
         "express_path_cli.collect.command",
         "Write a dump of the network. It only reads from AWS.",
     ),
+    "schema": Listed(
+        "express_path_cli.schema.command",
+        "Print the JSON Schema of `scan --format json`, or of the events that the rule publishes.",
+    ),
 }
 """Every subcommand of this distribution, in the order of --help."""
 

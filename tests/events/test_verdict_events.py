@@ -28,11 +28,12 @@ from express_path.events.schema import (
     VerdictSnapshot,
 )
 from express_path.events.writer import MAX_BYTES, Entry, changed_entry, completed_entry, snapshot_entries
+from express_path_cli.schema.command import FILES, Schema
 from tests.adapters.events import place
 from tests.support.make import ACCOUNT, REGION, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs" / "verdict-event.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(FILES[Schema.EVENTS].read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 TIME = datetime(2026, 11, 22, 23, 14, 5, 123000, tzinfo=UTC)
 ACCOUNT_SEEN = Account(ACCOUNT)

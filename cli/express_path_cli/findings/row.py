@@ -28,7 +28,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row(Verdict):
-    """A verdict with what else is shown of its subnet. `docs/scan.schema.json` describes what JSON has of it.
+    """A verdict with what else is shown of its subnet. `schema/scan.schema.json` describes what JSON has of it.
 
     The names are Name tags, empty without one. tags: the selected tags that the subnet has, or else its route table, or
     else its VPC. remedy: None if nothing has to change. baseline: None without a baseline, and without a finding.

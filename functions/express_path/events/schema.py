@@ -1,6 +1,6 @@
 """The events that the rule publishes on its event bus, as records.
 
-docs/events.md describes them, and docs/verdict-event.schema.json is their JSON Schema.
+docs/events.md describes them, and cli/express_path_cli/schema/verdict-event.schema.json is their JSON Schema.
 """
 
 from dataclasses import dataclass

@@ -12,13 +12,12 @@ from express_path.errors import ApiError
 from express_path_cli.findings.baseline import Baseline, Coverage, notes_on_scope, read_baseline
 from express_path_cli.findings.formats.json import as_json
 from express_path_cli.findings.result import Result
+from express_path_cli.schema.command import FILES, Schema
 from express_path_cli.terminal.errors import Failure, OptionError
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
-SCHEMA = Draft202012Validator(
-    json.loads((Path(__file__).parents[3] / "docs" / "scan.schema.json").read_text(encoding="utf-8"))
-)
+SCHEMA = Draft202012Validator(json.loads(FILES[Schema.SCAN].read_text(encoding="utf-8")))
 NAT, ENDPOINT = dump_of("nat-gateway-zonal"), dump_of("gateway-endpoint")
 EARLIER = datetime(2026, 2, 13, 5, 48, 51, tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""Rows as JSON, in the shape that other tools rely on: docs/scan.schema.json. `scan_file.py` reads it."""
+"""Rows as JSON, in the shape that other tools rely on: schema/scan.schema.json. `scan_file.py` reads it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
