@@ -26,6 +26,8 @@ RIE := .lambda-rie/aws-lambda-rie
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
 # Likewise the report's page is checked for accessibility where there is npm.
 AXE := $(if $(shell command -v npm),build/axe/.ready)
+# Where there is Go, `make verify` builds the S3 server of the lab.
+LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
@@ -53,48 +55,34 @@ demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 	.venv/bin/python -m benchmarks
 
-.PHONY: faults
-faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print what heals and undos make of it.
-	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
-
-.PHONY: mistakes
-mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each; about five minutes.
-	.venv/bin/python -m tests.mistakes
-
-.PHONY: compare
-compare: $(VENV) ## Compare what the command writes with that of another commit: BASE=..., and ONLY=... for some lines.
-	.venv/bin/python record/outputs.py compare '$(BASE)' '$(ONLY)'
-
-.PHONY: counts
-counts: ## Count modules, lines, parameters, and steps, in the base commit of record/ and in the last commit.
-	$(PYTHON) record/counts.py
-
-.PHONY: mutants
-mutants: $(VENV) ## Run the mutants of record/mutants.tsv that have no result yet on the base commit.
-	nice -n 19 .venv/bin/python record/mutants.py run
-
-.PHONY: mutants-again
-mutants-again: $(VENV) ## Run the mutants that were found on the committed tree, and print which are newly missed.
-	nice -n 19 .venv/bin/python record/mutants.py again
-
 .PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop
 
+# Branch coverage: 100 % of the core, 90 % of the rest.
 .PHONY: test
-test: $(TESTED_WITH) ## Run all tests.
-	.venv/bin/python -m pytest $(PYTEST_FLAGS)
-
-.PHONY: check
-check: lint types coverage template ## Everything CI runs: tests, coverage, linters, types, template, build.
-
-.PHONY: coverage
-coverage: $(TESTED_WITH) ## Run all tests and require branch coverage: 100 % of the core, 90 % of the rest.
+test: lint types template $(TESTED_WITH) ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
+
+.PHONY: check
+check: test ## The same as `make test`.
+
+.PHONY: verify
+verify: test faults mistakes $(LAB_SERVER) ## make test, and what takes long: every fault, deliberate mistakes, Terraform, the lab, an organization.
+	.venv/bin/python -m pytest -m long
+	.venv/bin/python -m benchmarks organization
+
+.PHONY: faults
+faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
+	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
+
+.PHONY: mistakes
+mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
+	.venv/bin/python -m tests.mistakes
 
 .PHONY: lint
 lint: $(VENV) ## Check style and imports.
@@ -102,7 +90,7 @@ lint: $(VENV) ## Check style and imports.
 	.venv/bin/ruff format --check
 
 .PHONY: format
-format: $(VENV) ## Put the source in form.
+format: $(VENV) ## Format the Python files.
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
 
@@ -111,7 +99,7 @@ types: $(VENV) ## Check types.
 	.venv/bin/mypy
 
 .PHONY: template
-template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the template and build what it deploys.
+template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the templates and build what they deploy.
 	.venv-sam/bin/sam validate --lint
 	.venv-sam/bin/sam validate --lint --template integrations/template.yaml
 	.venv/bin/cfn-lint template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
@@ -143,7 +131,7 @@ org-package: $(VENV) ## Package the rule for StackSets into build/org/, and prin
 	.venv/bin/python -m org.package build/org-code build/org-integrations build/org
 
 .PHONY: browser
-browser: ## Have a Chromium for the report's tests: the one here, or Debian's package where root may install it.
+browser: ## Install Chromium for the tests of the report, on Debian as root, unless there is one.
 	@if [ -n "$(CHROMIUM)" ]; then exit; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then $(APT_GET_CHROMIUM) && exit; fi; \
 	echo 'No Chromium on PATH and none could be installed: the tests of the report in a browser will be skipped.'

@@ -1,4 +1,4 @@
-"""Count what there is to understand, in the base commit and now: `make counts`.
+"""Count what there is to understand, in the base commit and now: `python3 record/counts.py`.
 
 Both trees come from git (`git archive`), so changes that are not committed do not count. Tests are the files in a folder `tests`,
 `test_*.py`, and `conftest.py`, also inside of packages; no other row has them. `lines` are those of Python.

@@ -42,7 +42,7 @@ def test_the_commands_are_found() -> None:
     commands = {found["name"] for found in COMMAND.finditer(shown)}
     assert commands >= {"scan", "explain", "report", "cost", "diagnose", "doctor", "heal", "heals", "undo", "collect"}
     assert commands >= {"org check", "org status"}
-    assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "check", "demo"}
+    assert {found["name"] for found in TARGET.finditer(shown)} >= {"setup", "test", "demo"}
 
 
 def test_the_demo_starts_with_the_demo() -> None:

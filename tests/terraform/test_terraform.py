@@ -14,7 +14,7 @@ from tests.support.heals import Deployment, status
 from tests.support.template import ROOT
 from tests.terraform.workspace import Workspace
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 HEALED = ("inline", "separate", "main", "shared-2")
 """Subnets whose heals Terraform must not see: routes inline or separate, the main route table, a shared endpoint."""

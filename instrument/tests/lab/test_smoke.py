@@ -1,4 +1,4 @@
-"""The whole lab in less than a minute, if the machine allows it and the S3 server is built (`make path-lab`)."""
+"""The whole lab in less than a minute, if the machine allows it and has the S3 server: `make verify` runs this."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 SERVER = find_server(None)
 REASONS = missing(SERVER)
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(REASONS), reason="; ".join(REASONS))]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(REASONS), reason="; ".join(REASONS))]
 
 
 def test_quick_lab_shows_the_ceiling_and_the_route_change(tmp_path: Path) -> None:
