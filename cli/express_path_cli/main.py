@@ -13,7 +13,7 @@ from express_path_cli.terminal.errors import DEBUG
 COMMANDS = {
     "scan": Listed(
         "express_path_cli.scan.command",
-        "Find the route tables that send S3 Express traffic through a NAT.",
+        "Find subnets that reach S3 Express through a NAT, and the route tables to change.",
     ),
     "explain": Listed(
         "express_path_cli.explain.command",
@@ -25,7 +25,7 @@ COMMANDS = {
     ),
     "cost": Listed(
         "express_path_cli.traffic.cost_command",
-        "Show the most that S3 Express can cost at the NAT gateways on flagged paths.",
+        "Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.",
     ),
     "diagnose": Listed(
         "express_path_cli.traffic.diagnose_command",
@@ -37,11 +37,11 @@ COMMANDS = {
     ),
     "undo": Listed(
         "express_path_cli.heal.undo_command",
-        "Undo heals, and nothing else.",
+        "Undo heals. Nothing else in the network is changed.",
     ),
     "heals": Listed(
         "express_path_cli.heal.heals_command",
-        "List what past heals changed, when, by which run, their state, and the command that undoes each.",
+        "List past heals: what each one changed, when, in which run, its state, and the command that undoes it.",
     ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
@@ -57,7 +57,7 @@ COMMANDS = {
     ),
     "collect": Listed(
         "express_path_cli.collect.command",
-        "Write a dump of the network. It only reads from AWS.",
+        "Save the network as a dump: a folder of JSON files. This only reads from AWS.",
     ),
     "schema": Listed(
         "express_path_cli.schema.command",

@@ -72,7 +72,7 @@ def test_table_is_the_default() -> None:
         row["path"][-1]["id"],
     ):
         assert f" {part}" in line
-    assert "1 route table sends 1 of 2 subnets through a NAT." in out
+    assert "1 of 2 subnets reaches S3 Express through a NAT (1 route table)." in out
     commands = [shlex.split(line) for line in out.splitlines() if line.startswith("  express-path ")]
     assert [command[1] for command in commands] == ["scan", "explain"]
     for command in commands:

@@ -64,8 +64,7 @@ class LiveOptions:
         if self.role_name and not _ROLE_NAME.fullmatch(self.role_name):
             raise OptionError(
                 f"--role-name {self.role_name}: not a valid role name",
-                "give the name that the role has in every account, with its path if it has one, such as Audit or "
-                "audit/Reader, not an ARN",
+                "use the role's name, with its path if it has one, such as Audit or audit/Reader, not its ARN",
             )
 
 
@@ -98,7 +97,7 @@ def _complete_region() -> list[str]:
 FromDump = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="Read a dump, which express-path collect writes, instead of AWS.", rich_help_panel=WHERE
+        metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS.", rich_help_panel=WHERE
     ),
 ]
 Example = Annotated[
@@ -147,14 +146,16 @@ AllAccounts = Annotated[
 ]
 RoleName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="With --organization: the role that reads each account.", rich_help_panel=WHERE),
+    typer.Option(
+        metavar="NAME", help="With --organization: the role to assume in each account.", rich_help_panel=WHERE
+    ),
 ]
 AggregatorName = Annotated[
     str | None,
     typer.Option(
         "--aggregator",
         metavar="NAME",
-        help="Read this AWS Config aggregator instead: every account, no role, limited to what the aggregator records.",
+        help="Read this AWS Config aggregator instead: every account, without a role, but only what AWS Config records.",
         rich_help_panel=WHERE,
     ),
 ]

@@ -40,8 +40,8 @@ def doctor(
 ) -> None:
     """Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.
 
-    It only reads. Reads that are denied are named, and all other checks still run. Exit status: 0 all checks are OK or
-    WARN, 1 a check is FAIL, 2 a required check could not be determined.
+    Changes nothing. If a read is denied, its check says so, and all other checks still run. Exit status: 0 all checks
+    are OK or WARN, 1 a check is FAIL, 2 a required check could not be completed.
     """
     aws_options = options.as_command_line({"--region": region, "--profile": profile})
     context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack, aws_options)

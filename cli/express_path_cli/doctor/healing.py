@@ -35,9 +35,9 @@ MAX_CONCURRENT_RUNS = 100
 MAX_CLEARED = 100
 """The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
-    "OFF": "healing is off: AWS Config does not start heals, but people can",
-    "ON": "healing is on: AWS Config starts the runbook for each flagged subnet",
-    "APPROVAL": "healing asks first: AWS Config starts the runbook that asks the approvers",
+    "OFF": "automatic healing is off: AWS Config starts no heals, but you can start one yourself",
+    "ON": "automatic healing is on: AWS Config starts the runbook for each NON_COMPLIANT subnet",
+    "APPROVAL": "healing needs an approval: AWS Config starts the runbook that asks the approvers",
 }
 
 
@@ -60,13 +60,13 @@ def check_mode(expected: str | None, actual: str) -> CheckResult:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
     if expected in (None, actual):
         return ok(_MODES[actual])
-    return fail(f"the stack says RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
+    return fail(f"the stack has RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
 
 
 def check_remediation(remediation: Remediation | None, document: str) -> CheckResult:
     """Return whether the rule's remediation is the stack's runbook."""
     if remediation is None:
-        return warn("the rule has no remediation: only express-path heal can heal, AWS Config cannot", DEPLOY)
+        return warn("the rule has no remediation, so AWS Config starts no heals; express-path heal still works", DEPLOY)
     if document and remediation.document != document:
         return fail(f"the rule's remediation is {remediation.document}, not the stack's {document}", DEPLOY)
     return ok(f"the rule's remediation is {remediation.document}")
@@ -349,7 +349,7 @@ def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
         )
     if not found.is_protected:
         return warn(
-            f"ledger {name} can be deleted, and heals could no longer be undone",
+            f"ledger {name} has no deletion protection: without the ledger, heals can no longer be undone",
             "turn on deletion protection",
             f"aws dynamodb update-table --table-name {shlex.quote(name)} --deletion-protection-enabled",
         )

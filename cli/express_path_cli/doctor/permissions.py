@@ -89,63 +89,63 @@ def _shared(aws: Aws) -> str:
 
 
 REQUIRED = (
-    Probe("ec2:DescribeSubnets", "which subnets there are", partial(_read_page, "describe_subnets")),
-    Probe("ec2:DescribeRouteTables", "where their routes point to", partial(_read_page, "describe_route_tables")),
-    Probe("ec2:DescribeVpcs", "which VPCs there are, and their tags", partial(_read_page, "describe_vpcs")),
-    Probe("ec2:DescribeVpcEndpoints", "which endpoints are there", partial(_read_page, "describe_vpc_endpoints")),
-    Probe("ec2:DescribeNatGateways", "which NAT gateways are there", partial(_read_page, "describe_nat_gateways")),
-    Probe("ec2:DescribePrefixLists", "which addresses S3 Express has", partial(_read_page, "describe_prefix_lists")),
+    Probe("ec2:DescribeSubnets", "the subnets", partial(_read_page, "describe_subnets")),
+    Probe("ec2:DescribeRouteTables", "the route tables and their routes", partial(_read_page, "describe_route_tables")),
+    Probe("ec2:DescribeVpcs", "the VPCs and their tags", partial(_read_page, "describe_vpcs")),
+    Probe("ec2:DescribeVpcEndpoints", "the VPC endpoints", partial(_read_page, "describe_vpc_endpoints")),
+    Probe("ec2:DescribeNatGateways", "the NAT gateways", partial(_read_page, "describe_nat_gateways")),
+    Probe("ec2:DescribePrefixLists", "the addresses of S3 Express", partial(_read_page, "describe_prefix_lists")),
 )
 """Reads without which a scan may fail (adapters/network_reader.py)."""
 OPTIONAL = (
     Probe(
         "ec2:DescribeManagedPrefixLists",
-        "which customer prefix lists and IPv6 lists there are, if any",
+        "the customer-managed prefix lists and the IPv6 lists, if any",
         partial(_read_page, "describe_managed_prefix_lists"),
     ),
-    Probe("ec2:GetManagedPrefixListEntries", "what customer prefix lists and IPv6 lists contain", _entries),
+    Probe("ec2:GetManagedPrefixListEntries", "the entries of customer-managed prefix lists and IPv6 lists", _entries),
     Probe(
         "ec2:DescribeNetworkInterfaces",
-        "which interfaces forward: NAT instances",
+        "the network interfaces that forward traffic, such as those of NAT instances",
         partial(_read_page, "describe_network_interfaces"),
     ),
     Probe(
         "ec2:DescribeInstances",
-        "which instance a NAT instance is",
+        "the instance type of a NAT instance",
         partial(_read_page, "describe_instances"),
     ),
     Probe(
         "ec2:DescribeInstanceTypes",
-        "how much a NAT instance can carry",
+        "the bandwidth of a NAT instance",
         partial(_read_page, "describe_instance_types"),
     ),
     Probe(
         "ec2:DescribeTransitGatewayAttachments",
-        "what transit gateways are attached to",
+        "the attachments of transit gateways",
         partial(_read_page, "describe_transit_gateway_attachments"),
     ),
     Probe(
         "ec2:DescribeTransitGatewayVpcAttachments",
-        "which subnets transit gateways use",
+        "the subnets that transit gateways use",
         partial(_read_page, "describe_transit_gateway_vpc_attachments"),
     ),
     Probe(
         "network-firewall:DescribeFirewall",
-        "which Gateway Load Balancer endpoints belong to a firewall, and whether it translates",
+        "the endpoints of firewalls, and whether a firewall translates addresses",
         partial(_describe_first, "firewall"),
     ),
     Probe(
         "network-firewall:DescribeVpcEndpointAssociation",
-        "which endpoints a firewall has in other VPCs",
+        "the endpoints of firewalls in other VPCs",
         partial(_describe_first, "vpc_endpoint_association"),
     ),
-    Probe("ec2:SearchTransitGatewayRoutes", "where transit gateways route traffic to", _routes),
+    Probe("ec2:SearchTransitGatewayRoutes", "the routes of transit gateways", _routes),
     Probe(
         "s3express:ListAllMyDirectoryBuckets",
         "whether there are directory buckets, for scope=DIRECTORY_BUCKETS",
         _buckets,
     ),
-    Probe("ram:ListResources", "which subnets are shared with other accounts, for scope=DIRECTORY_BUCKETS", _shared),
+    Probe("ram:ListResources", "the subnets that are shared with other accounts, for scope=DIRECTORY_BUCKETS", _shared),
 )
 """Reads without which a scan counts what they show as unknown."""
 
@@ -190,7 +190,7 @@ def network_role(context: CheckContext) -> CheckResult | None:
         if not error.is_denied:
             raise
         return warn(
-            f"you may not assume {arn}, so your scans cannot look beyond transit gateways; the rule's function may",
+            f"you cannot assume {arn}, so your scans cannot follow paths beyond transit gateways; this does not affect the rule",
             "if your scans need it, let the role trust you, and allow sts:AssumeRole",
         )
-    return ok(f"you may assume {arn}")
+    return ok(f"you can assume {arn}")

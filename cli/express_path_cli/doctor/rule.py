@@ -205,8 +205,8 @@ def stack(context: CheckContext) -> CheckResult:
     if found:
         return check_stack(found.name, found.status, found.reason)
     return warn(
-        f"there is no stack {context.stack_name} here: the rule is found by name, and healing by its remediation",
-        "if the stack has another name, use --stack",
+        f"there is no stack {context.stack_name} here, so the rule is looked up by its name, and the runbook by the rule's remediation",
+        "use --stack if the stack has another name",
     )
 
 

@@ -51,10 +51,10 @@ def explain(
 ) -> None:
     """Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.
 
-    For each route table on the path, every route that matches S3 Express addresses is listed with the reason. The
-    change that a heal would make is shown for CloudFormation, Terraform and the AWS CLI, with everything that blocks
-    it; nothing is changed. Exit status: 0 explained, 2 something could not be determined; it is named on standard
-    error, and the rest is still explained.
+    For each route table on the path, it lists every route that matches S3 Express addresses, and why the route wins or
+    loses. It shows the change that a heal would make, for CloudFormation, Terraform, and the AWS CLI, and everything
+    that blocks the heal. It changes nothing. Exit status: 0 explained, 2 something could not be read; standard error
+    names it, and the rest is still explained.
     """
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
     subject = Subject(subnet, Source(from_dump, live=live, example=example))

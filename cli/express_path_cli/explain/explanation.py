@@ -293,7 +293,7 @@ class Subject:
         if vpc_id is None:
             raise OptionError(
                 f"account {account_region.account_id} has no subnet {self.subnet_id} in {account_region.aws.region}",
-                "set --region and --profile to where the subnet is",
+                "check --region and --profile",
             )
         snapshot = reader.read(account_region.account_id, vpc_id, parameters)
         return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})

@@ -60,8 +60,8 @@ def _through_nats(found: Worklist, total: int) -> Iterator[str]:
     crossing = [item for item in found.flagged if item.first.reason in CROSSES_NAT]
     if crossing:
         tables = len({(item.first.region, item.first.vpc_id, item.first.route_table_id) for item in crossing})
-        send = "route table sends" if tables == 1 else "route tables send"
-        yield f"{tables} {send} {_part(crossing, total)} through a NAT."
+        reach = "reaches" if 1 in (sum(len(item.rows) for item in crossing), total) else "reach"
+        yield f"{_part(crossing, total)} {reach} S3 Express through a NAT ({count_text(tables, 'route table')})."
 
 
 def _flagged_otherwise(found: Worklist, total: int) -> Iterator[str]:

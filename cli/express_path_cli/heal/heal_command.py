@@ -50,7 +50,7 @@ FromScan = Annotated[
         help="Heal the NON_COMPLIANT subnets of this account and Region in the JSON document of a scan.",
     ),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Heal. Without this, only show what would change.")]
+Apply = Annotated[bool, typer.Option("--apply", help="Make the changes. Without this option, heal only shows them.")]
 
 
 def heal(
@@ -90,7 +90,7 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
     """Return each target once. Raise OptionError unless either IDs or a file are given."""
     named = list(dict.fromkeys(targets))
     if bool(named) == bool(from_scan):
-        both, neither = "targets and --from cannot be used together", "name a subnet, a route table, or --from FILE"
+        both, neither = "targets and --from cannot be used together", "give a subnet, a route table, or --from FILE"
         raise OptionError(both if named else neither, "express-path heal --help shows the options")
     for target in named:
         if not _TARGET.fullmatch(target):
@@ -154,7 +154,7 @@ def _has_work(plan: Run) -> bool:
         echo(line)
     action = plan.outputs.get("plan.Action", "BLOCKED")
     if f": {Reason.DELETED}: " in summary:
-        raise OptionError("this subnet does not exist", "name its --region and --profile")
+        raise OptionError("this subnet does not exist", "check --region and --profile")
     if action == "BLOCKED":
         raise typer.Exit(BLOCKED)
     return action != "NOTHING_TO_DO"

@@ -135,7 +135,7 @@ def heals(
     form: options.TableOrJson = TableFormat.TABLE,
     output: options.Output = None,
 ) -> None:
-    """List what past heals changed, when, by which run, their state, and the command that undoes each.
+    """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
 
     Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 a run is not in the ledger, or the
     ledger could not be read.
@@ -156,7 +156,7 @@ def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:
     if missing:
         raise OptionError(
             f"the ledger has no heal with the run ID {missing[0]} that changed something",
-            "list all heals without --run and --vpc, or name the --region and --profile of the stack",
+            "list all heals without --run and --vpc, or check --region, --profile, and --stack",
         )
 
 

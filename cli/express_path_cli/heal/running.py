@@ -25,7 +25,7 @@ _ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
 
 StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: start the others after a failure.")]
+KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Network:
             elif verdict := self._verdicts.get(target):
                 named[_target_id(verdict)].append(verdict)
             else:
-                raise OptionError(f"{self._where}: {target} does not exist", "name its --region and --profile")
+                raise OptionError(f"{self._where}: {target} does not exist", "check --region and --profile")
         found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
         return sorted(found, key=lambda target: (target.vpc_id, target.id))
 
@@ -142,7 +142,7 @@ def subnet_plan(table: TableTarget, subnet_id: str, run: Run) -> SubnetPlan:
     """Return the plan of a dry run. Raise OptionError if another route table governs the subnet by now."""
     table_id = run.outputs.get("plan.RouteTableId", "")
     if table_id and table_id != table.id:
-        raise OptionError(f"{subnet_id} moved from {table.id} to {table_id} during the planning", "run heal again")
+        raise OptionError(f"{subnet_id} moved from {table.id} to {table_id} while the plan was made", "run heal again")
     verdict, *findings = run.outputs.get("plan.Summary", "").split(" | ")
     action = Action(run.outputs.get("plan.Action", Action.BLOCKED))
     service, family = (run.outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
@@ -200,7 +200,7 @@ class HealOptions:
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
     if not targets:
-        echo("nothing to heal: the scan has no NON_COMPLIANT subnet that exists here")
+        echo("nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region")
         return 0
     planned, unknown = _plan(deployment, targets, given)
     echo(f"plan for {_count(targets)} in {deployment.account_region}:")
@@ -311,7 +311,7 @@ def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
     partly = sum(plan.change is not None and bool(plan.blocked) for plan in planned)
     sums = {
         "to heal": changes,
-        "of these only in part": partly,
+        "of them only in part": partly,
         "blocked": blocked,
         "with nothing to do": len(planned) - changes - blocked,
         f"without a plan ({', '.join(unknown)})": len(unknown),

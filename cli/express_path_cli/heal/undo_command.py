@@ -38,7 +38,7 @@ def undo(
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> None:
-    """Undo heals, and nothing else.
+    """Undo heals. Nothing else in the network is changed.
 
     Shows the exact changes first: the route table's association with the endpoint is removed, and the endpoint is
     deleted if a heal created it and no other route table uses it. Traffic to S3 Express crosses the NAT again, and open
@@ -73,7 +73,7 @@ def _undo_several(deployment: Deployment, run_ids: Sequence[str], *, keep_going:
     if not possible or (len(possible) < len(run_ids) and not keep_going):
         echo("nothing was changed")
         return UNDETERMINED
-    echo("an endpoint that a heal created is deleted with the last route table that uses it")
+    echo("an endpoint that a heal created is deleted when no route table uses it anymore")
     confirm(yes=yes, question=f"Undo {len(possible)} heals now?" if len(possible) > 1 else "Undo this heal now?")
     result = Batch(deployment, "undo", _jobs(deployment, possible, dry_run=False), parallel=1).run(
         _done, keep_going=keep_going

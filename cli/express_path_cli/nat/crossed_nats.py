@@ -172,7 +172,7 @@ def nats_by_owner(nats: Iterable[CrossedNat], access: AccountAccess, task_pool: 
 
 
 def _no_access(nat: CrossedNat) -> OptionError:
-    owner = f"account {nat.account_id}" if nat.account_id else "an account that is not known here"
+    owner = f"account {nat.account_id}" if nat.account_id else "an unknown account"
     return OptionError(
         f"its metrics cannot be read from here, because it belongs to {owner}",
         "use --organization --role-name, --parameter networkRoleArn=..., or that account's --profile",

@@ -93,7 +93,7 @@ FIXES: Mapping[CheckReason, str] = {
     CheckReason.REGION_DISABLED: "enable the Region in the account, or leave it out of the StackSet",
     CheckReason.RECORDER_MISSING: "set up AWS Config in this account and Region, or leave them out of the StackSet",
     CheckReason.RECORDER_INTERNAL: (
-        "set up a customer managed recorder: rules get nothing from the recorder of another AWS service"
+        "set up a customer managed recorder: a recorder that another AWS service owns does not invoke rules"
     ),
     CheckReason.BUCKET_MISSING: "deploy the template of the artifact buckets to this Region, and upload the function",
     CheckReason.BUCKET_UNREADABLE: (
@@ -380,7 +380,7 @@ def _recorders(config: "ConfigServiceClient") -> list[dict[str, object]]:
 def _stopped(config: "ConfigServiceClient", status: RecorderStatus) -> Iterator[Problem]:
     """Yield a problem if the recorder is off. It cannot be started without a delivery channel."""
     for problem in _problem(CheckReason.RECORDER_STOPPED, check_recording(status)):
-        channel = "" if read_bucket(config) else "; there is no delivery channel, without which it cannot start"
+        channel = "" if read_bucket(config) else "; it cannot start, because there is no delivery channel"
         yield Problem(problem.reason, problem.finding + channel)
 
 
@@ -460,11 +460,11 @@ class CheckRequest:
     def notes(self) -> Iterator[str]:
         """What is not checked, and the option that checks it."""
         if self.artifact is None:
-            yield "artifact buckets were not checked: --artifact-bucket-prefix names them"
+            yield "artifact buckets were not checked: select them with --artifact-bucket-prefix"
         elif not self.artifact.key:
-            yield "the function's code in the artifact buckets was not checked: --artifact-key names it"
+            yield "the function's code in the artifact buckets was not checked: select it with --artifact-key"
         if self.network_role is None:
-            yield "the network account's role was not checked: --network-role-arn names it"
+            yield "the network account's role was not checked: select it with --network-role-arn"
 
     def problems(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
         """Yield the problems of an account and Region, and the error of each question that could not be answered."""
@@ -487,7 +487,7 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
         organization, members = read_organization(organizations), members_of(organizations, request.ou_ids)
     targets = [member for member in members if member.id != organization.management_account_id]
     if not targets:
-        raise OptionError("no active account was found to which StackSets deploy", "name other units with --ou")
+        raise OptionError("no active account was found to which StackSets deploy", "select other units with --ou")
     with TaskPool(request.live.workers, watch) as task_pool:
         run = _Checking(request, home, organization, task_pool)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))

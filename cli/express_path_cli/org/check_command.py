@@ -92,7 +92,7 @@ StackSetPrefix = Annotated[
     typer.Option(
         "--stack-set-prefix",
         metavar="PREFIX",
-        help="The names of the StackSets begin with this: what they deployed is not in the way.",
+        help="The prefix of the names of the StackSets that deploy express-path.",
         rich_help_panel=_DEPLOYED,
     ),
 ]
@@ -122,11 +122,11 @@ def org_check(
     """Before a roll-out to an organization, show what would fail in each account and Region.
 
     It reads AWS Config's recorder, the artifact buckets, the names of the rule and its runbooks, the quota of rules,
-    and the trust policy of the network account's role. It changes nothing. Run it in the management account, or as a
-    delegated administrator.
+    and the trust policy of the network account's role. What these StackSets deployed before is no conflict. It changes
+    nothing. Run it in the management account, or as a delegated administrator.
 
-    Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. What could not be read
-    is named on standard error, and the rest is still reported.
+    Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
+    could not be read, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
     request = CheckRequest(

@@ -244,7 +244,7 @@ class _Reading:
     def _not_read(self, deployed: Deployed) -> Iterator[str]:
         """Yield what was not read, and the option that reads it."""
         if not self._request.live.role_name:
-            yield "sweeps and excluded subnets were not read: --role-name names the role that reads each account"
+            yield "sweeps and excluded subnets were not read: set --role-name to a role that can be assumed in each account"
         if deployed.is_complete and not deployed.stack_sets:
             prefix = self._request.stack_set_prefix
             yield (

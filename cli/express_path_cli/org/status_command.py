@@ -85,8 +85,8 @@ def org_status(
     nothing.
 
     Exit status: 0 nothing needs attention, 1 a subnet is NON_COMPLIANT, a stack is not current, a sweep is overdue, or
-    the aggregator lags, 2 something could not be read or has no results. What could not be read is named on standard
-    error, and the rest is still reported.
+    the aggregator is behind, 2 something could not be read or has no results. Standard error names what could not be
+    read, and the rest is still reported.
     """
     live = LiveOptions(
         options.unique(region),

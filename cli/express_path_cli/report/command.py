@@ -72,9 +72,9 @@ def report(
 ) -> None:
     """Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search.
 
-    The file needs no network and no other file. Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something
-    could not be determined. What could not be read is named in the file and on standard error, and the rest is still
-    reported.
+    The file opens without a network connection and needs no other file. Exit status: 0 no subnet is NON_COMPLIANT, 1 at
+    least one is, 2 something could not be read. The file and standard error name what could not be read, and the rest is
+    still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     scan = ScanOptions(

@@ -148,7 +148,7 @@ Shown = Annotated[
         "--show",
         metavar="WORD",
         autocompletion=_complete_word,
-        help="Show only subnets with this compliance or reason; repeatable. The exit status still counts all.",
+        help="Show only subnets with this compliance or reason; repeatable. The exit status still depends on all subnets.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -157,7 +157,7 @@ Details = Annotated[
     bool,
     typer.Option(
         "--details",
-        help="List subnets, one per line, not the worklist. COMPLIANT ones are listed with --show COMPLIANT.",
+        help="List one subnet per line instead of the worklist. COMPLIANT ones are listed with --show COMPLIANT.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -209,13 +209,13 @@ def scan(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Find the route tables that send S3 Express traffic through a NAT.
+    """Find subnets that reach S3 Express through a NAT, and the route tables to change.
 
-    A table shows the totals, the route tables to fix, worst first, how to fix them, and the next command to run. In a
-    pipe or a file, it is not wrapped: every row is one line. The other formats contain every subnet.
+    The table shows the totals, the route tables to fix (worst first), how to fix them, and the next command to run. In a
+    pipe or a file, its lines are not wrapped. The other formats contain every subnet.
 
-    Exit status: 0 nothing is NON_COMPLIANT, 1 something is, 2 something could not be determined. What could not be read
-    is named on standard error, and the rest is still reported.
+    Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
+    could not be read, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)

@@ -64,10 +64,10 @@ def _tags(found: Any) -> list[Description]:  # noqa: ANN401  # any JSON
 
 
 LIMITS = (
-    "routes to Cloud WAN and to database networks have no target, and transit gateways no routes: UNRESOLVED_EGRESS",
-    "items of firewalls do not show whether they translate: a path through one without a NAT is UNRESOLVED_EGRESS",
+    "AWS Config does not record the routes of transit gateways, or where routes to Cloud WAN and database networks lead: UNRESOLVED_EGRESS",
+    "AWS Config does not record whether a firewall translates addresses: a path through one without a NAT is UNRESOLVED_EGRESS",
     "without an item of AWS::EC2::VPCBlockPublicAccessOptions, a path to an internet gateway is UNRESOLVED_EGRESS",
-    "items are as late as AWS Config's recorders, and what an account does not record counts as unreadable",
+    "the result is as old as what AWS Config recorded last, and what an account does not record counts as unreadable",
 )
 """The limits of this source that affect verdicts, shown as notes."""
 

@@ -55,7 +55,7 @@ class Source:
         """A hint on where to find what this source does not contain, by options that this source allows."""
         if self.dump or self.aggregator:
             return "a scan without --vpc lists all subnets with their VPCs"
-        return "name its --profile" if self.live.all_regions else "name its --region and --profile"
+        return "check --profile" if self.live.all_regions else "check --region and --profile"
 
     def options(self) -> list[str]:
         """Return the options on the command line that select this source."""
@@ -98,7 +98,7 @@ def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOpt
     """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
     if from_dump or aggregator:
         raise OptionError(
-            f"{'--from-dump' if from_dump else '--aggregator'} has no CloudWatch metrics",
-            "leave it out; --organization --role-name reads every account",
+            f"{'a dump' if from_dump else 'an aggregator'} contains no CloudWatch metrics",
+            f"leave {'--from-dump' if from_dump else '--aggregator'} out; --organization --role-name reads every account",
         )
     return Source(live=live)

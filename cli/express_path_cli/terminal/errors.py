@@ -28,21 +28,21 @@ def page_title(page: str) -> str:
 
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
-_STACK = "deploy the stack first, or name it with --stack, and its Region with --region"
+_STACK = "deploy the stack first, or select it with --stack and --region"
 _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
     ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login",
     # EC2 answers AuthFailure: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"): (
-        "the credentials are not valid here: sign in again; a Region that is disabled for the account causes this, too"
+        "the credentials are not valid here: sign in again, and check that the Region is enabled for the account"
     ),
     ("ProfileNotFound",): "run `aws configure list-profiles` to list your profiles",
     ("NoRegionError",): "use --region, or set AWS_REGION",
     ("InvalidRegionError",): "a Region name looks like us-east-1",
     ("OptInRequired",): "the Region is disabled for this account: enable it, or leave it out",
     ("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError"): (
-        "there was no answer: check the network and the Region's name"
+        "there was no answer: check the network connection and the Region's name"
     ),
     ("AWSOrganizationsNotInUseException",): "this account is not in an organization: leave --organization out",
     ("NoSuchConfigurationAggregatorException",): (
@@ -54,7 +54,7 @@ _BY_CODE = {
         "try again later, or use fewer --workers: AWS throttled the calls, even after retries"
     ),
     ("InvalidAutomationExecutionParametersException",): (
-        "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, and heal prints that of a run"
+        "use the whole ID: a subnet ID looks like subnet-0a1b2c3d4e5f60718, and heal prints the ID of each run"
     ),
     ("AutomationDefinitionNotFoundException",): "the stack's runbook was deleted: deploy the stack again",
     ("logs:ResourceNotFoundException",): "run `aws logs describe-log-groups` to list those of the account and Region",
@@ -163,7 +163,7 @@ def _message(error: ExpressPathError) -> str:
     if isinstance(error, ApiError) and error.code == _NO_REGION:
         return "no AWS Region is set"
     if isinstance(error, ApiError) and is_web_page(error):
-        return f"{error.operation} failed: the answer is a web page, not an answer of AWS{page_title(error.message)}"
+        return f"{error.operation} failed: the answer is a web page, not an answer from AWS{page_title(error.message)}"
     if isinstance(error, ApiError) and error.operation.startswith("boto3:"):
         return error.message
     return str(error)

@@ -88,11 +88,11 @@ def cost(
     output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show the most that S3 Express can cost at the NAT gateways on flagged paths.
+    """Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.
 
     The metrics of NAT gateways do not record destinations, so this is an upper bound; --flow-logs measures the share
     of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
-    could not be determined; it is named on standard error, and the rest is still reported.
+    could not be determined; standard error names it, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
@@ -276,11 +276,11 @@ def _footnotes(report: CostReport) -> Iterator[str]:
     bounds = [cost.bound for cost in report.gateways if cost.bound]
     if bounds:
         total = total_of(bounds)
-        missing = "" if report.all_read else ", without what could not be read"
+        missing = "" if report.all_read else ", not counting what could not be read"
         yield f"Total upper bound: ${total.usd:,.2f} in {_days(report)}, ${total.usd_per_month:,.2f}/month{missing}."
     measured = [cost.measured.amount for cost in report.gateways if cost.measured]
     if measured:
-        missing = "" if len(measured) == len(report.gateways) else ", without what is not measured"
+        missing = "" if len(measured) == len(report.gateways) else ", not counting what was not measured"
         yield f"Total measured: ${total_of(measured).usd_per_month:,.2f}/month{missing}."
         yield f"CloudWatch Logs Insights scanned {_size(report.bytes_scanned)}, and charges per GB scanned."
     yield UPPER_BOUND + ("" if report.log_group else " Use --flow-logs to measure it.")

@@ -62,7 +62,7 @@ Hours = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        "--from", metavar="TIME", help="The start, in ISO 8601; UTC without a time zone.", rich_help_panel=_WHEN
+        "--from", metavar="TIME", help="The start, in ISO 8601. Without a time zone, it is UTC.", rich_help_panel=_WHEN
     ),
 ]
 Until = Annotated[
@@ -107,7 +107,7 @@ def diagnose(
     """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
 
     Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
-    status: 0 none, 1 some, 2 something could not be determined; it is named on standard error, the rest is reported.
+    status: 0 none, 1 some, 2 something could not be determined; standard error names it, and the rest is reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
@@ -170,7 +170,7 @@ def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
     if diagnosis.state is MeterState.SYMPTOMS:
         return (
             f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
-            "a free gateway endpoint takes that traffic off it"
+            "to move this traffic to the free gateway endpoint"
         )
     return f"{_no_symptoms_text(diagnosis)}; {_users_text(diagnosed, 'still ')}, and AWS charges for it by the GB"
 
@@ -217,10 +217,10 @@ def _plateau_evidence(finding: SymptomFinding) -> str:
     if finding.severity is Severity.HIGH:
         return with_losses or ", near the maximum of a NAT gateway"
     if with_losses:
-        return f"{with_losses}, so few that the limit may be the clients' own"
+        return f"{with_losses}, so few that the clients may be the limit"
     if "droppedPackets" not in finding.evidence:
-        return ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own"
-    return " and dropped nothing, so the limit may be the clients' own"
+        return ", and CloudWatch has no data on dropped packets, so the clients may be the limit"
+    return " and dropped nothing, so the clients may be the limit"
 
 
 def _dropped_text(finding: SymptomFinding, noun: str) -> str:

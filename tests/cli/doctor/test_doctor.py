@@ -381,7 +381,7 @@ def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str)
     stack = WholeStack(sandbox, **asked)
     checks, status = examine()
     assert (bad(checks), status) == ({}, 0)
-    assert ("asks first" in checks["mode"]["finding"]) is (mode == "APPROVAL")
+    assert ("needs an approval" in checks["mode"]["finding"]) is (mode == "APPROVAL")
     automation.knobs.closed_calendars.add("freeze")
     assert examine()[0]["calendar"]["state"] == "WARN"
     automation.knobs.open_calendars.clear()

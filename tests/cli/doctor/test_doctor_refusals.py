@@ -129,7 +129,7 @@ def test_a_disabled_region_is_not_a_missing_permission(sandbox: Sandbox) -> None
     assert status == 2
     for name in ("service", "ec2:DescribeSubnets", "ec2:DescribeNetworkInterfaces"):
         assert "AuthFailure" in checks[name]["finding"]
-        assert "a Region that is disabled" in checks[name]["fix"]
+        assert "check that the Region is enabled" in checks[name]["fix"]
         assert "allow" not in checks[name]["fix"]
 
 
@@ -167,7 +167,7 @@ def test_each_cause_is_reported(sandbox: Sandbox) -> None:
     for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
         assert shown.count(f"fix: allow {action}") == 1
     assert "last-run, last-error, function, errors, verdicts: for the same reason as rule" in shown
-    assert "OK ec2:DescribeSubnets: shows which subnets there are" in shown
+    assert "OK ec2:DescribeSubnets: shows the subnets" in shown
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -66,10 +66,12 @@ def test_the_closing_says_what_the_worklist_means() -> None:
     other_table = replace(CROSSES, route_table_id="rtb-2", reason=Reason.PARTLY_NAT)
     public = replace(CROSSES, reason=Reason.INTERNET_GATEWAY)
     unresolved = replace(DROPPED, reason=Reason.UNRESOLVED_EGRESS)
-    assert said([CROSSES]) == ["1 route table sends 1 of 1 subnet through a NAT."]
-    assert said([CROSSES, CROSSES, other_table, DROPPED]) == ["2 route tables send 3 of 4 subnets through a NAT."]
+    assert said([CROSSES]) == ["1 of 1 subnet reaches S3 Express through a NAT (1 route table)."]
+    assert said([CROSSES, CROSSES, other_table, DROPPED]) == [
+        "3 of 4 subnets reach S3 Express through a NAT (2 route tables)."
+    ]
     assert said([CROSSES, public], 9) == [
-        "1 route table sends 1 of 9 subnets through a NAT.",
+        "1 of 9 subnets reaches S3 Express through a NAT (1 route table).",
         "NON_COMPLIANT for another reason (INTERNET_GATEWAY): 1 of 9 subnets.",
     ]
     assert said([DROPPED, unresolved]) == [

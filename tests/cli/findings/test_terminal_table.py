@@ -126,7 +126,7 @@ def test_the_worst_is_first_and_parts_are_separate() -> None:
         ["1", "NAT_BEYOND_TRANSIT_GATEWAY", CENTRAL.route_table_id],
         ["1", "DROPPED", FAILED.route_table_id],
     ]
-    assert "2 route tables send 3 of 5 subnets through a NAT." in lines
+    assert "3 of 5 subnets reach S3 Express through a NAT (2 route tables)." in lines
     assert "ENDPOINT" in "\n".join(piped(*EVERY, options=RenderOptions(with_all=True)))
 
 
@@ -180,7 +180,7 @@ def test_many_tables_fit_a_screen(eight_tables: str) -> None:
     assert (
         sum(line.startswith("100 subnets: Associate 5 route tables with gateway endpoint vpce-") for line in lines) == 2
     )
-    assert "10 route tables send 200 of 400 subnets through a NAT." in lines
+    assert "200 of 400 subnets reach S3 Express through a NAT (10 route tables)." in lines
     assert len(lines) < 40
 
 

@@ -178,7 +178,7 @@ def test_a_missing_subnet_is_not_compliant() -> None:
     result = invoke(["heal", "subnet-00000000000000000"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
-    assert "this subnet does not exist (name its --region" in line
+    assert "this subnet does not exist (check --region" in line
 
 
 Spoil = Callable[[Sandbox], None]

@@ -222,9 +222,9 @@ def test_approvers_are_asked_for_each_table(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["rtb-0123456789abcdef0"], "rtb-0123456789abcdef0 does not exist (name its --region and --profile)"),
+        (["rtb-0123456789abcdef0"], "rtb-0123456789abcdef0 does not exist (check --region and --profile)"),
         (["rtb-1"], "rtb-1 is not a subnet or a route table (give the whole ID"),
-        ([], "name a subnet, a route table, or --from FILE (express-path heal --help shows the options)"),
+        ([], "give a subnet, a route table, or --from FILE (express-path heal --help shows the options)"),
         (["rtb-01234567", "--from", "scan.json"], "targets and --from cannot be used together"),
         (
             ["--from", "missing.json"],
@@ -247,7 +247,10 @@ def test_a_scan_without_findings_needs_no_heal(tmp_path: Path) -> None:
     file.write_text(json.dumps({"schemaVersion": 1, "subnets": [row(compliance="COMPLIANT")]}), encoding="utf-8")
     result = invoke(["heal", "--from", str(file), "--apply"])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "nothing to heal: the scan has no NON_COMPLIANT subnet that exists here\n"
+    assert (
+        result.stdout
+        == "nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region\n"
+    )
 
 
 def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sandbox: Sandbox, tmp_path: Path) -> None:

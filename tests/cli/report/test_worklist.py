@@ -67,7 +67,7 @@ def test_the_worklist_is_that_of_the_command(visit: Visit, file: Path, result: R
     flagged = sum(len(item.rows) for item in listed.flagged)
     tables = len({item.first.route_table_id for item in listed.flagged})
     expect(page.locator("#work-summary")).to_have_text(
-        f"{tables} route tables send {flagged} of {len(result.rows)} subnets through a NAT."
+        f"{flagged} of {len(result.rows)} subnets reach S3 Express through a NAT ({tables} route tables)."
     )
     total = sum(charge.upper_bound or 0 for charge in costs_of(result).by_nat.values())
     expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,.0f} a month")

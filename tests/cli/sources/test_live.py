@@ -122,7 +122,7 @@ WITHOUT_REGION = {
 """The arguments of commands that need some."""
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS.all())
+@pytest.mark.parametrize("name", sorted(SUBCOMMANDS.all().keys() - {"schema"}))
 def test_without_a_region_options_of_the_command_are_named(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -226,7 +226,7 @@ def test_a_service_control_policy_is_not_reported_as_a_missing_permission() -> N
         ("ExpiredToken", "sign in again"),
         ("InvalidClientTokenId", "sign in again"),
         ("AccessDenied", "allow sts:GetCallerIdentity"),
-        ("AuthFailure", "a Region that is disabled for the account causes this"),
+        ("AuthFailure", "check that the Region is enabled for the account"),
     ],
 )
 def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:

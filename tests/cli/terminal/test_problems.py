@@ -22,7 +22,7 @@ def test_a_web_page_of_a_proxy_is_one_short_line(code: str) -> None:
     """The page's title is kept, its markup is not, and the hint names the settings to check."""
     error = LocatedError("account 111122223333 us-east-1", ApiError("ec2:DescribeSubnets", code, PAGE))
     assert one_line(error) == (
-        "account 111122223333 us-east-1: ec2:DescribeSubnets failed: the answer is a web page, not an answer of AWS, "
+        "account 111122223333 us-east-1: ec2:DescribeSubnets failed: the answer is a web page, not an answer from AWS, "
         'with the title "407 Proxy Authentication Required" '
         "(a proxy answered instead of AWS: check HTTPS_PROXY and NO_PROXY)"
     )
@@ -30,7 +30,7 @@ def test_a_web_page_of_a_proxy_is_one_short_line(code: str) -> None:
 
 def test_a_web_page_without_a_title() -> None:
     """The title is optional."""
-    assert "not an answer of AWS (a proxy" in one_line(ApiError("sts:AssumeRole", "503", "<html>busy</html>"))
+    assert "not an answer from AWS (a proxy" in one_line(ApiError("sts:AssumeRole", "503", "<html>busy</html>"))
 
 
 def test_a_wrong_rule_parameter_lists_the_parameters() -> None:

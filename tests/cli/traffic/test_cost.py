@@ -210,7 +210,7 @@ def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
         report = report_on(nats, seen, options, task_pool)
     [failure] = report.failures
     assert failure.where == f"{nats[0].id} {nats[0].region}"
-    assert "because it belongs to an account that is not known here" in one_line(failure.error)
+    assert "because it belongs to an unknown account" in one_line(failure.error)
     assert [cost.bound for cost in report.costs] == [None]
     assert not report.all_read
 
@@ -247,7 +247,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) ->
     assert result.exit_code == 2
     assert "account 123456789012 eu-west-1: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
     assert "not readable" in result.stdout
-    assert "without what could not be read" in " ".join(result.stdout.split())
+    assert "not counting what could not be read" in " ".join(result.stdout.split())
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
     document = cost_json(*both, exit_code=2)
     found = by_id(document)
@@ -274,7 +274,7 @@ def test_sources_without_metrics_are_one_line(option: str) -> None:
     result = cost(option, str(dump_of("nat-gateway-zonal")))
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
-    assert f"{option} has no CloudWatch metrics (leave it out" in line
+    assert f"contains no CloudWatch metrics (leave {option} out" in line
 
 
 @pytest.mark.parametrize("days", ["0", "455"])

@@ -127,7 +127,7 @@ def test_a_saturated_gateway_is_told_in_one_sentence(network: BehindNatGateway) 
     assert f"SYMPTOMS: {network.nat} ran flat at 24.8 Gbit/s for 9 h" in text
     assert "dropped packets (0.0" in text
     assert "and 12 port allocation errors" in text
-    assert f"{first}, {second} reach S3 Express through it; a free gateway endpoint takes that traffic off it:" in text
+    assert f"{first}, {second} reach S3 Express through it; to move this traffic to the free gateway endpoint:" in text
     assert f"\n  express-path heal {first} --region us-east-1\n" in result.stdout
     assert f"express-path heal {second}" not in result.stdout
     for words in ("HIGH plateau, ", "HIGH port allocation errors, ", "HIGH packets dropped, ", "55,000", "10-second"):
@@ -167,15 +167,15 @@ def test_a_plateau_without_drops_is_not_blamed_on_the_gateway(network: BehindNat
     carry(network.account, network.nat, throttled(Random(2)))
     result = diagnose()
     assert result.exit_code == 1
-    assert "and dropped nothing, so the limit may be the clients' own" in flowing(result)
+    assert "and dropped nothing, so the clients may be the limit" in flowing(result)
     assert "MEDIUM plateau" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("drops", "words"),
     [
-        ([], ", and CloudWatch has no data on dropped packets, so the limit may be the clients' own: "),
-        ([0.0] * (MINUTES - 60) + [2.0] + [0.0] * 59, " %), so few that the limit may be the clients' own: "),
+        ([], ", and CloudWatch has no data on dropped packets, so the clients may be the limit: "),
+        ([0.0] * (MINUTES - 60) + [2.0] + [0.0] * 59, " %), so few that the clients may be the limit: "),
     ],
     ids=["unknown", "few"],
 )
@@ -374,9 +374,9 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
     assert network.account.sandbox.calls.of("cloudwatch") == []
     absent = diagnose("subnet-00000000000000000")
     assert absent.exit_code == 2
-    assert "no subnet subnet-00000000000000000 was found (name its --region and --profile)" in absent.stderr
+    assert "no subnet subnet-00000000000000000 was found (check --region and --profile)" in absent.stderr
     nowhere = diagnose("subnet-00000000000000000", "--all-regions")
-    assert "was found (name its --profile)" in nowhere.stderr
+    assert "was found (check --profile)" in nowhere.stderr
 
 
 def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) -> None:
@@ -398,8 +398,8 @@ def test_the_chart_is_written_as_svg(network: BehindNatGateway, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--from-dump", str(dump_of("nat-gateway-zonal"))), "--from-dump has no CloudWatch metrics (leave"),
-        (("--aggregator", "all"), "--aggregator has no CloudWatch metrics"),
+        (("--from-dump", str(dump_of("nat-gateway-zonal"))), "a dump contains no CloudWatch metrics (leave"),
+        (("--aggregator", "all"), "an aggregator contains no CloudWatch metrics"),
         (("--chart", "nat.png"), "--chart nat.png: charts are SVG files (use a name that ends in .svg"),
         (("--from", "noon"), "--from noon: not a valid time (use a time such as 2026-03-01T09:00 (UTC)"),
     ],

@@ -167,7 +167,7 @@ def test_the_sum_says_what_is_missing(logged: Logged) -> None:
         f"{other.nat} us-east-1: its S3 Express traffic cannot be measured from log group {GROUP}: no flow log"
         in result.stderr
     )
-    assert "without what is not measured" in " ".join(result.stdout.split())
+    assert "not counting what was not measured" in " ".join(result.stdout.split())
     assert "CloudWatch Logs Insights scanned" in " ".join(result.stdout.split())
 
 

@@ -385,7 +385,7 @@ _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRou
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
-_NOT_CERTAIN = "beyond a transit gateway, only a NAT can be determined"
+_NOT_CERTAIN = "beyond a transit gateway, only the presence of a NAT can be determined"
 _ATTACHMENT_UNLISTED = "the route tables of the attachment's subnets are not listed"
 _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
 """The ids of Availability Zones; those of Local Zones and Wavelength Zones have more parts

@@ -69,7 +69,7 @@ TEXTS: Mapping[Reason, str] = {
 _MAX_IDS = 3
 """How many IDs of a kind a text names. The command next to it has all of them."""
 _GENERAL_NOTES = {
-    Reason.UNRESOLVED_EGRESS: "the end of the annotation says it",
+    Reason.UNRESOLVED_EGRESS: "see the end of the annotation",
     Reason.DROPPED: "the annotation says what to fix",
     Reason.EXCLUDED: "the annotation names the tag or the rule parameter",
 }
@@ -135,7 +135,7 @@ def listed(ids: Iterable[str], last: str, many: str, before: str = "") -> str:
     return before + f" {last} ".join(filter(None, [", ".join(distinct[:-1]), *distinct[-1:]]))
 
 
-_ASK_NETWORK_OWNER = "ask the owner of the network behind it how its traffic to the internet leaves"
+_ASK_NETWORK_OWNER = "ask the owner of the network behind it which path its internet traffic takes"
 _ASK_APPLIANCE_OWNER = (
     "ask the appliance's owner whether it translates addresses, or look for traffic to S3 Express addresses in the "
     "flow logs of its subnet"
