@@ -10,13 +10,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 ENGINE = "functions/express_path"
-TESTS = (
-    "tests/domain",
-    "tests/adapters/test_firewalls.py",
-    "tests/adapters/test_prefix_list_reader.py",
-    "tests/cli/findings/test_scenarios.py",
-    "tests/cli/nat/test_crossed_nats.py",
-)
+TESTS = ("tests/domain", "tests/adapters", "tests/cli/findings/test_scenarios.py", "tests/cli/nat")
 ROUTING, HOPS = "domain/path/routing.py", "domain/path/hops.py"
 TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/records.py"
 

@@ -213,7 +213,7 @@ class ClaimHeldError(ExpressPathError):
     def __init__(self, route_table_id: str, owner: str) -> None:
         """Keep the route table and the run that has claimed it."""
         self.route_table_id, self.owner = route_table_id, owner
-        super().__init__(f"timed out: run {owner} is changing {route_table_id}; start again when it has ended")
+        super().__init__(f"timed out: run {owner} is still changing {route_table_id}; start again when it has ended")
 
 
 class ClaimLostError(ExpressPathError):

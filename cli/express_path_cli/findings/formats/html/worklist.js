@@ -42,10 +42,10 @@ function workSummary(found) {
     if (flagged.length === 0) return "There is nothing to fix: none of these subnets is NON_COMPLIANT.";
     const number = flagged.reduce((sum, [, kept]) => sum + kept.length, 0);
     const isNat = flagged.every(([{ reason }]) => reason.line === "nat");
-    const verb = isNat ? (flagged.length === 1 ? "sends" : "send") : flagged.length === 1 ? "makes" : "make";
-    const rest = isNat ? "through a NAT" : "NON_COMPLIANT";
+    const isOne = number === 1 || found.length === 1;
+    const what = isNat ? `${isOne ? "reaches" : "reach"} S3 Express through a NAT` : `${isOne ? "is" : "are"} NON_COMPLIANT`;
     const tableCount = new Set(flagged.map(([one]) => `${one.vpc.key} ${one.table.id}`)).size;
-    return `${count(tableCount, "route table")} ${verb} ${numbers.format(number)} of ${count(found.length, "subnet")} ${rest}.`;
+    return `${numbers.format(number)} of ${count(found.length, "subnet")} ${what} (${count(tableCount, "route table")}).`;
 }
 
 /** What the NATs of the rows cost together, each of them once; empty if the report has no costs. */
