@@ -60,7 +60,9 @@ class Publication:
         yield completed_entry(SweepCompleted(self.run, parts, summary))
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
-        return PublishedVerdict(verdict, self._remedies.of(verdict))
+        snapshot = self.evaluation.snapshot
+        found = snapshot and snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id)
+        return PublishedVerdict(verdict, self._remedies.of(verdict), found.merged() if found else {})
 
     def _is_change(self, verdict: Verdict) -> bool:
         """Return whether the compliance or the reason changed.

@@ -1,6 +1,7 @@
 """What is known about a subnet at a time, and which of several dated verdicts counts."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from express_path.domain.path.reasons import Compliance
@@ -13,7 +14,8 @@ class DatedVerdict:
     """The verdict on a subnet at a time; at is the ordering timestamp of the evaluation.
 
     verdict is None if AWS Config has no result for the subnet: it was deleted, or the rule does not apply to it.
-    is_complete is False if the verdict was read from AWS Config, which stores neither the path nor the remedy.
+    tags describe the subnet, and name its owner. is_complete is False if the verdict was read from AWS Config, which stores
+    neither the path, nor the remedy, nor tags.
     """
 
     subnet_id: str
@@ -21,6 +23,7 @@ class DatedVerdict:
     verdict: Verdict | None
     remedy: Remedy | None = None
     is_complete: bool = True
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def fails(self) -> bool:

@@ -36,6 +36,9 @@ def at(minute: int) -> datetime:
     return START + timedelta(minutes=minute)
 
 
+TAGS = {"owner": "payments", "note": " ", "aws:cloudformation:stack-name": "network"}
+
+
 def published(subnet_id: str, reason: Reason) -> PublishedVerdict:
     """Return a verdict as the rule's events contain it, with a path, a route table, and a remedy if it fails."""
     compliance = RuleParameters().compliance_of(reason)
@@ -44,7 +47,7 @@ def published(subnet_id: str, reason: Reason) -> PublishedVerdict:
     annotation = f"{reason}: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in rtb-1"
     path = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
     remedy = Remedy("Associate rtb-1 with vpce-1.", "aws ec2 modify-vpc-endpoint --vpc-endpoint-id vpce-1")
-    return replace(_published(subnet_id, "rtb-1", compliance, reason, annotation, path), remedy=remedy)
+    return replace(_published(subnet_id, "rtb-1", compliance, reason, annotation, path), remedy=remedy, tags=TAGS)
 
 
 def _published(subnet_id: str, table_id: str | None, *more: Any) -> PublishedVerdict:

@@ -130,13 +130,13 @@ def test_severity_depends_on_the_reason_of_a_failing_subnet() -> None:
 def test_finding_without_a_path_or_remedy_is_complete() -> None:
     """Blank values, which Security Hub rejects, are left out or replaced."""
     verdict = Verdict("1", "cn-north-1", "", "subnet-1", "", None, Compliance.NOT_APPLICABLE, Reason.DELETED, "gone")
-    finding = asff_finding(verdict, None, RULE, "2026-11-22T00:00:00Z")
+    finding = asff_finding(verdict, None, {}, RULE, "2026-11-22T00:00:00Z")
     assert path_text(verdict) == ""
     assert finding["ProductFields"]["express-path/path"] == "none"
     assert finding["Resources"][0]["Details"] == {"AwsEc2Subnet": {"SubnetId": "subnet-1"}}
     assert finding["ProductArn"] == "arn:aws-cn:securityhub:cn-north-1:1:product/1/default"
     assert "Remediation" not in finding
-    long = asff_finding(verdict, Remedy("word " * 200, "command"), RULE, "2026-11-22T00:00:00Z")
+    long = asff_finding(verdict, Remedy("word " * 200, "command"), {}, RULE, "2026-11-22T00:00:00Z")
     assert len(long["Remediation"]["Recommendation"]["Text"]) == 512
 
 

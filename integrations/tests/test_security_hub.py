@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -49,6 +50,8 @@ def test_own_findings_are_created_updated_and_closed(hub: Hub) -> None:
     assert (finding["UpdatedAt"], finding["Compliance"]["Status"]) == ("2026-11-22T00:01:00.000+00:00", "FAILED")
     assert finding["FindingProviderFields"]["Severity"] == {"Label": "MEDIUM"}
     assert "Command: aws ec2" in finding["Remediation"]["Recommendation"]["Text"]
+    assert finding["ProductFields"]["express-path/path"] == "0.0.0.0/0 -> nat-1"
+    assert finding["Resources"][0]["Tags"] == {"owner": "payments"}, "Security Hub rejects the other two"
     workflow(hub, "NOTIFIED")
     hub.deliver(hub.evaluate(ONE, PARTLY, at(2)))
     assert hub.live() == {ONE: "PARTLY_NAT"}
@@ -79,6 +82,14 @@ def test_own_findings_are_imported_in_batches_and_refreshed_before_they_expire(h
     assert hub.writes() == []
     hub.deliver(*hub.snapshot(verdicts[:5], at(31 * 24 * 60)))
     assert hub.writes() == ["BatchImportFindings"]
+
+
+def test_new_owner_is_imported_by_the_next_sweep(hub: Hub) -> None:
+    """A tag that changed since the finding was imported is in the finding after the next snapshot."""
+    found = hub.store_result(ONE, NAT, at(1))
+    hub.deliver(*hub.snapshot([found], at(1)))
+    hub.deliver(*hub.snapshot([replace(found, tags={"owner": "search"})], at(2)))
+    assert hub.finding(ONE)["Resources"][0]["Tags"] == {"owner": "search"}
 
 
 def test_own_findings_follow_config_where_events_are_lost(hub: Hub) -> None:

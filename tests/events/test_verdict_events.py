@@ -49,7 +49,8 @@ NETWORK = snapshot(
     subnets=by_id(subnet(availability_zone_id="use1-az1")),
     route_tables=by_id(table("rtb-1", route("0.0.0.0/0", "nat-1"), subnets=("subnet-1",))),
 )
-FLAGGED = PublishedVerdict(verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Tracer(NETWORK))))
+TAGS = {"owner": "payments", "légal": ""}
+FLAGGED = PublishedVerdict(verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Tracer(NETWORK))), TAGS)
 GONE = PublishedVerdict(deleted_verdict(ACCOUNT_SEEN, REGION, "subnet-0e9"))
 CHANGED = VerdictChanged(replace(RUN, sweep_id=None), FLAGGED, Compliance.COMPLIANT, Reason.INTERNET_GATEWAY)
 COMPLETED = SweepCompleted(
@@ -97,6 +98,21 @@ def test_a_change_is_read_back_unchanged(event: VerdictChanged) -> None:
     assert parse_verdict_event(delivered(entry)) == event
 
 
+def test_tags_never_make_an_event_too_large() -> None:
+    """Of the tags of a subnet, its route table, and its VPC, an event has 50: the subnet's own first. Earlier ones had none."""
+    tags = {f"{number:03}" + "😀" * 125: "😀" * 256 for number in range(150)}
+    entry = changed_entry(replace(CHANGED, new=replace(FLAGGED, tags=tags)))
+    assert entry.size < MAX_BYTES
+    event = delivered(entry)
+    read = parse_verdict_event(event)
+    assert isinstance(read, VerdictChanged)
+    assert list(read.new.tags) == list(tags)[:50]
+    del event["detail"]["tags"]
+    read = parse_verdict_event(event)
+    assert isinstance(read, VerdictChanged)
+    assert read.new.tags == {}
+
+
 def test_a_change_has_the_documented_fields() -> None:
     """The detail of a flagged subnet: every field by name, and the remedy with its command."""
     detail = json.loads(changed_entry(CHANGED).detail)
@@ -116,6 +132,7 @@ def test_a_change_has_the_documented_fields() -> None:
         "new": {"compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"},
         "annotation": "NAT_GATEWAY: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in rtb-1",
         "path": [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}],
+        "tags": TAGS,
     }
     assert remedy_shown["text"].startswith("Associate route table rtb-1 with a new gateway endpoint")
     assert remedy_shown["text"].endswith("associate the route table with that one.")
@@ -175,7 +192,7 @@ def test_documented_example_is_what_is_published() -> None:
         vpc_endpoints=by_id(endpoint(f"vpce-{number}", vpc_id=f"vpc-{number}")),
     )
     verdict = verdict_on(network, f"subnet-{number}")
-    new = PublishedVerdict(verdict, remedy(verdict, Tracer(network)))
+    new = PublishedVerdict(verdict, remedy(verdict, Tracer(network)), shown["detail"]["tags"])
     change = VerdictChanged(replace(RUN, sweep_id=None), new, Compliance.COMPLIANT, Reason.ENDPOINT)
     entry = changed_entry(change)
     assert json.loads(entry.detail) == shown["detail"]

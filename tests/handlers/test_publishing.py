@@ -73,7 +73,10 @@ def changes(events: list[VerdictEvent]) -> dict[str, tuple[str | None, str]]:
 
 
 def test_a_change_is_published_after_the_report(bus: Bus, rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A new finding and its fix are one event each, with the subnet's ARN, path, and remedy. No change, no event."""
+    """A new finding and its fix are one event each, with ARN, path, remedy, and owner. No change, no event."""
+    tags = [{"Key": "owner", "Value": "network"}, {"Key": "stage", "Value": "prod"}]
+    builder.ec2.create_tags(Resources=[vpc.vpc], Tags=tags)
+    builder.ec2.create_tags(Resources=[vpc.subnet], Tags=[{"Key": "owner", "Value": "payments"}])
     rule.sandbox.calls.clear()
     rule.tell(item(vpc))
     [raw] = bus.raw
@@ -92,6 +95,7 @@ def test_a_change_is_published_after_the_report(bus: Bus, rule: Rule, builder: B
     verdict = found.new.verdict
     assert (found.old_compliance, verdict.compliance, verdict.route_table_id) == (None, "NON_COMPLIANT", vpc.table)
     assert [hop.id for hop in verdict.path] == [vpc.nat]
+    assert found.new.tags == {"owner": "payments", "stage": "prod"}
     assert found.new.remedy is not None
     assert vpc.table in found.new.remedy.command
     rule.tell(item(vpc, LATER))

@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 from express_path.domain.network.resources import Tags
-from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.snapshot import SubnetTags
 from express_path.domain.remedy.remedies import AccountView, Remedies
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.sources.network import View
 
-_NO_TAGS: Tags = {}
+_WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 
 class Mark(StrEnum):
@@ -59,7 +58,9 @@ def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_
     rows = []
     for verdict in verdicts:
         snapshot = snapshots.get((verdict.account_id, verdict.region))
-        found = _tags_in(snapshot, verdict) if snapshot else _Tags(_NO_TAGS, _NO_TAGS, _NO_TAGS)
+        found = (
+            snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id) if snapshot else _WITHOUT_TAGS
+        )
         rows.append(
             Row(
                 verdict.account_id,
@@ -77,34 +78,16 @@ def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_
                 found.subnet.get("Name", ""),
                 found.route_table.get("Name", ""),
                 found.vpc.get("Name", ""),
-                found.selected(tag_keys) if tag_keys else _NO_TAGS,
+                _selected(found, tag_keys) if tag_keys else {},
                 remedies.of(verdict),
             )
         )
     return rows
 
 
-class _Tags(NamedTuple):
-    """The tags of a subnet, its route table, and its VPC; a tuple, since a scan has many."""
-
-    subnet: Tags
-    route_table: Tags
-    vpc: Tags
-
-    def selected(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the tags with these keys: those of the subnet win, then those of the route table."""
-        return {key: tags[key] for key in keys for tags in reversed(self) if key in tags}
-
-
-def _tags_in(snapshot: Snapshot, verdict: Verdict) -> _Tags:
-    subnet = snapshot.subnets.get(verdict.subnet_id)
-    route_table = snapshot.route_tables.get(verdict.route_table_id or "")
-    vpc = snapshot.vpcs.get(verdict.vpc_id)
-    return _Tags(
-        subnet.tags if subnet else _NO_TAGS,
-        route_table.tags if route_table else _NO_TAGS,
-        vpc.tags if vpc else _NO_TAGS,
-    )
+def _selected(found: SubnetTags, keys: Sequence[str]) -> dict[str, str]:
+    merged = found.merged()
+    return {key: merged[key] for key in keys if key in merged}
 
 
 def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:

@@ -29,6 +29,7 @@ from express_path.fields import (
     count,
     identifier,
     member,
+    nested,
     optional_free_text,
     optional_identifier,
     plain_json,
@@ -126,9 +127,12 @@ def _verdict(run: RuleRun, found: Description, place: str, place_of_reason: str)
         identifier(found, "annotation", place),
         tuple(_hop(hop, f"{place}.path[{index}]") for index, hop in path),
     )
-    if found.get("remedy") is None:
-        return PublishedVerdict(verdict)
-    return PublishedVerdict(verdict, _remedy(required_object(found, "remedy", place), f"{place}.remedy"))
+    tags = nested(found, "tags", place)  # events of earlier versions have none
+    return PublishedVerdict(
+        verdict,
+        None if found.get("remedy") is None else _remedy(required_object(found, "remedy", place), f"{place}.remedy"),
+        {key: optional_free_text(tags, key, f"{place}.tags") for key in tags},
+    )
 
 
 def _hop(hop: Description, place: str) -> Hop:

@@ -3,7 +3,8 @@
 docs/events.md describes them, and cli/express_path_cli/schema/verdict-event.schema.json is their JSON Schema.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from express_path.domain.path.reasons import Compliance, Reason
@@ -34,11 +35,13 @@ class RuleRun:
 class PublishedVerdict:
     """A verdict in an event, and what to do; None if nothing has to change.
 
+    tags describe the subnet: its own, those of its route table, and those of its VPC. They name its owner.
     Events do not contain the verdict's note, nor the API operation that it lacks. The note of a remedy is part of its text.
     """
 
     verdict: Verdict
     remedy: Remedy | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

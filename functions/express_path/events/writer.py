@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from express_path.domain.network.resources import subnet_arn
@@ -28,6 +29,10 @@ is below both, with room for what EventBridge adds to an event."""
 _FRAME_BYTES = 10_000
 """Room in a snapshot's entry for everything but its verdicts."""
 _TIME_BYTES = 14
+MAX_TAGS = 50
+"""The most tags of one subnet in an event. EC2 allows 50 tags of at most 384 characters for each resource
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/Using_Tags.html#tag-restrictions), so that an event of one subnet is never too
+large, whatever its tags are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +145,7 @@ def _described(published: PublishedVerdict) -> dict[str, Any]:
         "annotation": verdict.annotation,
         "path": [hop._asdict() for hop in verdict.path],
         "remedy": remedy and {"text": remedy.advice, "command": remedy.command, "url": remedy.url},
+        "tags": dict(islice(published.tags.items(), MAX_TAGS)),
     }
 
 

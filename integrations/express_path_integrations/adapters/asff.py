@@ -3,6 +3,7 @@
 https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-findings-format.html
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,9 @@ _MAX_TEXT = 512
 (https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Recommendation.html)."""
 
 
-def asff_finding(verdict: Verdict, remedy: Remedy | None, rule_name: str, stamp: str) -> dict[str, Any]:
+def asff_finding(
+    verdict: Verdict, remedy: Remedy | None, tags: Mapping[str, str], rule_name: str, stamp: str
+) -> dict[str, Any]:
     """Return the finding of a verdict. stamp is the time of the evaluation (ISO 8601)."""
     return {
         "SchemaVersion": "2018-10-08",
@@ -43,7 +46,7 @@ def asff_finding(verdict: Verdict, remedy: Remedy | None, rule_name: str, stamp:
             "express-path/routeTableId": verdict.route_table_id or "unknown",
             "express-path/path": path_text(verdict) or "none",
         },
-        "Resources": [_resource(verdict)],
+        "Resources": [_resource(verdict, tags)],
         "Compliance": {"Status": _STATUS[verdict.compliance]},
         "RecordState": "ACTIVE",
         **_remediation(remedy),
@@ -67,7 +70,12 @@ def _remediation(remedy: Remedy | None) -> dict[str, Any]:
     return {"Remediation": {"Recommendation": {"Text": text, "Url": remedy.url}}}
 
 
-def _resource(verdict: Verdict) -> dict[str, Any]:
+def _resource(verdict: Verdict, tags: Mapping[str, str]) -> dict[str, Any]:
+    """Return the subnet, with its tags as Security Hub accepts them: not those of AWS itself, and none without a value.
+
+    https://docs.aws.amazon.com/securityhub/latest/userguide/asff-resources-attributes.html
+    """
+    accepted = {key: value for key, value in tags.items() if value.strip() and not key.lower().startswith("aws:")}
     known = {"SubnetId": verdict.subnet_id, "VpcId": verdict.vpc_id, "AvailabilityZoneId": verdict.availability_zone_id}
     return {
         "Type": "AwsEc2Subnet",
@@ -75,4 +83,5 @@ def _resource(verdict: Verdict) -> dict[str, Any]:
         "Partition": partition(verdict.region),
         "Region": verdict.region,
         "Details": {"AwsEc2Subnet": {key: value for key, value in known.items() if value}},
+        **({"Tags": accepted} if accepted else {}),
     }

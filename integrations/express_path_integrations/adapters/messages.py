@@ -61,7 +61,7 @@ def _of_rule(event: Description, scope: RuleScope, now: datetime) -> News:
 
 def _dated_verdict(run: RuleRun, published: PublishedVerdict) -> DatedVerdict:
     verdict = published.verdict
-    return DatedVerdict(verdict.subnet_id, run.ordering_timestamp, verdict, published.remedy)
+    return DatedVerdict(verdict.subnet_id, run.ordering_timestamp, verdict, published.remedy, tags=published.tags)
 
 
 def _of_config(event: Description, scope: RuleScope) -> News:

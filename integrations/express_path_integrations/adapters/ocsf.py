@@ -134,7 +134,8 @@ class PublishedFindings:
         """Return the event with the finding. Its time is the ordering timestamp of the evaluation."""
         verdict = seen.verdict or self._without_result(seen.subnet_id)
         milliseconds = _milliseconds(now.at)
-        finding = ocsf_finding(verdict, seen.remedy, milliseconds, _activity(known, now), self.scope.rule_name)
+        activity, rule_name = _activity(known, now), self.scope.rule_name
+        finding = ocsf_finding(verdict, seen.remedy, seen.tags, milliseconds, activity, rule_name)
         finding["metadata"]["uid"] = f"{finding['finding_info']['uid']}/{milliseconds}"
         if seen.verdict is None:
             del finding["compliance"]["status_code"]

@@ -127,7 +127,8 @@ def finding_to_import(existing: OwnFinding | None, seen: DatedVerdict, rule_name
 def _made(seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
     if seen.verdict is None:
         return {}
-    made = asff_finding(seen.verdict, seen.remedy, rule_name, seen.at.isoformat(timespec="milliseconds"))
+    stamp = seen.at.isoformat(timespec="milliseconds")
+    made = asff_finding(seen.verdict, seen.remedy, seen.tags, rule_name, stamp)
     return {**made, "FindingProviderFields": {"Severity": made["Severity"], "Types": made["Types"]}}
 
 
@@ -137,9 +138,18 @@ def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: DatedVerdic
         return False
     content = existing.content
     names = ("Description", "Compliance", "Remediation") if seen.is_complete else ("Description", "Compliance")
-    fields = made["ProductFields"] if seen.is_complete else {}
-    has_fields = fields.items() <= content.get("ProductFields", {}).items()
-    return has_fields and all(content.get(name) == made.get(name) for name in names)
+    if any(content.get(name) != made.get(name) for name in names):
+        return False
+    if not seen.is_complete:
+        return True
+    # Security Hub may add fields and tags of its own.
+    pairs = [(made["ProductFields"], content.get("ProductFields")), (_tags(made), _tags(content))]
+    return all(wanted.items() <= (found or {}).items() for wanted, found in pairs)
+
+
+def _tags(finding: Mapping[str, Any]) -> Mapping[str, str]:
+    [resource] = finding["Resources"]
+    return resource.get("Tags") or {}
 
 
 def _closed(existing: OwnFinding, seen: DatedVerdict, rule_name: str) -> dict[str, Any]:

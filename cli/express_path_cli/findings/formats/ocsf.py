@@ -27,11 +27,9 @@ def as_ocsf(result: Result) -> Iterator[bytes]:
 def _finding(row: Row, milliseconds: int, product_version: str) -> dict[str, Any]:
     """Return the finding of a row, with the names and the selected tags of its subnet, if it has any."""
     activity = _ACTIVITIES.get(row.baseline, CREATE) if row.baseline else CREATE
-    made = ocsf_finding(row, row.remedy, milliseconds, activity)
+    made = ocsf_finding(row, row.remedy, row.tags, milliseconds, activity)
     made["metadata"]["product"]["version"] = product_version
     [resource] = made["resources"]
     resource["name"] = row.subnet_name or row.subnet_id
     resource["data"]["names"] = row.names()
-    if row.tags:
-        resource["labels"] = [f"{key}:{value}" for key, value in row.tags.items()]
     return made

@@ -1,5 +1,6 @@
 """A verdict as a Compliance Finding of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,12 @@ CREATE, UPDATE, CLOSE = Activity(1, "Create"), Activity(2, "Update"), Activity(3
 
 
 def ocsf_finding(
-    verdict: Verdict, remedy: Remedy | None, milliseconds: int, activity: Activity, rule_name: str = RULE_NAME
+    verdict: Verdict,
+    remedy: Remedy | None,
+    tags: Mapping[str, str],
+    milliseconds: int,
+    activity: Activity,
+    rule_name: str = RULE_NAME,
 ) -> dict[str, Any]:
     """Return the finding of a verdict, with the cloud profile. The time is in milliseconds since 1970."""
     label = severity(verdict)
@@ -56,7 +62,7 @@ def ocsf_finding(
         "compliance": _compliance(verdict, rule_name),
         "cloud": _cloud(verdict),
         **_activity(activity),
-        "resources": [_resource(verdict)],
+        "resources": [_resource(verdict, tags)],
         **({"remediation": {"desc": str(remedy), "references": [remedy.url]}} if remedy else {}),
     }
 
@@ -97,7 +103,7 @@ def _finding_info(verdict: Verdict, milliseconds: int, rule_name: str) -> dict[s
     }
 
 
-def _resource(verdict: Verdict) -> dict[str, Any]:
+def _resource(verdict: Verdict, tags: Mapping[str, str]) -> dict[str, Any]:
     return {
         "uid": subnet_arn(verdict.account_id, verdict.region, verdict.subnet_id),
         "name": verdict.subnet_id,
@@ -110,4 +116,5 @@ def _resource(verdict: Verdict) -> dict[str, Any]:
             "availabilityZoneId": verdict.availability_zone_id,
             "path": path_text(verdict),
         },
+        **({"labels": [f"{key}:{value}" for key, value in tags.items()]} if tags else {}),
     }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from express_path.domain.network.resources import (
     Firewall,
@@ -14,11 +14,14 @@ from express_path.domain.network.resources import (
     PrefixList,
     RouteTable,
     Subnet,
+    Tags,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
     Vpc,
     VpcEndpoint,
 )
+
+_NO_TAGS: Tags = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,22 @@ class AttachedVpc:
 
     transit_gateway_id: str
     vpc_id: str
+
+
+class SubnetTags(NamedTuple):
+    """The tags of a subnet, of its route table, and of its VPC; a tuple, since a scan has many."""
+
+    subnet: Tags
+    route_table: Tags
+    vpc: Tags
+
+    def merged(self) -> dict[str, str]:
+        """Return the tags that describe the subnet: its own, then those of its route table and of its VPC with other keys."""
+        merged = dict(self.subnet)
+        for tags in (self.route_table, self.vpc):
+            for key, value in tags.items():
+                merged.setdefault(key, value)
+        return merged
 
 
 @dataclass(frozen=True)
@@ -65,6 +84,16 @@ class Snapshot:
         """The subnets that account_id itself lists, sorted by id: its own and those that are shared with it."""
         return tuple(
             self.subnets[subnet_id] for subnet_id in sorted(self.subnets) if subnet_id not in self.foreign_subnet_ids
+        )
+
+    def tags_of(self, subnet_id: str, route_table_id: str | None, vpc_id: str) -> SubnetTags:
+        """Return the tags of a subnet, its route table, and its VPC; those of a resource that is missing are empty."""
+        subnet, vpc = self.subnets.get(subnet_id), self.vpcs.get(vpc_id)
+        route_table = self.route_tables.get(route_table_id or "")
+        return SubnetTags(
+            subnet.tags if subnet else _NO_TAGS,
+            route_table.tags if route_table else _NO_TAGS,
+            vpc.tags if vpc else _NO_TAGS,
         )
 
     @cached_property
