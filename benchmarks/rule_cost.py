@@ -1,7 +1,7 @@
 """What the rule itself costs a month, calculated from counts of the sandbox and from prices.
 
     python -m benchmarks rule_cost     print the tables in Markdown
-    python -m benchmarks.rule_cost     write the tables of docs/cost-of-the-rule.md again
+    python -m benchmarks.rule_cost     write the tables of docs/deploy.md again
 
 BENCHMARK_PRICES names another file of prices, in the format of benchmarks/prices.toml.
 """
@@ -18,7 +18,7 @@ from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions
 
 ROOT = Path(__file__).parents[1]
 PRICES = Path(os.environ.get("BENCHMARK_PRICES") or Path(__file__).with_name("prices.toml"))
-DOCUMENT = ROOT / "docs" / "cost-of-the-rule.md"
+DOCUMENT = ROOT / "docs" / "deploy.md"
 Prices = Mapping[str, Mapping[str, float]]
 
 SUBNETS = 1000
@@ -156,7 +156,7 @@ def counts_table(occasions: Occasions) -> Iterator[str]:
 
 
 def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:
-    """Return the tables of docs/cost-of-the-rule.md by name."""
+    """Return the tables of docs/deploy.md by name."""
     made = {
         "counts": counts_table(occasions),
         "charges": cost_table(occasions, prices),

@@ -1,4 +1,4 @@
-"""A consumer that knows only the events of docs/events.md, and follows the rules of that page to keep the state."""
+"""A consumer that knows only the events of docs/integrations.md, and follows the rules of that page to keep the state."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

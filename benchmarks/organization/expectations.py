@@ -16,7 +16,7 @@ from sandbox.config_service import results_of
 from sandbox.security_hub import findings_of
 
 SEVERITIES = {"NAT_BEYOND_TRANSIT_GATEWAY": "HIGH"}
-"""The severities of docs/security-hub.md that are not MEDIUM. Everything that fails here fails by a NAT."""
+"""The severities of docs/integrations.md that are not MEDIUM. Everything that fails here fails by a NAT."""
 OURS = "express-path/"
 UNRESOLVED = ("UNRESOLVED_EGRESS", "DROPPED")
 

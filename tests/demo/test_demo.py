@@ -256,3 +256,13 @@ def test_build_that_fails(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="not empty") as raised:
         build(tmp_path)
     assert str(tmp_path) in raised.value.output
+
+
+def test_make_demo_shows_only_the_demo() -> None:
+    """`make demo` shows neither its own commands nor those that build what it needs."""
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text(encoding="utf-8")
+    [recipe] = re.findall(r"^demo:(?! \$).*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    commands = recipe.splitlines()
+    assert all(command.startswith("\t@") for command in commands)
+    assert "--silent" in commands[0]
+    assert commands[0].endswith(">/dev/null")

@@ -174,8 +174,8 @@ def test_timestamps_are_utc() -> None:
 
 
 def test_documented_example_is_what_is_published() -> None:
-    """The example in docs/events.md matches the schema, and is what the rule publishes about that network."""
-    page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    """The example in docs/integrations.md matches the schema, and is what the rule publishes about that network."""
+    page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
     [shown] = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if '"version"' in block]
     VALIDATOR.validate(shown)
     number = "0a1b2c3d4e5f60718"

@@ -112,7 +112,7 @@ def test_quotas_allow_as_many_accounts_as_documented(accounts: int, fits: bool) 
         sum(metrics_read(row["expression"], accounts) for [row] in widget["metrics"]) for widget in METRIC_WIDGETS
     ]
     assert (max(widgets) <= 500 and sum(widgets) <= 2500) is fits
-    assert "100 accounts" in (ROOT / "docs" / "dashboards.md").read_text(encoding="utf-8")
+    assert "100 accounts" in (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
 
 
 def test_link_shares_exactly_what_the_dashboard_shows() -> None:

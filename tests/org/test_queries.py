@@ -122,5 +122,5 @@ def test_queries_are_within_the_limits() -> None:
     """A query has at most 4,096 characters, and its name at most 64 of those that AWS Config allows."""
     assert all(len(query) <= 4096 for query in QUERIES.values())
     assert all(re.fullmatch(r"[\w-]{1,64}", name) for name in QUERIES)
-    page = (ROOT / "docs" / "queries.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in QUERIES)

@@ -1,4 +1,4 @@
-"""docs/healing.md matches the code: blockers, which of them can warn, times, settings, and tags."""
+"""docs/heal-and-undo.md matches the code: blockers, which of them can warn, times, settings, and tags."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from express_path.domain.heal.preflight import EPHEMERAL
 from express_path.domain.heal.records import MAY_WARN, Blocker, HealSettings
 from tests.support.heals import HEAL, UNDO, runbook
 
-TEXT = (Path(__file__).parents[2] / "docs" / "healing.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[2] / "docs" / "heal-and-undo.md").read_text(encoding="utf-8")
 SECTION = TEXT.partition("## Blockers")[2].partition("\n## ")[0]
 ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in SECTION.splitlines() if line.startswith("|")]
 TABLE = {row[0]: row[1:] for row in ROWS[2:]}

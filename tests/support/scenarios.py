@@ -1,4 +1,4 @@
-"""The scenarios of the decision table: test networks and their expected verdicts.
+"""The scenarios: test networks and their expected verdicts.
 
 A network is a file in tests/networks, or a recording: a folder in tests/recordings with the AWS CLI's own output.
 """

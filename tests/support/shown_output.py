@@ -1,7 +1,8 @@
 """The output that documents show: python -m tests.support.shown_output writes it again.
 
 A document shows the output of a command in a code block of the language `console`. The command is the first line, after
-"$ ". It reads the dump of a test network by its name, in a terminal of 80 columns or, with "| cat", in a pipe.
+"$ ". It reads the sample network or the dump of a test network by its name, in a terminal of 80 columns or, with "| cat",
+in a pipe.
 """
 
 import re
@@ -17,7 +18,7 @@ from express_path_cli.main import app
 from tests.support.scenarios import dump_of
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "output.md")
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "fix.md")
 TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": "1"}
 PIPE = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": None}
 _BLOCK = re.compile(r"^```console\n\$ (?P<command>express-path [^\n]*)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -39,9 +40,10 @@ def output_of(command: str) -> str:
     """Return what a command prints. That of a report is its message, then the first lines of the page."""
     line, _, reader = command.partition(" | ")
     words = shlex.split(line)[1:]
-    network = words[words.index("--from-dump") + 1]
     with TemporaryDirectory() as folder, chdir(folder):
-        Path(network).symlink_to(dump_of(network), target_is_directory=True)
+        if "--from-dump" in words:
+            network = words[words.index("--from-dump") + 1]
+            Path(network).symlink_to(dump_of(network), target_is_directory=True)
         is_piped = reader == "cat" or words[0] == "report"  # without the progress of a report
         result = CliRunner().invoke(app, words, env=PIPE if is_piped else TERMINAL)
         shown = result.stdout if words[0] != "report" else f"{result.stderr}\n{_lead(Path('express-path.html'))}"

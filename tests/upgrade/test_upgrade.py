@@ -1,4 +1,4 @@
-"""A stack of an earlier version, whose functions and runbooks healed and wrote, is updated as docs/upgrading.md says."""
+"""A stack of an earlier version, whose functions and runbooks healed and wrote, is updated as docs/deploy.md says."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ STACK = "express-path"
 
 
 class Case(NamedTuple):
-    """Parameters of the earlier stack, and those of the update, as the table in docs/upgrading.md replaces them."""
+    """Parameters of the earlier stack, and those of the update, as the table in docs/deploy.md replaces them."""
 
     earlier: dict[str, str]
     present: dict[str, str]
@@ -147,7 +147,7 @@ def heals() -> dict[str, tuple[str, str]]:
 
 
 def check_names(sandbox: Sandbox, stack: Stack) -> None:
-    """Check that runbooks and bus have the names that docs/upgrading.md gives, and that the rule starts the new runbook."""
+    """Check that runbooks and bus have the names that docs/deploy.md gives, and that the rule starts the new runbook."""
     rule = stack.outputs["RuleName"]
     suffix = "" if rule == RULE.name else f"-{rule}"
     names = {name: f"{file}{suffix}" for name, file in {"Heal": HEAL, "Approval": APPROVED, "Undo": UNDO}.items()}

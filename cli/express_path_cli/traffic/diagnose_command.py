@@ -39,7 +39,7 @@ _WHEN = "When to look at"
 EXAMPLES = """
 express-path diagnose  # every NAT on a flagged path, the last 24 hours
 express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # the NATs that this subnet crosses
-express-path diagnose --from 2026-03-01T09:00 --to 2026-03-01T15:00 --format json  # an incident, in UTC
+express-path diagnose --from 2026-03-01 --to 2026-03-03 --format json  # an incident, in UTC
 """
 
 

@@ -1,6 +1,6 @@
 """The events that the rule publishes on its event bus, as records.
 
-docs/events.md describes them, and cli/express_path_cli/schema/verdict-event.schema.json is their JSON Schema.
+docs/integrations.md describes them, and cli/express_path_cli/schema/verdict-event.schema.json is their JSON Schema.
 """
 
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ def held(comparison: Comparison, limit: float = LIMIT) -> list[bool]:
 
 
 def test_recorded_run_shows_the_ceiling() -> None:
-    """All claims hold for the run that docs/measuring.md shows, and each has its number."""
+    """All claims hold for the run that docs/traffic.md shows, and each has its number."""
     found = list(claims(compare([nat(), endpoint()]), LIMIT))
     assert [claim.holds for claim in found] == [True] * 5
     assert all(any(character.isdigit() for character in claim.measured) for claim in found)

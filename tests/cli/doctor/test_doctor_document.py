@@ -20,7 +20,7 @@ from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
 
-DOCUMENT = (Path(__file__).parents[3] / "docs" / "doctor.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
 POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]
 DIRECTORY = {
     "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},

@@ -59,8 +59,8 @@ def remedy_in(found: Snapshot, reason: Reason, **changed: Any) -> Remedy:
 
 @pytest.mark.parametrize("reason", Reason)
 def test_the_document_has_the_remedy_of_every_reason(reason: Reason) -> None:
-    """docs/how-it-decides.md lists each reason with its text, and with "nothing" where nothing has to change."""
-    document = (ROOT / "docs" / "how-it-decides.md").read_text(encoding="utf-8")
+    """docs/fix.md lists each reason with its text, and with "nothing" where nothing has to change."""
+    document = (ROOT / "docs" / "fix.md").read_text(encoding="utf-8")
     [shown] = re.findall(rf"^\| {reason} \| [^|]+ \| (.+) \|$", document, re.MULTILINE)
     if general_remedy(reason):
         assert shown == general_remedy(reason)

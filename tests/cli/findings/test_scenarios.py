@@ -1,4 +1,4 @@
-"""Every scenario gets the expected verdicts, and the decision table in the documents lists every scenario."""
+"""Every scenario gets the expected verdicts."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from botocore.session import get_session
 
 from tests.cli.collect.collecting import OPTIONAL, REQUIRED
 from tests.support import command, scenarios
-from tests.support.scenarios import EXPECTED, RECORDINGS, TESTS, Expected, Run, dump_of
+from tests.support.scenarios import EXPECTED, RECORDINGS, Expected, Run, dump_of
 
 KEYS = [
     "accountId",
@@ -31,7 +31,6 @@ KEYS = [
     "tags",
 ]
 HOP_KEYS = {"kind", "id", "destination"}
-DOCUMENT = TESTS.parent / "docs" / "how-it-decides.md"
 # The file or folder of a dump, and the service and operation whose output it holds.
 CALLS = {name.rstrip("/"): call for name, call in (REQUIRED | OPTIONAL).items() if name != "identity.json"}
 
@@ -171,19 +170,6 @@ def test_the_installed_command_gives_the_same_result() -> None:
     )
     assert (result.returncode, result.stderr) == (1, "")
     assert command.without_time(result) == command.without_time(command.scan(dump))
-
-
-def test_the_decision_table_lists_the_scenarios() -> None:
-    """The table has exactly one row for each scenario, with its sentence and reasons."""
-    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(rows) == len({name for name, _, _ in rows})
-    table = {name: (title, reasons) for name, title, reasons in rows}
-    assert table == {name: _row_of(name) for name in scenarios.names()}
-
-
-def _row_of(name: str) -> tuple[str, str]:
-    reasons = {expected.reason for run in scenarios.runs(name) for expected in run.subnets.values()}
-    return scenarios.document(name)["title"], ", ".join(sorted(reasons)) or "no subnet"
 
 
 @pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])

@@ -1,4 +1,4 @@
-"""The output that docs/org-command.md shows. To write it again, run python -m tests.cli.org.shown."""
+"""The output that docs/organization.md shows. To write it again, run python -m tests.cli.org.shown."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.cli.org.deployed import STACK_SET, DeployedOrganization
 from tests.cli.org.organizations import REGIONS, TYPES, Organization, put_recorder
 from tests.support.config_aggregator import Aggregator, answering
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "org-command.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "organization.md"
 TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": "1"}
 _BLOCK = re.compile(
     r"^```console\n\$ (?P<command>express-path org [^\n]*)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL

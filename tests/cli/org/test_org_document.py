@@ -1,4 +1,4 @@
-"""docs/org-command.md shows what the commands print, every code, and exactly the permissions that they need."""
+"""docs/organization.md shows what the commands print, every code, and exactly the permissions that they need."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Take the picture of the report in docs/report.md: python -m tests.cli.report.picture docs/report.png."""
+"""Take the picture of the report in docs/fix.md: python -m tests.cli.report.picture docs/report.png."""
 
 import os
 import sys

@@ -12,7 +12,6 @@ from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.terminal.errors import one_line
 from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
-from tests.docs.manual import manual
 from tests.support.command import invoke, scan, without_time
 from tests.support.network import Builder, Private
 
@@ -135,8 +134,8 @@ def test_without_a_region_options_of_the_command_are_named(
     result = invoke([*name.split(), *WITHOUT_REGION.get(name, [])])
     assert (result.exit_code, result.stdout) == (2, "")
     [message] = result.stderr.splitlines()
-    section = manual().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-    named = {option for option in ("--region", "--all-regions") if f"`{option}`" in section}
+    named = {option for parameter in SUBCOMMANDS.load(name).params for option in parameter.opts}
+    named &= {"--region", "--all-regions"}
     assert {option for option in ("--region", "--all-regions") if option in message} == named
 
 

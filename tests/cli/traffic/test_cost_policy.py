@@ -1,4 +1,4 @@
-"""The policy in docs/cost.md has exactly the calls that cost makes in addition to a scan."""
+"""The policy in docs/traffic.md has exactly the calls that cost makes in addition to a scan."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.cli.traffic.costs import cost
 from tests.cli.traffic.flow_records import GROUP, FlowLogs
 from tests.support.command import invoke
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "cost.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "traffic.md"
 
 
 def actions() -> dict[str, set[str]]:

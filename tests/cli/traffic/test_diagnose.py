@@ -469,5 +469,5 @@ def test_a_window_in_the_past_is_looked_at_alone(
 @pytest.mark.parametrize("word", [*Symptom, *MeterState, *Severity])
 def test_whoever_reads_a_symptom_finds_what_to_do(word: str) -> None:
     """The documentation for people on call has every symptom, state, and severity."""
-    document = Path(__file__).parents[3] / "docs" / "diagnose.md"
+    document = Path(__file__).parents[3] / "docs" / "traffic.md"
     assert f"`{word}`" in document.read_text(encoding="utf-8")

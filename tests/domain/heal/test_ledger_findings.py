@@ -26,7 +26,7 @@ SECONDS = int(NOW.timestamp())
 
 
 def test_loop_breaker_holds_for_a_day() -> None:
-    """Twenty-four hours, as docs/healing.md says."""
+    """Twenty-four hours, as docs/heal-and-undo.md says."""
     assert timedelta(hours=24) == LOOP_BREAKER
 
 
