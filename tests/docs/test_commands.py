@@ -1,0 +1,201 @@
+"""Every command in the documents can be copied: express-path runs it, the AWS CLI accepts it, and make has the target.
+
+The shell code of a page is run line by line in a sandbox that has what the pages talk about. Where a page says
+`subnet-...`, `<run>`, or `$OU`, the command gets the name of something that is there.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import textwrap
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
+from itertools import cycle, product
+from pathlib import Path
+
+import pytest
+from botocore import xform_name
+from botocore.session import Session
+
+from express_path.domain.path.reasons import Reason
+from express_path_cli.main import SUBCOMMANDS
+from sandbox.networks import Account
+from sandbox.server import Sandbox
+from tests.cli.heal.healing_stack import deployed, run_id_of
+from tests.cli.org.deployed import DeployedOrganization
+from tests.cli.org.organizations import REGIONS
+from tests.cli.traffic.flow_records import FlowLogs
+from tests.support.command import invoke
+from tests.support.config_aggregator import Aggregator, answering
+from tests.support.heals import Vpc
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<code>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"(?<!`)`(express-path|make|aws) ([^`\n]+)`(?!`)")
+AWS = re.compile(r"\baws (?P<service>[a-z0-9-]+) (?P<command>[a-z]+(?:-[a-z]+)*)(?P<rest>.*)")
+AWS_NAMES = {"configservice": "config", "s3api": "s3"}
+"""Names that the AWS CLI spells otherwise: https://docs.aws.amazon.com/cli/latest/reference/."""
+AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
+"""Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
+AWS_CUSTOM = {"cloudformation deploy", "s3 cp"}
+"""Commands of the AWS CLI that are no operations of an API."""
+MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
+"""Commands that send requests for minutes. Only their options are parsed."""
+RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+RECORDED = ROOT / "instrument" / "tests" / "bench" / "recorded"
+
+
+def lines(page: Path) -> list[str]:
+    """Return the lines of shell code of a page, without comments; continued lines are joined."""
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join(textwrap.dedent(block["code"]) for block in BLOCK.finditer(text)).replace("\\\n", " ")
+    return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in code.splitlines()) if line]
+
+
+def mentioned(page: Path, program: str) -> list[str]:
+    """Return the arguments that sentences of a page show with a program."""
+    return [rest for name, rest in INLINE.findall(page.read_text(encoding="utf-8")) if name == program]
+
+
+def by_page(path: Path) -> str:
+    """Return the name of a page for the name of its test."""
+    return str(path.relative_to(ROOT))
+
+
+class Place:
+    """A sandbox in which the rule is deployed to an organization and heals ran, and a folder with the pages' files."""
+
+    def __init__(self, sandbox: Sandbox, builder: Builder, page: Path) -> None:
+        """Make the network, the files, and a heal for each run that the page names."""
+        vpc = Vpc(builder, tables=2 + sum(len(re.findall(RUN, line)) for line in lines(page)))
+        FlowLogs(Account(sandbox)).publish(vpc.id)
+        runs = [run_id_of(invoke(["heal", subnet, "--apply", "--yes"]).stdout) for subnet in vpc.subnets[2:]]
+        self._names = {
+            r"subnet-(\.\.\.|0a1b2c3d4e5f60718)|<subnet>|SUBNET": cycle(vpc.subnets[:1]),
+            r"rtb-(\.\.\.|\w{17})": cycle(vpc.tables[:2]),
+            r"vpc-0a1b2c3d4e5f60718": cycle([vpc.id]),
+            r"ou-ab12-\w+": cycle([os.environ["OU"]]),
+            RUN: cycle(runs),
+        }
+        invoke(["collect", "dump"])
+        invoke(["cost", "--format", "json", "--output", "cost.json"])
+        for name in ("scan.json", "last.json", "express-path-baseline.json"):
+            invoke(["scan", "--format", "json", "--output", name])
+        for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
+            shutil.copy(
+                RECORDED / ("published-endpoint.json" if number % 2 else "published-nat-gateway.json"), f"{name}.json"
+            )
+
+    def arguments(self, line: str) -> list[str]:
+        """Return the arguments of a command line with names of this place, without what its output goes to."""
+        for pattern, names in self._names.items():
+            line = re.sub(pattern, lambda _, names=names: next(names), line)
+        words = shlex.split(os.path.expandvars(re.split(r" [|>]", line)[0]))[1:]
+        return [*words, "--yes"] if words[0] == "undo" or "--apply" in words else words
+
+
+@pytest.fixture
+def place(
+    sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, page: Path
+) -> Iterator[Place]:
+    """Return the place, in which the current folder and the environment are those of the page."""
+    monkeypatch.chdir(tmp_path)
+    aggregator = Aggregator(sandbox)
+    with deployed(sandbox, monkeypatch), answering(aggregator):
+        organization = DeployedOrganization(sandbox, aggregator)
+        monkeypatch.setenv("OU", organization.workloads)
+        monkeypatch.setenv("PREFIX", "example-artifacts")
+        monkeypatch.setenv("NETWORK_ROLE", organization.network_role("data", {}))
+        for number, (account, region) in enumerate(product(("data", "web"), REGIONS)):
+            organization.result(account, region, f"subnet-{number}000", Reason.ENDPOINT, [f"vpce-{number}"])
+            organization.sweep(account, region, Compliant=1)
+        yield Place(sandbox, builder, page)
+
+
+def shows_express_path(page: Path) -> bool:
+    """Return whether a page has a command to run."""
+    return any(line.startswith("express-path ") for line in lines(page))
+
+
+@pytest.mark.parametrize("page", list(filter(shows_express_path, PAGES)), ids=by_page)
+def test_express_path_runs_every_command(page: Path, place: Place) -> None:
+    """The command does what the page shows: it exits with 0, or with 1 if something has to be fixed."""
+    for line in lines(page):
+        if not line.startswith("express-path "):
+            continue
+        arguments = place.arguments(line)
+        if arguments[:1] == ["collect"]:
+            shutil.rmtree(arguments[1], ignore_errors=True)
+        name = " ".join(arguments[:2])
+        if name in MEASUREMENTS:
+            SUBCOMMANDS.load(name).make_context(name, arguments[2:])
+            continue
+        result = invoke(arguments)
+        assert result.exit_code in (0, 1), f"{line}: {result.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_page)
+def test_sentences_show_commands_that_exist(page: Path) -> None:
+    """A command in a sentence may be incomplete, but the command and its options exist."""
+    for rest in mentioned(page, "express-path"):
+        words = rest.split()
+        name = " ".join(words[: 2 if words[0] in SUBCOMMANDS.groups else 1])
+        if name in {**SUBCOMMANDS.all(), **SUBCOMMANDS.groups}:
+            options = {option for parameter in SUBCOMMANDS.load(name).params for option in parameter.opts}
+            assert set(re.findall(r"(?<= )--[a-z-]+", rest)) <= options, rest
+        else:
+            assert name in {"--help", "--install-completion"}, rest
+
+
+@cache
+def operations(service: str) -> dict[str, set[str]]:
+    """Return the commands of a service of the AWS CLI, each with its options, from botocore's model."""
+    model = Session().get_service_model(AWS_NAMES.get(service, service))
+    shapes = {name: model.operation_model(name).input_shape for name in model.operation_names}
+    return {
+        xform_name(name, "-"): {f"--{xform_name(member, '-')}" for member in (shape.members if shape else {})}
+        for name, shape in shapes.items()
+    }
+
+
+def aws_commands(page: Path) -> Iterator[re.Match[str]]:
+    """Yield each command of the AWS CLI on a page; a shell function `ec2` stands for `aws ec2`."""
+    for line in [*lines(page), *(f"aws {rest}" for rest in mentioned(page, "aws"))]:
+        yield from AWS.finditer(re.sub(r"^ec2 (?=[a-z])", "aws ec2 ", line))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_page)
+def test_the_aws_cli_has_every_command(page: Path) -> None:
+    """Every command of the AWS CLI exists, with its options."""
+    for found in aws_commands(page):
+        if f"{found['service']} {found['command']}" in AWS_CUSTOM:
+            continue
+        known = operations(found["service"])
+        assert found["command"] in known, found[0]
+        rest = found["rest"].split("$(aws ")[0]
+        assert set(re.findall(r"(?<= )--[a-z-]+", rest)) <= known[found["command"]] | AWS_GLOBAL, found[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_page)
+def test_make_and_python_find_what_they_run(page: Path) -> None:
+    """Every make target and every Python module that a page runs exists."""
+    code = "\n".join([*lines(page), *(f"make {rest}" for rest in mentioned(page, "make"))])
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)", code)) <= targets
+    assert all(find_spec(module) for module in re.findall(r"\bpython -m ([\w.]+)", code))
+
+
+def test_the_commands_are_found() -> None:
+    """The tests above see every command of express-path, the calls of a dump, and how to set up and check the project."""
+    shown = {page.name: lines(page) for page in PAGES}
+    runs = "\n".join(line for name in shown if name != "command.md" for line in shown[name])
+    own = {name for name in SUBCOMMANDS.all() if f"express-path {name}" in runs}
+    assert own >= {*SUBCOMMANDS.all()} - {"schema", *MEASUREMENTS}
+    calls = [found["command"] for page in PAGES for found in aws_commands(page)]
+    assert {"describe-subnets", "search-transit-gateway-routes", "start-automation-execution"} <= set(calls)
+    assert {"make setup", "make test", "make demo"} <= {line for page in shown.values() for line in page}
