@@ -20,6 +20,7 @@ VENV := .venv/.ready
 SAM_VENV := .venv-sam/.ready
 CHECKOV_VENV := .venv-checkov/.ready
 AWSCLI_VENV := .venv-awscli/.ready
+DOCS_VENV := .venv-docs/.ready
 RECORD_VENV := .venv-record/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
@@ -31,7 +32,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/record
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -63,7 +64,7 @@ path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's 
 
 # Branch coverage: 100 % of the core, 90 % of the rest.
 .PHONY: test
-test: lint types template $(TESTED_WITH) ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
+test: lint types template site $(TESTED_WITH) ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
@@ -110,6 +111,11 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the templates and build w
 	.venv-sam/bin/sam build
 	cd integrations && ../.venv-sam/bin/sam build
 
+.PHONY: site
+site: $(DOCS_VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
+	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
+	cp build/site/README.html build/site/index.html
+
 .PHONY: dist
 dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stacks for `sam deploy`.
 	rm -rf dist
@@ -148,7 +154,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-record .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+	rm -rf .venv .venv-docs .venv-record .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -186,6 +192,11 @@ $(SAM_VENV): .venv/bin/uv requirements/sam.txt
 $(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-checkov
 	$(UV_SYNC) --python=.venv-checkov requirements/checkov.txt
+	touch $@
+
+$(DOCS_VENV): .venv/bin/uv requirements/docs.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-docs
+	$(UV_SYNC) --python=.venv-docs requirements/docs.txt
 	touch $@
 
 $(RECORD_VENV): .venv/bin/uv requirements/record.txt

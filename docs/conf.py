@@ -1,0 +1,78 @@
+"""The documentation site. `make site` builds it with Sphinx, and fails if a link or an anchor leads nowhere.
+
+The pages are written for GitHub: their links lead to files of the repository, so the whole repository is the source.
+"""
+
+from typing import Any
+
+project = "express-path"
+extensions = ["myst_parser", "sphinxcontrib.mermaid"]
+root_doc = "README"
+include_patterns = [
+    "*.md",
+    "docs/**.md",
+    "events/README.md",
+    "instrument/README.md",
+    "sandbox/*.md",
+    "tests/networks/README.md",
+]
+suppress_warnings = ["toc.not_included"]  # the READMEs of folders
+myst_heading_anchors = 4
+myst_fence_as_directive = ["mermaid"]
+html_theme = "furo"
+html_title = project
+
+NAVIGATION = """
+```{toctree}
+:hidden:
+:caption: Use
+
+docs/start
+docs/fix
+docs/pipeline
+docs/deploy
+docs/organization
+docs/heal-and-undo
+docs/troubleshoot
+docs/traffic
+docs/integrations
+```
+```{toctree}
+:hidden:
+:caption: Reference
+
+docs/reference/command
+docs/reference/how-it-decides
+docs/reference/glossary
+docs/reference/stability
+SECURITY
+CHANGELOG
+```
+```{toctree}
+:hidden:
+:caption: Develop
+
+CONTRIBUTING
+docs/architecture
+docs/write-a-config-rule
+docs/releasing
+```
+```{toctree}
+:hidden:
+:caption: Decisions
+:glob:
+
+docs/decisions/*
+```
+"""
+
+
+def add_navigation(_: object, page: str, text: list[str]) -> None:
+    """Add the list of pages to the front page, where GitHub does not show it."""
+    if page == root_doc:
+        text[0] += NAVIGATION
+
+
+def setup(app: Any) -> None:  # noqa: ANN401  # Sphinx is installed only where the site is built
+    """Register the function above."""
+    app.connect("source-read", add_navigation)
