@@ -14,8 +14,8 @@ def test_the_shown_output_is_current(document: Path) -> None:
 
 
 def test_the_documents_show_commands() -> None:
-    """The check above sees scan, explain, and report, in a terminal and in a pipe."""
+    """The check above sees scan and explain, in a terminal and in a pipe."""
     shown = [command for document in DOCUMENTS for command in commands(document)]
-    assert {command.split()[1] for command in shown} == {"scan", "explain", "report"}
+    assert {command.split()[1] for command in shown} == {"scan", "explain"}
     assert {command.endswith(" | cat") for command in shown} == {True, False}
     assert all(commands(document) for document in DOCUMENTS)

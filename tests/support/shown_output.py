@@ -7,8 +7,8 @@ in a pipe.
 
 import re
 import shlex
+from collections.abc import Callable
 from contextlib import chdir
-from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,52 +30,26 @@ def commands(document: Path) -> list[str]:
     return [block["command"] for block in _BLOCK.finditer(document.read_text(encoding="utf-8"))]
 
 
-def regenerated(document: Path) -> str:
-    """Return the text of a document with the output that its commands have now."""
-    text = document.read_text(encoding="utf-8")
-    return _BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{output_of(block['command'])}```", text)
-
-
 def output_of(command: str) -> str:
-    """Return what a command prints. That of a report is its message, then the first lines of the page."""
+    """Return what a command prints."""
     line, _, reader = command.partition(" | ")
     words = shlex.split(line)[1:]
     with TemporaryDirectory() as folder, chdir(folder):
         if "--from-dump" in words:
             network = words[words.index("--from-dump") + 1]
             Path(network).symlink_to(dump_of(network), target_is_directory=True)
-        is_piped = reader == "cat" or words[0] == "report"  # without the progress of a report
-        result = CliRunner().invoke(app, words, env=PIPE if is_piped else TERMINAL)
-        shown = result.stdout if words[0] != "report" else f"{result.stderr}\n{_lead(Path('express-path.html'))}"
+        return plain(CliRunner().invoke(app, words, env=PIPE if reader else TERMINAL).stdout)
+
+
+def plain(shown: str) -> str:
+    """Return output without the codes that control a terminal."""
     return "".join(f"{line.rstrip()}\n" for line in _CONTROL_CODES.sub("", shown).splitlines())
 
 
-class _Lead(HTMLParser):
-    """The text of a page's first section, one line for each element."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._is_inside = False
-        self.lines: list[str] = []
-
-    def handle_starttag(self, tag: str, _: object) -> None:
-        """Begin at the first section."""
-        self._is_inside |= tag == "section" and not self.lines
-
-    def handle_endtag(self, tag: str) -> None:
-        """End with it."""
-        self._is_inside &= tag != "section"
-
-    def handle_data(self, data: str) -> None:
-        """Keep its texts."""
-        if self._is_inside and data.strip():
-            self.lines.append(" ".join(data.split()))
-
-
-def _lead(page: Path) -> str:
-    lead = _Lead()
-    lead.feed(page.read_text(encoding="utf-8"))
-    return "\n".join([*lead.lines, ""])
+def regenerated(document: Path, run: Callable[[str], str] = output_of) -> str:
+    """Return the text of a document with the output that its commands have now."""
+    text = document.read_text(encoding="utf-8")
+    return _BLOCK.sub(lambda block: f"```console\n$ {block['command']}\n{run(block['command'])}```", text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The output that docs/organization.md shows. To write it again, run python -m tests.cli.org.shown."""
 
 import os
-import re
 import shlex
 from pathlib import Path
 
@@ -14,23 +13,15 @@ from sandbox.described_stacks import set_status
 from sandbox.server import Sandbox
 from tests.cli.org.deployed import STACK_SET, DeployedOrganization
 from tests.cli.org.organizations import REGIONS, TYPES, Organization, put_recorder
+from tests.support import shown_output
 from tests.support.config_aggregator import Aggregator, answering
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "organization.md"
-TERMINAL = {"COLUMNS": "80", "TERM": "xterm", "FORCE_COLOR": "1"}
-_BLOCK = re.compile(
-    r"^```console\n\$ (?P<command>express-path org [^\n]*)\n(?P<output>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-_CONTROL_CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 def regenerated(sandbox: Sandbox) -> str:
     """Return the text of the document with the output that its commands have now."""
-
-    def block(found: re.Match[str]) -> str:
-        return f"```console\n$ {found['command']}\n{_output_of(sandbox, found['command'])}```"
-
-    return _BLOCK.sub(block, DOCUMENT.read_text(encoding="utf-8"))
+    return shown_output.regenerated(DOCUMENT, lambda command: _output_of(sandbox, command))
 
 
 def _output_of(sandbox: Sandbox, command: str) -> str:
@@ -43,8 +34,7 @@ def _output_of(sandbox: Sandbox, command: str) -> str:
             _before_a_roll_out(sandbox)
         else:
             _after_a_roll_out(sandbox, aggregator)
-        shown = CliRunner().invoke(app, [*words, "--quiet"], env=TERMINAL).stdout
-    return "".join(f"{line.rstrip()}\n" for line in _CONTROL_CODES.sub("", shown).splitlines())
+        return shown_output.plain(CliRunner().invoke(app, [*words, "--quiet"], env=shown_output.TERMINAL).stdout)
 
 
 def _before_a_roll_out(sandbox: Sandbox) -> None:
