@@ -45,7 +45,7 @@ COMMANDS = {
     ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
-        "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.",
+        "Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.",
     ),
     "org check": Listed(
         "express_path_cli.org.check_command",

@@ -38,7 +38,7 @@ def doctor(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.
+    """Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.
 
     Changes nothing. If a read is denied, its check says so, and all other checks still run. Exit status: 0 all checks
     are OK or WARN, 1 a check is FAIL, 2 a required check could not be completed.

@@ -339,6 +339,18 @@ def test_a_compliant_subnet_has_nothing_to_heal(builder: Builder) -> None:
     assert "the path to S3 Express does not cross a NAT" in text
 
 
+def test_region_selects_the_folder_of_a_dump() -> None:
+    """A subnet is explained in the Region of its folder, and not found in another one."""
+    several = ["--from-dump", str(dump_of("two-regions"))]
+    rows = json.loads(invoke(["scan", *several, "--format", "json"]).stdout)["subnets"]
+    own, other = sorted({row["region"] for row in rows})
+    subnet = next(row["subnetId"] for row in rows if row["region"] == own)
+    assert invoke(["explain", subnet, *several, "--region", own]).exit_code == 0
+    elsewhere = invoke(["explain", subnet, *several, "--region", other])
+    assert (elsewhere.exit_code, elsewhere.stdout) == (2, "")
+    assert f"has no subnet {subnet}" in elsewhere.stderr
+
+
 def test_a_dump_that_lacks_the_subnet_can_be_listed(tmp_path: Path) -> None:
     """The command that lists its subnets can be copied, whatever the folder's name."""
     folder = tmp_path / "my dump"

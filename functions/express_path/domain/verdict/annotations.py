@@ -27,7 +27,7 @@ _CUT = "..."
 """What an annotation ends with if there was more to say than fits."""
 
 MEANINGS = {
-    Reason.PARTLY_NAT: "part of S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
+    Reason.PARTLY_NAT: "part of the S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
     Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
     Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",
     Reason.NAT_BEHIND_APPLIANCE: "S3 Express traffic crosses an appliance, then a NAT",
@@ -39,7 +39,7 @@ MEANINGS = {
     Reason.NO_ROUTE: "no route leads to S3 Express",
     Reason.NOT_OWNED: "shared by another account, which evaluates it with its own rule",
     Reason.EXCLUDED: "excluded from the rule",
-    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket here; buckets of other accounts are not seen",
+    Reason.NO_DIRECTORY_BUCKETS: "the account has no directory bucket here; buckets of other accounts cannot be seen",
     Reason.SERVICE_NOT_OFFERED: "this Region does not offer S3 Express",
     Reason.DELETED: "the subnet no longer exists",
 }
