@@ -12,8 +12,7 @@ ROOT = Path(__file__).parents[1]
 ENGINE = "functions/express_path"
 TESTS = (
     "tests/domain",
-    "tests/adapters/test_firewalls.py",
-    "tests/adapters/test_prefix_list_reader.py",
+    "tests/adapters/test_records.py",
     "tests/cli/findings/test_scenarios.py",
     "tests/cli/nat/test_crossed_nats.py",
 )
