@@ -14,7 +14,6 @@ from tests.template.models import bounds, enum, shape
 FAILED = "FailedMessagesQueue"
 RULES = {"SecurityHub": {"SecurityHubVerdicts", "SecurityHubComplianceChanges"}, "Ocsf": {"OcsfVerdicts"}}
 HANDLERS = {"SecurityHub": "security_hub", "Ocsf": "ocsf"}
-PRODUCT = "arn:aws:securityhub:us-east-1:123456789012:product/123456789012/default"
 ADMIN = read((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
 OF_LAMBDA = {
     "logs:CreateLogStream",
@@ -130,19 +129,6 @@ def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> N
     assert not [action for action in allowed if "*" in action]
     everything = [statement["Sid"] for statement in statements(name) if statement["Resource"] == "*"]
     assert everything == ["ReadResultsOfSubnets"], "GetComplianceDetailsByResource has no resource-level permissions"
-
-
-def test_writes_are_limited_by_conditions() -> None:
-    """Findings are imported only for the account's own product, and events have the function's own source."""
-    [imports] = [statement for statement in statements("SecurityHub") if statement["Sid"] == "ImportFindings"]
-    assert imports["Resource"] == PRODUCT
-    assert imports["Condition"] == {"StringEquals": {"securityhub:TargetAccount": "123456789012"}}
-    [publishes] = [statement for statement in statements("Ocsf") if statement["Sid"] == "PublishFindings"]
-    assert publishes["Resource"] == "<OcsfBus.Arn>"
-    assert publishes["Condition"] == {"StringEquals": {"events:source": "express-path.ocsf"}}
-    policy = both().properties("OcsfBusPolicy")["Statement"]
-    assert (policy["Effect"], policy["Principal"], policy["Action"]) == ("Deny", "*", "events:PutEvents")
-    assert policy["Condition"] == {"ArnNotEquals": {"aws:PrincipalArn": "<OcsfRole.Arn>"}}
 
 
 @pytest.mark.parametrize("name", RULES)

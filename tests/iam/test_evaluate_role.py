@@ -113,18 +113,6 @@ def test_role_is_enough_where_permissions_are_enforced(
         assert refused(stack) == set()
 
 
-def bucket(sandbox: Sandbox) -> None:
-    """Create a directory bucket, then clear the recorded calls."""
-    sandbox.client("s3").create_bucket(
-        Bucket="data--use1-az4--x-s3",
-        CreateBucketConfiguration={
-            "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
-            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
-        },
-    )
-    sandbox.calls.clear()
-
-
 def test_only_the_rule_publishes_on_its_bus(stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bus takes the events of the function's role, and of no other role, whatever that role is allowed."""
     del builder  # its default network has subnets
