@@ -12,7 +12,7 @@ from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.drawing import SEEDS
 from tests.support.make import EXPRESS_LIST, by_id, snapshot, subnet
-from tests.support.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
+from tests.support.random_networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
 pytestmark = pytest.mark.no_cover
 
