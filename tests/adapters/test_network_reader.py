@@ -97,12 +97,6 @@ def test_snapshot_of_the_account_holds_everything(reader: SnapshotReader, builde
     assert set(snapshot.nat_gateways) == {vpc.nat, other.nat}
 
 
-def test_vpc_that_is_gone_is_an_empty_snapshot(reader: SnapshotReader) -> None:
-    """A VPC that was deleted has no subnets, which is not an error."""
-    snapshot = reader.read(ACCOUNT, "vpc-0", DEFAULTS)
-    assert (snapshot.vpcs, snapshot.subnets) == ({}, {})
-
-
 def test_pages_that_nobody_asked_for_are_followed(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
@@ -172,8 +166,9 @@ def test_shared_subnets_are_read_on_every_page(reader: SnapshotReader, sandbox: 
 def test_directory_buckets_are_not_asked_for_where_the_service_is_not_offered(sandbox: Sandbox) -> None:
     """In a Region without S3 Express, the host does not exist, so nothing is read or named as denied."""
     snapshot = SnapshotReader(Aws.connect("eu-south-1")).read(ACCOUNT, None, BUCKETS)
-    assert (snapshot.has_directory_buckets, snapshot.denied) == (None, ())
+    assert (snapshot.has_directory_buckets, snapshot.denied, snapshot.express_prefix_lists) == (None, (), ())
     assert sandbox.calls.of("s3") == []
+    assert not sandbox.calls.of("ec2", "DescribeManagedPrefixLists")
 
 
 # --- denied and failed reads -----------------------------------------------------------------------------------------
@@ -209,28 +204,23 @@ OPTIONAL = [
 """The reads that may be denied, and the field of the snapshot that is None without them."""
 
 
-@pytest.mark.usefixtures("every_hop")
-@pytest.mark.parametrize(("service", "operation", "field"), OPTIONAL)
-def test_denied_optional_reads_are_unknown_and_named(
-    reader: SnapshotReader, sandbox: Sandbox, service: str, operation: str, field: str
-) -> None:
-    """What may not be read is unknown, not empty, and the snapshot names the read."""
-    sandbox.faults.deny(service, operation)
-    snapshot = reader.read(ACCOUNT, None, RuleParameters(scope=Scope.DIRECTORY_BUCKETS, network_role_arn=NETWORK_ROLE))
-    assert set(snapshot.denied) == {f"{service}:{operation}"}
-    assert field == "" or getattr(snapshot, field) is None
-    assert snapshot.denied_to_role == (("sts:AssumeRole",) if service == "sts" else ())
+EVERYTHING = RuleParameters(scope=Scope.DIRECTORY_BUCKETS, network_role_arn=NETWORK_ROLE)
 
 
 @pytest.mark.usefixtures("every_hop")
-@pytest.mark.parametrize(("service", "operation"), [row[:2] for row in OPTIONAL])
-def test_optional_reads_that_fail_otherwise_are_raised(
-    reader: SnapshotReader, sandbox: Sandbox, service: str, operation: str
-) -> None:
-    """Only a denial makes a read unknown; any other failure leaves the earlier verdicts as they are."""
-    sandbox.faults.fail(service, operation, "ValidationError", 400)
-    with pytest.raises(ApiError, match=f"{service}:{operation} failed with ValidationError"):
-        reader.read(ACCOUNT, None, RuleParameters(scope=Scope.DIRECTORY_BUCKETS, network_role_arn=NETWORK_ROLE))
+def test_optional_reads_may_be_denied_and_must_not_fail(aws: Aws, sandbox: Sandbox) -> None:
+    """What may not be read is unknown, not empty, and the snapshot names the read. Any other failure is raised."""
+    for service, operation, field in OPTIONAL:
+        sandbox.faults.deny(service, operation)
+        snapshot = SnapshotReader(aws).read(ACCOUNT, None, EVERYTHING)
+        assert set(snapshot.denied) == {f"{service}:{operation}"}
+        assert field == "" or getattr(snapshot, field) is None, operation
+        assert snapshot.denied_to_role == (("sts:AssumeRole",) if service == "sts" else ()), operation
+        sandbox.faults.clear()
+        sandbox.faults.fail(service, operation, "ValidationError", 400)
+        with pytest.raises(ApiError, match=f"{service}:{operation} failed with ValidationError"):
+            SnapshotReader(aws).read(ACCOUNT, None, EVERYTHING)
+        sandbox.faults.clear()
 
 
 def test_failures_in_the_network_account_are_raised(
@@ -277,14 +267,6 @@ def test_blackholes_lead_nowhere(aws: Aws, account: Account) -> None:
     account.sandbox.calls.clear()
     assert read_network_interfaces(aws, after) == {}
     assert operations(account.sandbox) == []
-
-
-def test_interface_tells_its_check_and_instance(aws: Aws, account: Account) -> None:
-    """An interface has its own source/destination check, its subnet, and the instance that it is attached to."""
-    vpc = BehindNatInstance(account, check=True)
-    [found] = read_network_interfaces(aws, tables(aws, [vpc.table])).values()
-    assert (found.id, found.subnet_id, found.instance_id) == (vpc.interface, vpc.public, vpc.instance)
-    assert found.source_dest_check is True
 
 
 def test_interfaces_are_read_in_hundreds(aws: Aws, account: Account) -> None:
@@ -426,17 +408,6 @@ def test_transit_gateways_of_their_owner(aws: Aws, account: Account) -> None:
     assert optional.denied == []
 
 
-def test_unreadable_subnets_of_attachments(aws: Aws, account: Account) -> None:
-    """Without ec2:DescribeTransitGatewayVpcAttachments, attachments are known except for their subnets."""
-    hub = Hub(account)
-    account.sandbox.faults.deny("ec2", "DescribeTransitGatewayVpcAttachments")
-    optional = OptionalReads()
-    found = read_transit_gateways(aws, optional)
-    assert found.attachments
-    assert found.attachments[hub.attachment].subnet_ids is None
-    assert optional.denied == ["ec2:DescribeTransitGatewayVpcAttachments"]
-
-
 def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
     """A table of more than 1,000 routes is read completely."""
     hub = Hub(account)
@@ -526,19 +497,6 @@ def test_a_firewall_of_another_account_is_an_unknown_appliance(sandbox: Sandbox)
     assert (snapshot.firewalls, verdict(snapshot, place).reason) == ({}, "UNRESOLVED_EGRESS")
 
 
-@pytest.mark.parametrize("operation", ["ListFirewalls", "DescribeFirewall"])
-def test_without_permission_the_endpoint_is_an_unknown_appliance(sandbox: Sandbox, operation: str) -> None:
-    """The verdict is UNRESOLVED_EGRESS unless a NAT follows, and its note names the permission."""
-    account = Account(sandbox)
-    place, nat = cured(account), BehindFirewall(account)
-    sandbox.faults.deny("network-firewall", operation)
-    snapshot = read_network(sandbox)
-    assert verdict(snapshot, place).reason == "UNRESOLVED_EGRESS"
-    assert "network-firewall:ListFirewalls, DescribeFirewall" in verdict(snapshot, place).note
-    assert verdict(snapshot, nat).reason == "NAT_BEHIND_APPLIANCE"
-    assert f"network-firewall:{operation}" in snapshot.denied
-
-
 def test_a_firewall_that_was_just_deleted_is_left_out(sandbox: Sandbox) -> None:
     """Between the list and the description, a firewall may be deleted."""
     place = cured(Account(sandbox))
@@ -608,19 +566,6 @@ def test_customer_lists_are_read_if_wanted(lists: PrefixListReader, builder: Bui
     assert set(operations[2:]) == {"GetManagedPrefixListEntries"}
 
 
-def test_wanted_lists_of_awss_own_cost_nothing_more(lists: PrefixListReader, sandbox: Sandbox) -> None:
-    """A route to another AWS-managed list, such as that of S3, needs no further call."""
-    found = read(lists, [], IPV4)
-    read(lists, list(found), IPV4)
-    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
-
-
-def test_empty_customer_list_is_empty(lists: PrefixListReader, builder: Builder) -> None:
-    """A list without entries can be read and matches nothing."""
-    list_id = builder.prefix_list()
-    assert read(lists, [list_id], IPV4)[list_id].cidrs == ()
-
-
 def test_ipv6_list_is_looked_for_where_a_subnet_has_ipv6(lists: PrefixListReader, sandbox: Sandbox) -> None:
     """DescribePrefixLists need not return the IPv6 list, so it is searched for among the managed lists."""
     assert EXPRESS_IPV6 not in names(lists, [], IPV4)
@@ -651,13 +596,6 @@ def test_lists_of_the_families_of_the_subnets_are_read(reader: SnapshotReader, b
     assert EXPRESS_IPV6 in names
 
 
-def test_region_without_the_service_costs_one_call(sandbox: Sandbox) -> None:
-    """If S3 Express is not offered, its IPv6 list is not searched for."""
-    aws = Aws.connect("eu-south-1")
-    assert not any("s3express" in name for name in names(PrefixListReader(aws.ec2, aws.region), [], BOTH))
-    assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"]
-
-
 def test_only_the_call_that_lists_all_lists_shows_that_there_is_no_ipv6_list(
     lists: PrefixListReader, sandbox: Sandbox
 ) -> None:
@@ -668,11 +606,6 @@ def test_only_the_call_that_lists_all_lists_shows_that_there_is_no_ipv6_list(
     assert lists.read([], BOTH, OptionalReads()).are_all_listed
 
 
-def test_list_that_is_not_there_is_left_out(lists: PrefixListReader) -> None:
-    """A list that no call returns is not added."""
-    assert "pl-0" not in read(lists, ["pl-0"], IPV4)
-
-
 def test_entries_that_may_not_be_read_are_unknown(lists: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
     """Denied entries are unknown, not empty, and the denied read is not repeated each time."""
     list_id = builder.prefix_list("198.18.0.0/15")
@@ -681,13 +614,6 @@ def test_entries_that_may_not_be_read_are_unknown(lists: PrefixListReader, build
     sandbox.calls.clear()
     assert read(lists, [list_id], IPV4)[list_id].cidrs is None
     assert sandbox.calls.of("ec2", "GetManagedPrefixListEntries") == []
-
-
-def test_entries_are_read_to_their_last_page(lists: PrefixListReader, builder: Builder, sandbox: Sandbox) -> None:
-    """A list longer than a page is complete."""
-    sandbox.ec2.knobs.page_size = 2
-    list_id = builder.prefix_list(*(f"198.18.{number}.0/24" for number in range(5)))
-    assert len(read(lists, [list_id], IPV4)[list_id].cidrs or ()) == 5
 
 
 @pytest.mark.parametrize("passed", [0, 1, REMEMBERED_SECONDS])
