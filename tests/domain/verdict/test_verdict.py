@@ -139,6 +139,7 @@ def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: s
     [
         ("eni-1", ("ec2:DescribeNetworkInterfaces",), (), "ec2:DescribeNetworkInterfaces"),
         ("eni-1", ("ec2:DescribeInstances",), (), ""),
+        ("vgw-1", ("ec2:DescribeNetworkInterfaces",), (), ""),
         ("eni-1", ("ec2:DescribeNetworkInterfaces",), ("sts:AssumeRole",), "ec2:DescribeNetworkInterfaces"),
         ("tgw-1", ("sts:AssumeRole",), ("sts:AssumeRole",), "sts:AssumeRole"),
         ("nat-1", ("ec2:DescribeNetworkInterfaces",), ("sts:AssumeRole",), ""),
