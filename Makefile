@@ -143,9 +143,8 @@ browser: ## Install Chromium for the tests of the report, on Debian as root, unl
 	echo 'No Chromium on PATH and none could be installed: the tests of the report in a browser will be skipped.'
 
 .PHONY: picture
-picture: $(VENV) ## Take the pictures of the report and of the dashboard in docs/.
+picture: $(VENV) ## Take the picture of the report in docs/.
 	.venv/bin/python -m tests.cli.report.picture docs/report.png
-	.venv/bin/python -m tests.org.picture docs/dashboard.png
 
 .PHONY: lock
 lock: $(VENV) ## Lock the requirement files again, at the newest versions their .in files allow.

@@ -7,14 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path.adapters import records as read
-from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
     NatGateway,
     NetworkInterface,
+    PrefixList,
     Rank,
     Subnet,
+    TransitGatewayAttachment,
     Vpc,
     VpcEndpoint,
 )
@@ -254,3 +256,243 @@ def test_whatever_is_wrong_is_a_record_error(name: str, data: st.DataObject) -> 
     reader, described, _ = READERS[name]
     with suppress(RecordError):
         assert reader(data.draw(spoilt(described))).id
+
+
+# --- firewalls --------------------------------------------------------------------------------------------------------
+
+
+ARN = "arn:aws:network-firewall:us-east-1:123456789012:firewall/f"
+ZONE = {"Attachment": {"EndpointId": "vpce-1", "Status": "READY"}}
+
+
+@pytest.mark.parametrize(
+    ("firewall", "zone", "expected"),
+    [
+        ({}, ZONE, (("vpce-1",), False, False)),
+        ({"TransparentFilteringNatScope": "NAT_ALL"}, ZONE, (("vpce-1",), False, False)),
+        ({"ProxySettings": {"DomainName": "p"}}, ZONE, (("vpce-1",), True, True)),
+        (
+            {"ProxySettings": {"DomainName": "p"}, "TransparentFilteringNatScope": "NAT_NONE"},
+            ZONE,
+            (("vpce-1",), True, False),
+        ),
+        ({}, {**ZONE, "NatGatewayAttachments": [{"NatGatewayId": "nat-1"}]}, (("vpce-1",), True, True)),
+        ({}, {"Attachment": {"Status": "CREATING"}}, ((), False, False)),
+        ({}, {}, ((), False, False)),
+    ],
+)
+def test_what_a_description_shows(firewall: dict, zone: dict, expected: tuple) -> None:
+    """ProxySettings or NAT gateways show a NAT/Proxy firewall; an endpoint that is being created has no id yet."""
+    answer = {"Firewall": {"FirewallArn": ARN, **firewall}, "FirewallStatus": {"SyncStates": {"us-east-1a": zone}}}
+    found = read.firewalls([answer])[ARN]
+    assert (found.endpoint_ids, found.is_proxy, found.translates) == expected
+    assert found.nat_gateway_ids == ({"vpce-1": "nat-1"} if "NatGatewayAttachments" in zone else {})
+
+
+@pytest.mark.parametrize("answer", [{}, {"Firewall": {}}, {"Firewall": {"FirewallArn": 1}}, {"Firewall": [ARN]}])
+def test_a_description_without_a_firewall_is_an_error(answer: dict) -> None:
+    """A description that lacks what a verdict needs is not used."""
+    with pytest.raises(RecordError):
+        read.firewalls([answer])
+
+
+# --- transit gateways -------------------------------------------------------------------------------------------------
+
+
+ATTACHMENT = {
+    "TransitGatewayAttachmentId": "tgw-attach-1",
+    "TransitGatewayId": "tgw-1",
+    "ResourceType": "vpc",
+    "ResourceId": "vpc-1",
+    "State": "available",
+    "Association": {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associated"},
+}
+OF_VPC = {
+    "TransitGatewayAttachmentId": "tgw-attach-1",
+    "TransitGatewayId": "tgw-1",
+    "VpcId": "vpc-1",
+    "State": "available",
+    "SubnetIds": ["subnet-1", "subnet-2"],
+    "Options": {"ApplianceModeSupport": "enable"},
+}
+WHOLE = TransitGatewayAttachment(
+    "tgw-attach-1", "tgw-1", "vpc", "vpc-1", "available", "tgw-rtb-1", ("subnet-1", "subnet-2"), appliance_mode=True
+)
+TGW_ROUTE = {
+    "DestinationCidrBlock": "0.0.0.0/0",
+    "TransitGatewayAttachments": [{"TransitGatewayAttachmentId": "tgw-attach-1", "ResourceType": "vpc"}],
+    "Type": "static",
+    "State": "active",
+}
+
+
+def test_the_two_descriptions_of_an_attachment_are_joined() -> None:
+    """The association comes from one description, and subnets and appliance mode from the other."""
+    assert read.attachments([ATTACHMENT], [OF_VPC]) == {"tgw-attach-1": WHOLE}
+
+
+def test_either_description_alone_leaves_the_rest_unknown() -> None:
+    """A spoke sees no association, and not every dump has the subnets."""
+    (alone,) = read.attachments([ATTACHMENT], []).values()
+    assert (alone.subnet_ids, alone.appliance_mode, alone.route_table_id) == (None, False, "tgw-rtb-1")
+    (spokes,) = read.attachments([], [OF_VPC]).values()
+    assert (spokes.resource_type, spokes.resource_id, spokes.route_table_id) == ("vpc", "vpc-1", None)
+
+
+@pytest.mark.parametrize("association", [None, {}, {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associating"}])
+def test_only_an_association_in_force_counts(association: dict | None) -> None:
+    """In any other state, the transit gateway does not use that table."""
+    (found,) = read.attachments([{**ATTACHMENT, "Association": association}], []).values()
+    assert found.route_table_id is None
+
+
+@pytest.mark.parametrize(
+    ("change", "rank"),
+    [({}, Rank.STATIC), ({"PrefixListId": "pl-1"}, Rank.PREFIX_LIST), ({"Type": "propagated"}, Rank.PROPAGATED)],
+)
+def test_a_routes_rank(change: dict, rank: Rank) -> None:
+    """Static routes win over prefix-list routes, and these over propagated ones."""
+    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**TGW_ROUTE, **change}]}).routes
+    assert (route.rank, route.destination) == (rank, parse_cidr("0.0.0.0/0"))
+    assert (route.target_id, route.target_kind) == ("tgw-attach-1", "TRANSIT_GATEWAY_ATTACHMENT")
+
+
+def test_a_route_by_a_prefix_list_alone() -> None:
+    """If EC2 returns no block, the destination is the list's entries."""
+    described = {**TGW_ROUTE, "DestinationCidrBlock": None, "PrefixListId": "pl-1"}
+    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
+    assert route.destination == "pl-1"
+
+
+def test_a_blackhole_has_no_attachment() -> None:
+    """A blackhole takes part in the choice of the winning route."""
+    described = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "blackhole"}
+    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
+    assert route.is_blackhole
+
+
+def test_equal_cost_paths_are_alternatives() -> None:
+    """If a route has several attachments, traffic can use each of them."""
+    several = [{"TransitGatewayAttachmentId": f"tgw-attach-{number}"} for number in (1, 2)]
+    table = read.transit_gateway_route_table(
+        "tgw-rtb-1", {"Routes": [{**TGW_ROUTE, "TransitGatewayAttachments": several}]}
+    )
+    assert [route.target_id for route in table.routes] == ["tgw-attach-1", "tgw-attach-2"]
+
+
+@pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])
+def test_a_route_that_is_not_in_force_does_not_count(state: str) -> None:
+    """Only active and blackhole routes count."""
+    assert read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**TGW_ROUTE, "State": state}]}).routes == ()
+
+
+@pytest.mark.parametrize(("more", "truncated"), [(True, True), (False, False), (None, False)])
+def test_a_search_that_left_routes_out_is_truncated(more: bool | None, truncated: bool) -> None:
+    """SearchTransitGatewayRoutes returns at most 1,000 routes and says whether there are more."""
+    table = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [], "AdditionalRoutesAvailable": more})
+    assert table.truncated is truncated
+
+
+@pytest.mark.parametrize("field", ["TransitGatewayAttachmentId", "TransitGatewayId", "ResourceType", "State"])
+def test_a_field_that_an_attachment_needs_is_named(field: str) -> None:
+    """The error names the field."""
+    with pytest.raises(RecordError, match=field):
+        read.attachments([{**ATTACHMENT, field: None}], [])
+
+
+@given(described=spoilt(ATTACHMENT), of_vpc=spoilt(OF_VPC), route=spoilt(TGW_ROUTE))
+def test_whatever_is_wrong_with_a_transit_gateway_is_a_record_error(described: dict, of_vpc: dict, route: dict) -> None:
+    """Invalid descriptions give records or a RecordError, and never another exception."""
+    with suppress(RecordError):
+        assert read.attachments([described], [of_vpc])
+    with suppress(RecordError):
+        assert read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [route]}).id == "tgw-rtb-1"
+
+
+# --- prefix lists -----------------------------------------------------------------------------------------------------
+
+
+NAME = "com.amazonaws.us-east-1.s3express"
+PLAIN = {"PrefixListId": "pl-1", "PrefixListName": NAME, "Cidrs": ["198.51.100.0/24"]}
+MANAGED = {"PrefixListId": "pl-1", "PrefixListName": NAME, "AddressFamily": "IPv4", "OwnerId": "AWS"}
+OWN = {
+    "PrefixListId": "pl-2",
+    "PrefixListName": "own",
+    "AddressFamily": "IPv6",
+    "OwnerId": "111122223333",
+    "MaxEntries": 5,
+}
+LIST_ENTRIES = [{"Cidr": "2001:db8::/32", "Description": "documentation"}]
+BLOCKS = (parse_cidr("198.51.100.0/24"),)
+
+
+def test_awss_own_lists() -> None:
+    """DescribePrefixLists returns blocks but no family: it follows from the blocks."""
+    assert read.prefix_lists([PLAIN]) == {"pl-1": PrefixList("pl-1", NAME, Family.IPV4, BLOCKS)}
+    other = read.prefix_lists([{**PLAIN, "Cidrs": ["2001:db8::/32"]}])["pl-1"]
+    assert other.family is Family.IPV6
+
+
+@pytest.mark.parametrize(("name", "family"), [(NAME, "IPv4"), ("com.amazonaws.us-east-1.ipv6.s3express", "IPv6")])
+def test_a_list_without_blocks_is_unreadable(name: str, family: str) -> None:
+    """Its addresses are unknown, but its name contains their family."""
+    found = read.prefix_lists([{**PLAIN, "PrefixListName": name, "Cidrs": []}])["pl-1"]
+    assert (found.cidrs, found.family) == (None, family)
+
+
+def test_the_two_descriptions_of_one_list_are_joined() -> None:
+    """Family and owner from the one, blocks from the other."""
+    assert read.prefix_lists([PLAIN], [MANAGED])["pl-1"].cidrs == BLOCKS
+    owned = read.prefix_lists([PLAIN], [{**MANAGED, "OwnerId": "111122223333"}])["pl-1"]
+    assert not owned.aws_owned
+
+
+def test_a_customers_list_needs_its_entries() -> None:
+    """Without them it is unreadable; with none at all it matches nothing."""
+    assert read.prefix_lists([], [OWN])["pl-2"].cidrs is None
+    assert read.prefix_lists([], [OWN], {"pl-2": []})["pl-2"].cidrs == ()
+    found = read.prefix_lists([], [OWN], {"pl-2": LIST_ENTRIES})["pl-2"]
+    assert found.cidrs == (parse_cidr("2001:db8::/32"),)
+    assert (found.aws_owned, found.family) == (False, "IPv6")
+
+
+def test_entries_alone_are_a_list_of_nobody() -> None:
+    """If lists may not be described, entries that were read still show what a route to them matches."""
+    found = read.prefix_lists([PLAIN], [], {"pl-2": LIST_ENTRIES, "pl-3": []})
+    assert found["pl-1"].cidrs == BLOCKS
+    assert found["pl-2"] == PrefixList("pl-2", "", Family.IPV6, (parse_cidr("2001:db8::/32"),), aws_owned=False)
+    assert found["pl-3"].cidrs == ()
+
+
+def test_an_aws_list_without_entries_is_unreadable() -> None:
+    """AWS publishes no empty list, so nothing was read."""
+    assert read.prefix_lists([], [MANAGED], {"pl-1": []})["pl-1"].cidrs is None
+
+
+@pytest.mark.parametrize(
+    ("plain", "managed", "entries", "field"),
+    [
+        ([{**PLAIN, "Cidrs": None}], [], {}, "Cidrs"),
+        ([{**PLAIN, "Cidrs": "198.51.100.0/24"}], [], {}, "Cidrs"),
+        ([{**PLAIN, "Cidrs": ["198.51.100.0"]}], [], {}, "Cidrs"),
+        ([{**PLAIN, "PrefixListName": ""}], [], {}, "PrefixListName"),
+        ([{**PLAIN, "PrefixListId": None}], [], {}, "PrefixListId"),
+        ([], [{**OWN, "AddressFamily": "IPv5"}], {}, "AddressFamily"),
+        ([], [{**OWN, "PrefixListId": ""}], {}, "PrefixListId"),
+        ([], [OWN], {"pl-2": [{"Description": "no block"}]}, "Cidr"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused(plain: list, managed: list, entries: dict, field: str) -> None:
+    """The error names the field."""
+    with pytest.raises(RecordError) as raised:
+        read.prefix_lists(plain, managed, entries)
+    assert raised.value.field == field
+
+
+@given(plain=spoilt(PLAIN), managed=spoilt(OWN), entry=spoilt(LIST_ENTRIES[0]), is_read=st.booleans())
+def test_whatever_is_wrong_with_a_prefix_list_is_a_record_error(
+    plain: dict, managed: dict, entry: dict, is_read: bool
+) -> None:
+    """Descriptions spoilt anywhere give lists or a RecordError, and never another exception."""
+    with suppress(RecordError):
+        assert read.prefix_lists([plain], [managed], {"pl-2": [entry]} if is_read else None)

@@ -152,19 +152,3 @@ def test_any_event_of_a_runbook(sandbox: Sandbox, planning: None, event: Any) ->
     assert planning is None
     answered(plan_heal.handler, event)
     assert sandbox.calls.mutating() == []
-
-
-def test_log_level_drops_log_lines_and_no_metric(
-    rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With log level WARN, the function writes no INFO lines, but still writes the line with the metrics."""
-    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
-    rule.sweep()
-    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    assert line["NonCompliant"] == [1.0]
-    assert "level" not in line
-    assert evaluate.logger.log_level == 30
-    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")
-    assert vpc.subnet in rule.held()
-    rule.sweep()
-    assert evaluate.logger.log_level == 20

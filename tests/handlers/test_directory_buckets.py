@@ -1,7 +1,5 @@
 """With scope=DIRECTORY_BUCKETS, creating or deleting directory buckets re-evaluates the Region's subnets."""
 
-from typing import Any
-
 import pytest
 
 from sandbox.server import Sandbox
@@ -74,16 +72,6 @@ def test_scope_all_ignores_buckets(sandbox: Sandbox, vpc: Private) -> None:
     assert vpc.subnet not in rule.held()
 
 
-def test_bucket_that_only_changed_costs_no_call(sandbox: Sandbox) -> None:
-    """A new tag or encryption setting does not change whether there is a bucket."""
-    rule = Rule(sandbox, SCOPED)
-    changed: dict[str, Any] = {"changedProperties": {}, "changeType": "UPDATE"}
-    event = rule.event(item("OK"), changed)
-    sandbox.calls.clear()
-    assert rule.invoke(event)["evaluations"] == []
-    assert list(sandbox.calls) == []
-
-
 def test_created_bucket_that_is_not_listed_yet_counts(sandbox: Sandbox, vpc: Private) -> None:
     """If the list of buckets is older than the event, the next sweep uses the list again."""
     rule = Rule(sandbox, SCOPED)
@@ -111,24 +99,3 @@ def test_buckets_that_cannot_be_listed_keep_the_findings(sandbox: Sandbox, vpc: 
     sandbox.faults.deny("s3", "ListDirectoryBuckets")
     assert rule.tell(item("ResourceDeletedNotRecorded")) == {}
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
-
-
-def test_more_subnets_than_one_call_takes(sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
-    """A Region can have more subnets than PutEvaluations accepts in one call (100)."""
-    builder.route(builder.main_table(vpc.vpc), "0.0.0.0/0", NatGatewayId=vpc.nat)
-    subnets = builder.many_subnets(vpc.vpc, 100)
-    rule = Rule(sandbox, {**SCOPED, "vpcIds": vpc.vpc})
-    sandbox.calls.clear()
-    assert rule.tell(item("ResourceDiscovered")).keys() >= {*subnets, vpc.subnet}
-    puts = [len(call.parameters["Evaluations"]) for call in sandbox.calls.of("config", "PutEvaluations")]
-    assert puts[0] == 100
-    assert sum(puts) > 100
-
-
-def test_oversized_item_of_a_bucket(sandbox: Sandbox, vpc: Private) -> None:
-    """The summary of an oversized item is enough."""
-    rule = Rule(sandbox, SCOPED)
-    rule.take_as_known()
-    rule.loop.oversized_above = 0
-    create(sandbox, FIRST)
-    assert rule.changes()[vpc.subnet] == "NAT_GATEWAY"

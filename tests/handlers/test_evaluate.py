@@ -2,13 +2,14 @@
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
 import pytest
 
-from express_path.errors import ParameterError, RecordError, ReportError
-from express_path.handlers.evaluate import MAX_RETURNED, handler
+from express_path.errors import ApiError, ParameterError, RecordError
+from express_path.handlers.evaluate import MAX_RETURNED, handler, logger
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Context, Item, Rule
@@ -72,87 +73,6 @@ def test_answer_is_bounded(rule: Rule, builder: Builder, vpc: Private) -> None:
     assert len(answer["evaluations"]) == MAX_RETURNED
 
 
-def test_older_event_does_not_overwrite_a_newer_verdict(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """AWS Config orders verdicts by the capture times of the items that led to them."""
-    rule.tell(item("Subnet", vpc.subnet))
-    builder.endpoint(vpc.vpc, vpc.table)
-    earlier = "2026-02-13T05:48:51.340Z"
-    assert rule.tell(item("Subnet", vpc.subnet, configurationItemCaptureTime=earlier)) == {vpc.subnet: "ENDPOINT"}
-    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
-
-
-def test_late_items_do_no_harm(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """Items that arrive late and out of order give the verdict of the current network."""
-    rule.take_as_known()
-    builder.endpoint(vpc.vpc, vpc.table)
-    rule.loop.notice()
-    rule.loop.deliver(late=True)
-    builder.route(vpc.table, "192.0.2.0/30", NatGatewayId=vpc.nat)
-    rule.loop.notice()
-    rule.loop.deliver(shuffled_with_seed=7)
-    assert rule.held()[vpc.subnet].reason == "PARTLY_NAT"
-
-
-def test_batches_of_100(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """252 subnets are reported in three calls, because PutEvaluations accepts 100 evaluations."""
-    builder.make_main(vpc.vpc, vpc.table)
-    builder.many_subnets(builder.vpc(), 250)
-    subnets = builder.many_subnets(vpc.vpc, 249)
-    rule.sandbox.calls.clear()
-    rule.tell(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc}))
-    puts = rule.sandbox.calls.of("config", "PutEvaluations")
-    assert [len(call.parameters["Evaluations"]) for call in puts] == [100, 100, 50]
-    assert rule.held().keys() == {*subnets, vpc.subnet}
-
-
-def test_vpc_without_subnets_reports_nothing(rule: Rule, builder: Builder) -> None:
-    """If there is no subnet, AWS Config is not called."""
-    empty = builder.vpc()
-    endpoint = builder.endpoint(empty, builder.main_table(empty))
-    rule.sandbox.calls.clear()
-    assert rule.tell(item("VPCEndpoint", endpoint, configuration={"vpcId": empty})) == {}
-    assert rule.sandbox.calls.of("config") == []
-
-
-def test_table_of_1000_routes(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A table with as many routes as AWS allows is one page, and its longest matching prefix decides."""
-    others = [f"100.{number // 256}.{number % 256}.0/24" for number in range(996)]
-    builder.many_routes(vpc.table, [*others, "192.0.2.1/32"], vpc.nat)
-    builder.endpoint(vpc.vpc, vpc.table)
-    rule.sandbox.calls.clear()
-    assert rule.tell(item("RouteTable", vpc.table, configuration={"vpcId": vpc.vpc})) == {vpc.subnet: "PARTLY_NAT"}
-    assert len(rule.sandbox.calls.of("ec2", "DescribeRouteTables")) == 1
-
-
-def test_refused_evaluations_are_raised(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """If AWS Config rejects evaluations, the error names the subnets; the others are stored."""
-    endpoint = builder.endpoint(vpc.vpc, vpc.table)
-    rule.loop.results.rejected.add(vpc.subnet)
-    with pytest.raises(ReportError) as raised:
-        rule.tell(item("VPCEndpoint", endpoint, configuration={"vpcId": vpc.vpc}))
-    assert [row["ComplianceResourceId"] for row in raised.value.failed] == [vpc.subnet]
-    assert vpc.subnet in str(raised.value)
-    assert rule.held().keys() == {vpc.public_subnet}
-
-
-def test_test_mode_stores_nothing(rule: Rule, vpc: Private) -> None:
-    """With the token TESTMODE AWS Config checks the evaluations and keeps none."""
-    found = rule.tell(item("Subnet", vpc.subnet), resultToken="TESTMODE")
-    [put] = rule.sandbox.calls.of("config", "PutEvaluations")
-    assert found == {vpc.subnet: "NAT_GATEWAY"}
-    assert put.parameters["TestMode"] is True
-    assert rule.held() == {}
-
-
-def test_annotations_fit(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """An annotation has at most 256 characters, which AWS Config checks for the whole batch."""
-    firewall = builder.appliance_endpoint(vpc.vpc, vpc.subnet)
-    behind = builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=firewall))
-    rule.sweep()
-    assert rule.held()[behind].reason == "NAT_BEHIND_APPLIANCE"
-    assert all(1 <= len(result.annotation) <= 256 for result in rule.held().values())
-
-
 def test_subnet_that_left_the_scope_is_not_applicable(rule: Rule, vpc: Private) -> None:
     """EventLeftScope gives NOT_APPLICABLE without a call to EC2."""
     rule.sandbox.calls.clear()
@@ -175,27 +95,10 @@ def test_deleted_subnet_is_marked_by_either_status(rule: Rule, status: str) -> N
     assert rule.sandbox.calls.of("ec2") == []
 
 
-def test_subnet_named_like_a_vpc_is_evaluated(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """A tag Name=vpc-prod-a precedes the VPC's id in the item and is not used as an id."""
-    builder.tag(vpc.subnet, "Name", "vpc-prod-a")
-    builder.tag(vpc.table, "Name", "vpc-prod-private")
-    assert rule.changes(of=vpc.subnet) == {vpc.subnet: "NAT_GATEWAY"}
-    builder.route(vpc.table, "198.18.0.0/15", NatGatewayId=vpc.nat)
-    assert rule.changes(of=vpc.table) == {vpc.subnet: "NAT_GATEWAY"}
-
-
 def test_item_that_does_not_name_the_vpc_is_evaluated_all_the_same(rule: Rule, vpc: Private) -> None:
     """If the VPC of a route table or NAT gateway is unknown, the whole account is read."""
     assert rule.tell(item("RouteTable", vpc.table)) == {vpc.subnet: "NAT_GATEWAY"}
     assert rule.tell(item("NatGateway", vpc.nat)) == {vpc.subnet: "NAT_GATEWAY"}
-
-
-def test_deleted_nat_gateway_of_unknown_vpc(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The item of a deleted NAT gateway may contain only its id. Blackhole routes still lead to it."""
-    Private(builder)
-    builder.ec2.delete_nat_gateway(NatGatewayId=vpc.nat)
-    deleted = item("NatGateway", vpc.nat, configurationItemStatus="ResourceDeleted", configuration=None)
-    assert rule.tell(deleted) == {vpc.subnet: "DROPPED"}
 
 
 @pytest.mark.usefixtures("vpc")
@@ -206,21 +109,6 @@ def test_deleted_endpoint_of_unknown_vpc_has_everything_evaluated(rule: Rule, bu
     builder.endpoint(other.vpc, other.table)
     deleted = item("VPCEndpoint", "vpce-0", configurationItemStatus="ResourceDeleted", configuration=None)
     assert rule.tell(deleted, configurationItemCaptureTime=rule.now) == {other.subnet: "ENDPOINT"}
-
-
-@pytest.mark.parametrize("empty", ["absent", "none"])
-def test_rule_without_parameters(sandbox: Sandbox, vpc: Private, empty: str) -> None:
-    """A rule without parameters, or with empty ones, uses the defaults."""
-    rule = Rule(sandbox, None if empty == "absent" else {})
-    assert rule.tell(item("Subnet", vpc.public_subnet)) == {vpc.public_subnet: "INTERNET_GATEWAY"}
-    assert rule.held()[vpc.public_subnet].compliance == "COMPLIANT"
-
-
-def test_parameters_rule(sandbox: Sandbox, vpc: Private) -> None:
-    """A parameter of the rule changes the verdict."""
-    rule = Rule(sandbox, {"publicSubnets": "NON_COMPLIANT", "vpcIds": vpc.vpc})
-    rule.tell(item("Subnet", vpc.public_subnet))
-    assert rule.held()[vpc.public_subnet].compliance == "NON_COMPLIANT"
 
 
 @pytest.mark.parametrize(
@@ -240,9 +128,12 @@ def test_bad_events_touch_nothing(rule: Rule, vpc: Private, change: Item, error:
     assert list(rule.sandbox.calls) == []
 
 
-@pytest.mark.parametrize("change", [{"resourceType": "AWS::EC2::VPC"}, {"resourceId": None}, {"configuration": "{"}])
+@pytest.mark.parametrize(
+    "change",
+    [{"resourceType": "AWS::EC2::VPC"}, {"resourceId": None}, {"configuration": "{"}, {"awsRegion": "eu-west-1"}],
+)
 def test_bad_items_touch_nothing(rule: Rule, change: Item) -> None:
-    """An item that cannot be parsed fails the invocation before any read or report."""
+    """An item that cannot be parsed, or is of another Region, where its subnet would look deleted, fails the invocation before any read or report."""
     event = rule.event({**item("Subnet", "subnet-0"), **change})
     rule.sandbox.calls.clear()
     with pytest.raises(RecordError):
@@ -258,6 +149,15 @@ def test_log_names_subject_and_outcome(rule: Rule, vpc: Private, logged: Callabl
     assert (line["message"], line["posted"], line["ruleName"]) == ("evaluated", 1, rule.loop.rule.name)
 
 
+def test_change_that_cannot_matter_is_answered_without_a_call(rule: Rule, logged: Callable[[], list[Item]]) -> None:
+    """No route leads to an interface endpoint, so the answer is empty, and the log says why."""
+    event = rule.event(item("VPCEndpoint", "vpce-1", configuration={"vpcEndpointType": "Interface", "vpcId": "vpc-1"}))
+    rule.sandbox.calls.clear()
+    assert rule.invoke(event) == {"posted": 0, "evaluations": []}
+    assert list(rule.sandbox.calls) == []
+    assert logged()[0]["message"] == "nothing to evaluate: this change cannot change a path"
+
+
 def test_failed_invocation_warns_of_nothing_else() -> None:
     """A failed invocation logs one error, without Powertools' warning about missing metrics."""
     with warnings.catch_warnings(record=True) as caught:
@@ -265,3 +165,197 @@ def test_failed_invocation_warns_of_nothing_else() -> None:
         with pytest.raises(RecordError):
             handler({}, Context())
     assert caught == []
+
+
+# --- oversized items -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def oversized(rule: Rule, vpc: Private) -> Rule:
+    """Return the rule when it knows the network. From then on, every event has only a summary of its item."""
+    assert vpc.subnet
+    rule.take_as_known()
+    rule.loop.oversized_above = 0
+    return rule
+
+
+def test_oversized_item_is_fetched(oversized: Rule, builder: Builder, vpc: Private) -> None:
+    """The item for the summary names the VPC, and the function reads only that VPC."""
+    builder.endpoint(vpc.vpc, vpc.table)
+    oversized.sandbox.calls.clear()
+    assert oversized.changes(of=vpc.table) == {vpc.subnet: "ENDPOINT"}
+    filters = [call.parameters.get("Filters") for call in oversized.sandbox.calls.of("ec2", "DescribeSubnets")]
+    assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]]
+
+
+def test_earlier_associations_come_from_the_item_before(oversized: Rule, builder: Builder, vpc: Private) -> None:
+    """A summary has no diff: the previous item contains the subnets that a table governed before."""
+    [association] = builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"][0]["Associations"]
+    builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    assert oversized.changes(of=vpc.table) == {vpc.subnet: "NO_ROUTE"}
+
+
+@pytest.mark.parametrize("kind", ["table", "endpoint"])
+def test_oversized_item_that_is_not_recorded_any_more(
+    oversized: Rule, builder: Builder, vpc: Private, kind: str
+) -> None:
+    """If the history has no item, the whole account is read."""
+    resource = vpc.table if kind == "table" else builder.endpoint(vpc.vpc, vpc.table)
+    builder.tag(resource, "Name", "changed")
+    oversized.loop.notice()
+    oversized.loop.results.history.clear()
+    oversized.sandbox.calls.clear()
+    assert vpc.subnet in oversized.changes(of=resource)
+    assert "Filters" not in oversized.sandbox.calls.of("ec2", "DescribeSubnets")[0].parameters
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+OF_A_VPC = {"DescribeVpcs", "DescribeSubnets", "DescribeRouteTables", "DescribeVpcEndpoints"}
+STORED = "GetComplianceDetailsByResource"
+"""The read of what AWS Config has stored for a subnet, before the report."""
+
+
+def trigger(rule: Rule, vpc: Private) -> dict[str, str]:
+    """Clear the recorded calls and invoke the function for the private subnet's route table."""
+    rule.sandbox.calls.clear()
+    more = {"configurationItemCaptureTime": rule.now, "configuration": {"vpcId": vpc.vpc}}
+    return rule.tell(item("RouteTable", vpc.table, **more))
+
+
+def operations(rule: Rule) -> list[str]:
+    """Return the names of the operations called, sorted."""
+    return sorted(call.operation for call in rule.sandbox.calls)
+
+
+def test_one_vpc_costs_six_reads_one_report_and_one_event(rule: Rule, vpc: Private) -> None:
+    """A cold invocation makes four calls for the VPC, one for the prefix lists, and one to read the stored result.
+
+    The four calls read only the VPC of the item. Then the function reports the verdict, and publishes the change.
+    A warm invocation remembers the prefix lists.
+    """
+    assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    filters = [call.parameters["Filters"] for call in rule.sandbox.calls.of("ec2") if call.operation in OF_A_VPC]
+    assert filters == [[{"Name": "vpc-id", "Values": [vpc.vpc]}]] * 4
+    assert operations(rule) == sorted([*OF_A_VPC, "DescribePrefixLists", STORED, "PutEvaluations", "PutEvents"])
+    trigger(rule, vpc)
+    assert operations(rule) == sorted([*OF_A_VPC, STORED, "PutEvaluations"])
+
+
+def costs_of_sweep(rule: Rule) -> Counter[str]:
+    """Return the calls of a warm sweep that has nothing to report."""
+    rule.sweep()
+    rule.sandbox.calls.clear()
+    assert rule.sweep() == {}
+    return Counter(operations(rule))
+
+
+def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
+    """A sweep makes one call for each kind of resource, for the stored results, for the previous sweep, and for events.
+
+    It makes as many for 2 VPCs as for 12.
+    """
+    for _ in range(2):
+        Private(builder)
+    few = costs_of_sweep(rule)
+    for _ in range(10):
+        vpc_id = builder.vpc()
+        builder.many_subnets(vpc_id, 5)
+        builder.many_tables(vpc_id, 3)
+    assert costs_of_sweep(rule) == few
+    assert few == Counter(
+        [*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule", "GetMetricData", "PutEvents"]
+    )
+
+
+# --- faults ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let botocore retry without waiting."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+
+
+def failure(rule: Rule, invoke: Callable[[], object]) -> ApiError:
+    """Invoke the function and return its error; check that it reported nothing."""
+    rule.sandbox.calls.clear()
+    with pytest.raises(ApiError) as raised:
+        invoke()
+    assert rule.sandbox.calls.of("config", "PutEvaluations") == []
+    assert rule.held() == {}
+    return raised.value
+
+
+@pytest.mark.usefixtures("without_waiting")
+def test_throttling_is_retried_and_then_fails_the_invocation(rule: Rule, vpc: Private) -> None:
+    """If throttling passes, the verdict is correct. If it lasts, the error has the operation and AWS's code."""
+    rule.sandbox.faults.throttle("ec2", "DescribeSubnets")
+    error = failure(rule, lambda: trigger(rule, vpc))
+    assert (error.operation, error.code) == ("ec2:DescribeSubnets", "RequestLimitExceeded")
+    assert len(rule.sandbox.calls.of("ec2", "DescribeSubnets")) == 6
+    rule.sandbox.faults.clear()
+    rule.sandbox.faults.throttle("ec2", "DescribeSubnets", times=3)
+    assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+
+
+@pytest.mark.parametrize(
+    "operation", [*sorted(OF_A_VPC), "DescribePrefixLists", "DescribeNatGateways", "GetComplianceDetailsByConfigRule"]
+)
+@pytest.mark.usefixtures("vpc")
+def test_denied_reads_of_a_sweep_fail_the_invocation(rule: Rule, operation: str) -> None:
+    """A sweep must not treat resources that it cannot read as deleted."""
+    service = "config" if operation.startswith("Get") else "ec2"
+    rule.sandbox.faults.deny(service, operation)
+    assert failure(rule, rule.sweep).operation == f"{service}:{operation}"
+
+
+def test_denied_report_fails_the_invocation(rule: Rule, vpc: Private) -> None:
+    """If a report is denied, the error is raised."""
+    rule.sandbox.faults.deny("config", "PutEvaluations")
+    with pytest.raises(ApiError, match="config:PutEvaluations"):
+        trigger(rule, vpc)
+
+
+def test_denied_optional_read_is_logged(sandbox: Sandbox, vpc: Private, logged: Callable[[], list[Item]]) -> None:
+    """If directory buckets cannot be listed, the subnet is still evaluated, and a warning names the read."""
+    rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"})
+    sandbox.faults.deny("s3", "ListDirectoryBuckets")
+    assert trigger(rule, vpc) == {vpc.subnet: "NAT_GATEWAY"}
+    [warning] = [line for line in logged() if line["level"] == "WARNING"]
+    assert warning["operation"] == "s3:ListDirectoryBuckets"
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+def test_external_id_of_the_network_role_comes_from_the_environment(
+    sandbox: Sandbox, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NETWORK_ROLE_EXTERNAL_ID is what the role's trust policy may ask for.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_common-scenarios_third-party.html
+    """
+    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+    builder.ec2.create_transit_gateway_vpc_attachment(TransitGatewayId=gateway, VpcId=vpc.vpc, SubnetIds=[vpc.subnet])
+    builder.route(vpc.table, "192.0.2.0/24", TransitGatewayId=gateway)
+    monkeypatch.setenv("NETWORK_ROLE_EXTERNAL_ID", "who-asks")
+    trigger(Rule(sandbox, {"networkRoleArn": "arn:aws:iam::111122223333:role/express-path-network"}), vpc)
+    [request] = sandbox.calls.of("sts", "AssumeRole")
+    assert request.parameters["ExternalId"] == "who-asks"
+
+
+def test_log_level_drops_log_lines_and_no_metric(
+    rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With log level WARN, the function writes no INFO lines, but still writes the line with the metrics."""
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
+    rule.sweep()
+    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert line["NonCompliant"] == [1.0]
+    assert "level" not in line
+    assert logger.log_level == 30
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")
+    assert vpc.subnet in rule.held()
+    rule.sweep()
+    assert logger.log_level == 20

@@ -2,14 +2,10 @@
 
 import pytest
 
-from sandbox.config_items.items import ItemStyle
 from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
-
-# AWS Config's items have had several shapes over the years.
-SHORT = ItemStyle(explicit_nulls=False, state_as_object=True, indirect_relationships=False)
 
 
 @pytest.fixture
@@ -24,10 +20,10 @@ def outside(builder: Builder) -> Private:
     return Private(builder)
 
 
-@pytest.fixture(params=[ItemStyle(), SHORT], ids=["nulls", "short"])
-def rule(sandbox: Sandbox, inside: Private, request: pytest.FixtureRequest) -> Rule:
+@pytest.fixture
+def rule(sandbox: Sandbox, inside: Private) -> Rule:
     """The rule for only one VPC."""
-    return Rule(sandbox, {"vpcIds": inside.vpc}, style=request.param)
+    return Rule(sandbox, {"vpcIds": inside.vpc})
 
 
 def operations(rule: Rule) -> list[str]:
@@ -70,18 +66,6 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
     assert operations(rule) == ["GetComplianceDetailsByResource", "PutEvaluations"]
     assert rule.tell({**item, "configuration": {"vpcId": outside.vpc}}) == {outside.subnet: "EXCLUDED"}
     assert "DescribeSubnets" in operations(rule)
-
-
-def test_deleted_subnet_elsewhere_is_gone(rule: Rule, builder: Builder, outside: Private) -> None:
-    """A deleted subnet is DELETED in any VPC."""
-    rule.take_as_known()
-    builder.ec2.delete_subnet(SubnetId=outside.subnet)
-    assert changed(rule, outside.subnet) == {outside.subnet: "DELETED"}
-
-
-def test_subnet_inside_is_evaluated(rule: Rule, inside: Private) -> None:
-    """Subnets of a VPC in vpcIds are evaluated."""
-    assert changed(rule, inside.subnet) == {inside.subnet: "NAT_GATEWAY"}
 
 
 def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside: Private) -> None:

@@ -1,6 +1,5 @@
 """The package for StackSets: plain CloudFormation, and code under the hash of its content."""
 
-import json
 import os
 import shutil
 import stat
@@ -17,7 +16,6 @@ from org.package import main, package
 from tests.support.organization import Packaged
 from tests.support.template import ROOT
 
-TRANSFORMS = ("Transform", "Fn::Transform", "Fn::ForEach")
 SOURCE = (ROOT / "template.yaml").read_text(encoding="utf-8")
 
 
@@ -30,32 +28,6 @@ def keys(node: Any) -> Iterator[str]:
         for key, value in node.items():
             yield key
             yield from keys(value)
-
-
-def test_no_transform_or_include_is_left(packaged: Packaged) -> None:
-    """Service-managed StackSets refuse transforms, so the template contains only plain resources."""
-    assert not set(TRANSFORMS) & set(keys(packaged.template))
-    assert "Globals" not in packaged.template
-    types = {resource["Type"] for resource in packaged.template["Resources"].values()}
-    assert {"AWS::Lambda::Function", "AWS::SSM::Document", "AWS::Config::ConfigRule"} <= types
-    assert not [name for name in types if name.startswith("AWS::Serverless")]
-    assert "AWS::Include" not in packaged.text("TemplateKey")
-    assert not set(TRANSFORMS) & set(keys(packaged.integrations))
-
-
-def test_parameters_are_not_replaced_by_their_defaults(packaged: Packaged) -> None:
-    """A StackSet of another mode deploys the same template, so every parameter is still a reference."""
-    template = packaged.template
-    text = json.dumps({section: template[section] for section in ("Conditions", "Resources", "Rules")})
-    unused = [name for name in template["Parameters"] if f'"{name}"' not in text and f"${{{name}}}" not in text]
-    assert unused == []
-    functions = [
-        found["Properties"] for found in template["Resources"].values() if found["Type"] == "AWS::Lambda::Function"
-    ]
-    environment = {
-        name: value for function in functions for name, value in function["Environment"]["Variables"].items()
-    }
-    assert environment["REMEDIATION_MODE"] == {"Ref": "RemediationMode"}
 
 
 def test_template_is_of_a_size_that_stacksets_accept(packaged: Packaged) -> None:

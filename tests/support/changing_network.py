@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from tests.support.network_files.dump_folder import write_dump
+from tests.support.network_files import write_dump
 
 ROUTES = {
     "nat": ["0.0.0.0/0 -> nat-app"],

@@ -9,9 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from tests.support.network_files.aws_ids import copy_with_aws_ids
-from tests.support.network_files.document import read
-from tests.support.network_files.dump_folder import write_dump
+from tests.support.network_files import copy_with_aws_ids, read, write_dump
 
 TESTS = Path(__file__).parents[1]
 NETWORKS, RECORDINGS = TESTS / "networks", TESTS / "recordings"

@@ -16,7 +16,7 @@ from express_path.events.schema import PublishedVerdict, RuleRun, VerdictChanged
 from express_path.events.writer import changed_entry
 from tests.support.iam import lint
 from tests.support.template import expanded, source
-from tests.template.models import bounds, enum
+from tests.template.models import bounds
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 NOTICES = sorted(name for name, resource in source()["Resources"].items() if name.endswith("Notice"))
@@ -193,21 +193,6 @@ def alarm_state(samples: Sequence[int], alarm: Mapping[str, Any], extra: int) ->
 def sweeps(starts: Sequence[int], hours: int) -> list[int]:
     """Return how many sweeps there were in each hour, for sweeps that start at these seconds."""
     return [sum(hour * HOUR <= start < (hour + 1) * HOUR for start in starts) for hour in range(hours)]
-
-
-def test_silence_alarm_is_a_valid_alarm() -> None:
-    """CloudWatch evaluates at most seven days of one-hour periods, and knows the statistic and the operator."""
-    assert SILENCE["Period"] == HOUR
-    assert SILENCE["Period"] * SILENCE["EvaluationPeriods"] <= 7 * 24 * HOUR
-    assert SILENCE["Statistic"] in enum("cloudwatch", "Statistic")
-    assert SILENCE["ComparisonOperator"] == "LessThanThreshold"
-
-
-def test_silence_is_25_hours_in_a_row_without_a_sweep() -> None:
-    """The alarm is on exactly if the last 25 one-hour periods have no sweep."""
-    for silent in range(40):
-        hours = [1] * 30 + [0] * silent
-        assert (alarm_state(hours, SILENCE, extra=0) == "ALARM") is (silent >= 25)
 
 
 @pytest.mark.parametrize("extra", [0, 3, 10])

@@ -6,7 +6,6 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from botocore.validate import ParamValidator
 
 from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
@@ -34,7 +33,6 @@ RUNBOOKS = {
     "<HealDocument>": "AddS3ExpressGatewayEndpoint",
     "<ApprovalDocument>": "AddS3ExpressGatewayEndpointWithApproval",
 }
-SHAPES = {"MaximumAutomaticAttempts": "AutoRemediationAttempts", "RetryAttemptSeconds": "AutoRemediationAttemptSeconds"}
 
 
 def remediation(parameters: dict[str, str]) -> dict[str, Any]:
@@ -63,26 +61,6 @@ def test_first_deploy_only_reports() -> None:
     configuration = remediation(OFF)
     assert configuration["Automatic"] is False
     assert configuration["TargetId"] == "<HealDocument>"
-
-
-def test_modes_choose_whether_and_which_runbook_starts() -> None:
-    """ON starts the heal runbook, APPROVAL the approval runbook."""
-    on, approval = remediation(ON), remediation(APPROVAL)
-    assert (on["Automatic"], on["TargetId"]) == (True, "<HealDocument>")
-    assert (approval["Automatic"], approval["TargetId"]) == (True, "<ApprovalDocument>")
-
-
-@pytest.mark.parametrize("parameters", MODES)
-def test_configuration_is_valid_for_config(parameters: dict[str, str]) -> None:
-    """PutRemediationConfigurations accepts the names, types, and lower bounds, by Config's model."""
-    configuration = remediation(parameters)
-    for name, of_shape in SHAPES.items():
-        assert configuration[name] in bounds("config", of_shape)
-    for percentage in configuration["ExecutionControls"]["SsmControls"].values():
-        assert percentage in bounds("config", "Percentage")
-    report = ParamValidator().validate(configuration, shape("config", "RemediationConfiguration"))
-    assert not report.has_errors(), report.generate_report()
-    assert configuration["TargetType"] in shape("config", "RemediationTargetType").metadata["enum"]
 
 
 @pytest.mark.parametrize("parameters", MODES)

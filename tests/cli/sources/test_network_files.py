@@ -10,8 +10,7 @@ import pytest
 
 from tests.support import scenarios
 from tests.support.command import scan
-from tests.support.network_files.document import read, spread
-from tests.support.network_files.dump_folder import write_dump
+from tests.support.network_files import read, spread, write_dump
 from tests.support.scenarios import NETWORKS, dump_of, dump_with_aws_ids
 
 EXAMPLE = re.search(r"```yaml\n(.*?)```", (NETWORKS / "README.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -11,8 +11,8 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.drawing import SEEDS
-from tests.support.make import EXPRESS_LIST, by_id, snapshot, subnet
-from tests.support.networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
+from tests.support.make import EXPRESS_LIST, by_id, firewalls, snapshot, subnet
+from tests.support.random_networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
 pytestmark = pytest.mark.no_cover
 
@@ -116,6 +116,13 @@ def test_a_list_that_one_account_describes_is_known_by_name(order: int) -> None:
     nameless = replace(EXPRESS_LIST, name="", aws_owned=False)
     views = [snapshot(prefix_lists=by_id(nameless)), snapshot()][::order]
     assert merged(views).prefix_lists == by_id(EXPRESS_LIST)
+
+
+def test_one_account_shows_a_firewall_and_another_its_endpoint_there() -> None:
+    """The endpoints that two accounts know of one firewall are added up."""
+    views = [snapshot(firewalls=firewalls("vpce-1")), snapshot(firewalls=firewalls("vpce-2")), snapshot()]
+    [merged_firewall] = (merged(views).firewalls or {}).values()
+    assert merged_firewall.endpoint_ids == ("vpce-1", "vpce-2")
 
 
 def test_what_no_account_can_read_stays_unreadable() -> None:

@@ -1,16 +1,12 @@
 """Internet gateways that VPC Block Public Access closes, by the states of the subnets that traffic comes from."""
 
-from dataclasses import replace
-
 import pytest
 
-from express_path.domain.network.resources import BlockMode, NatGateway, NetworkInterface
+from express_path.domain.network.resources import BlockMode, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import (
-    EXPRESS_LIST,
     by_id,
     endpoint,
-    evaluator,
     firewalls,
     route,
     snapshot,
@@ -73,53 +69,3 @@ def test_the_states_of_the_subnets_on_the_way_count(to: str, first: BlockMode, s
     assert verdict.reason == reason
     says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is UNKNOWN)
     assert ("Block Public Access" in verdict.annotation) == says_why
-
-
-@pytest.mark.parametrize("to", ["igw-1", "vpce-f"])
-@pytest.mark.parametrize("order", [1, -1], ids=["open first", "closed first"])
-def test_paths_that_meet_differ(to: str, order: int) -> None:
-    """Two subnets with one route table, or one firewall, have different verdicts if the gateway is closed to one."""
-    both = network(to)
-    closed = subnet("subnet-3", block_mode=CLOSED)
-    shared = table("rtb-1", route(DEFAULT, to), subnets=("subnet-1", "subnet-3"))
-    asked = evaluator(
-        replace(
-            both,
-            subnets={**both.subnets, "subnet-3": closed},
-            route_tables={**both.route_tables, "rtb-1": shared},
-        )
-    )
-    reasons = {subnet_id: asked.verdict(subnet_id).reason for subnet_id in ("subnet-1", "subnet-3")[::order]}
-    assert reasons == {"subnet-1": "INTERNET_GATEWAY", "subnet-3": "DROPPED"}
-
-
-def test_a_firewall_between_an_interface_and_the_gateway_counts() -> None:
-    """The interface forwards to a firewall in a closed subnet: it has no way to the internet gateway."""
-    network_of_three = network("eni-1", second=CLOSED)
-    apart = by_id(subnet("subnet-3"))
-    tables = by_id(table("rtb-3", route(DEFAULT, "vpce-f"), subnets=("subnet-3",)))
-    moved = replace(
-        network_of_three,
-        subnets={**network_of_three.subnets, **apart},
-        route_tables={**network_of_three.route_tables, **tables},
-        network_interfaces=by_id(replace(INTERFACE, subnet_id="subnet-3")),
-    )
-    assert verdict_on(moved).reason == "UNRESOLVED_EGRESS"
-    opened = replace(moved, subnets={**moved.subnets, "subnet-2": subnet("subnet-2")})
-    assert verdict_on(opened).reason == "NAT_INSTANCE"
-
-
-@pytest.mark.parametrize(("other", "reason"), [("igw-1", "DROPPED"), ("tgw-1", "NAT_GATEWAY")])
-def test_a_nat_gateway_is_closed_only_if_all_that_may_win_is_an_internet_gateway(other: str, reason: str) -> None:
-    """AWS decides at random between the routes to two prefix lists with the same entries."""
-    lists = [replace(EXPRESS_LIST, id=key, name=key, aws_owned=False) for key in ("pl-1", "pl-2")]
-    closed = snapshot(
-        subnets=by_id(subnet(), subnet("subnet-2", block_mode=CLOSED)),
-        route_tables=by_id(
-            table("rtb-1", route(DEFAULT, "nat-1"), subnets=("subnet-1",)),
-            table("rtb-2", route("pl-1", "igw-1"), route("pl-2", other), subnets=("subnet-2",)),
-        ),
-        nat_gateways=by_id(NatGateway("nat-1", "vpc-1", "subnet-2")),
-        prefix_lists=by_id(EXPRESS_LIST, *lists),
-    )
-    assert verdict_on(closed).reason == reason

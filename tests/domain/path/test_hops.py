@@ -30,27 +30,6 @@ OPEN = by_id(NetworkInterface("eni-1", "subnet-2", source_dest_check=False, inst
 TO_IGW, TO_NAT, TO_ENDPOINT = route(DEFAULT, "igw-1"), route(DEFAULT, "nat-1"), route("pl-express", "vpce-express")
 
 
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("nat-1", "NAT_GATEWAY"),
-        ("igw-1", "INTERNET_GATEWAY"),
-        ("local", "NO_ROUTE"),
-        *[(target, "UNRESOLVED_EGRESS") for target in ("pcx-1", "vgw-1", "cagw-1", "lgw-1", "new-1", "")],
-        ("arn:aws:networkmanager::111122223333:core-network/core-network-1", "UNRESOLVED_EGRESS"),
-        ("arn:aws:odb:us-east-1:111122223333:odb-network/odbnet_1", "UNRESOLVED_EGRESS"),
-        ("arn:aws:new:us-east-1:111122223333:thing/1", "UNRESOLVED_EGRESS"),
-        ("vpce-unlisted", "UNRESOLVED_EGRESS"),
-        ("eni-1", "UNRESOLVED_EGRESS"),
-    ],
-)
-def test_a_default_route_decides_by_its_target(target: str, reason: str) -> None:
-    """Each kind of target has its reason, and the annotation names the route."""
-    verdict = verdict_on(network(route(DEFAULT, target)))
-    assert verdict.reason == reason
-    assert f"{DEFAULT} -> {target or 'unknown'} in rtb-1" in verdict.annotation
-
-
 def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
     """EC2's API model has the state filtered, and AWS does not document what it means."""
     assert verdict_on(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
@@ -73,60 +52,11 @@ def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[s
     assert verdict_on(changed).reason == "UNRESOLVED_EGRESS"
 
 
-@pytest.mark.parametrize(
-    ("beyond", "firewall", "any_other"),
-    [
-        ((TO_NAT,), "NAT_BEHIND_APPLIANCE", "NAT_BEHIND_APPLIANCE"),
-        ((TO_IGW,), "INTERNET_GATEWAY", "UNRESOLVED_EGRESS"),
-        ((TO_IGW, TO_ENDPOINT), "ENDPOINT", "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "igw-1", state="blackhole"),), "DROPPED", "UNRESOLVED_EGRESS"),
-        ((), "NO_ROUTE", "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
-        ((TO_APPLIANCE,), "UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS"),
-    ],
-)
-def test_an_appliance_endpoint_leads_on_by_its_own_subnet(beyond: tuple, firewall: str, any_other: str) -> None:
-    """A firewall passes traffic on as it is; any other appliance may translate it, so only a NAT is certain."""
-    tagged = replace(APPLIANCE, tags={"AWSNetworkFirewallManaged": "true"})
-    for named, found, reason in (
-        (firewalls("vpce-appliance"), APPLIANCE, firewall),
-        (firewalls("vpce-other"), APPLIANCE, any_other),
-        (firewalls("vpce-other"), tagged, any_other),
-        (None, tagged, any_other),
-    ):
-        network_with = network(TO_APPLIANCE, beyond=beyond, vpc_endpoints=by_id(endpoint(), found), firewalls=named)
-        verdict = verdict_on(network_with)
-        assert (named, found.tags, verdict.reason) == (named, found.tags, reason)
-        assert verdict.path[0] == ("APPLIANCE_ENDPOINT", "vpce-appliance", DEFAULT)
-
-
 @pytest.mark.parametrize("change", [{"state": "pending"}, {"subnet_ids": ()}, {"subnet_ids": ("subnet-9",)}])
 def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, object]) -> None:
     """If the state or the subnet of a hop does not allow following it, the path is unknown."""
     changed = by_id(replace(APPLIANCE, **change))
     assert verdict_on(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
-
-
-@pytest.mark.parametrize(
-    ("beyond", "reason"),
-    [
-        ((TO_IGW,), "NAT_INSTANCE"),
-        ((TO_IGW, TO_ENDPOINT), "NAT_INSTANCE"),
-        ((TO_NAT,), "NAT_BEHIND_APPLIANCE"),
-        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
-        ((), "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "vgw-1"),), "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "tgw-1"),), "UNRESOLVED_EGRESS"),
-        ((TO_INTERFACE,), "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "igw-1", state="blackhole"),), "UNRESOLVED_EGRESS"),
-    ],
-)
-@pytest.mark.parametrize("target", ["eni-1", "i-1"])
-def test_an_interface_without_the_check_forwards(target: str, beyond: tuple, reason: str) -> None:
-    """In front of an internet gateway it is a NAT instance, in front of a NAT an appliance, even with an endpoint."""
-    verdict = verdict_on(network(route(DEFAULT, target), beyond=beyond, network_interfaces=OPEN))
-    assert verdict.reason == reason
-    assert verdict.path[0] == ("NETWORK_INTERFACE", "eni-1", DEFAULT)
 
 
 @pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
@@ -141,6 +71,20 @@ def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, rea
         route_tables={**found.route_tables, **third},
     )
     assert verdict_on(found).reason == reason
+
+
+def test_an_interface_in_front_of_a_transit_gateway_is_unresolved() -> None:
+    """Whether the interface is a NAT instance depends on what is beyond the transit gateway."""
+    found = network(TO_INTERFACE, beyond=(route(DEFAULT, "tgw-1"),), network_interfaces=OPEN)
+    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
+
+
+def test_a_proxy_firewall_whose_nat_gateway_is_not_named_is_a_nat() -> None:
+    """Its endpoint in another VPC has no NAT gateway of its own, so the path ends at the endpoint."""
+    proxy = firewalls("vpce-appliance", is_proxy=True, translates=True)
+    verdict = verdict_on(network(TO_APPLIANCE, beyond=(TO_ENDPOINT,), firewalls=proxy))
+    assert verdict.reason == "NAT_BEHIND_APPLIANCE"
+    assert [hop.id for hop in verdict.path] == ["vpce-appliance"]
 
 
 def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts() -> None:

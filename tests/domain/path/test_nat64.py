@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.network.addresses import Family, from_nat64, nat64, parse_cidr
-from express_path.domain.network.resources import NetworkInterface, PrefixList, Route
+from express_path.domain.network.addresses import from_nat64, nat64, parse_cidr
+from express_path.domain.network.resources import NetworkInterface, Route
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import (
-    EXPRESS,
     EXPRESS_LIST,
     by_id,
     endpoint,
@@ -23,7 +22,6 @@ from tests.support.make import (
 DUAL_STACK = subnet(has_ipv6=True, dns64=True)
 NATIVE = subnet(has_ipv6=True, ipv6_native=True, dns64=True)
 NAT64, DEFAULT, DEFAULT6 = "64:ff9b::/96", "0.0.0.0/0", "::/0"
-TO_ENDPOINT = route("pl-express", "vpce-express")
 
 
 def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STACK, **more: object) -> Snapshot:
@@ -40,45 +38,6 @@ def network(*first: Route, beyond: tuple[Route, ...] = (), of: object = DUAL_STA
         **more,
     }
     return snapshot(**described)
-
-
-@pytest.mark.parametrize(
-    ("routes", "reason"),
-    [
-        ((TO_ENDPOINT, route(NAT64, "nat-1")), "PARTLY_NAT"),
-        ((TO_ENDPOINT, route(NAT64, "nat-1", state="blackhole")), "ENDPOINT"),
-        ((TO_ENDPOINT, route(DEFAULT6, "eigw-1")), "ENDPOINT"),
-        ((TO_ENDPOINT, route(NAT64, "vgw-1")), "UNRESOLVED_EGRESS"),
-        ((route(DEFAULT, "igw-1"), route(NAT64, "nat-1")), "NAT_GATEWAY"),
-        ((route(NAT64, "nat-1"),), "NAT_GATEWAY"),
-        ((route(NAT64, "local"),), "NO_ROUTE"),
-        ((route(NAT64, "nat-1", state="blackhole"),), "DROPPED"),
-    ],
-)
-def test_a_dual_stack_subnet_also_uses_the_synthesized_addresses(routes: tuple[Route, ...], reason: str) -> None:
-    """They count in addition to IPv4 unless they have no route; without DNS64, no host uses them."""
-    assert verdict_on(network(*routes)).reason == reason
-    without = verdict_on(network(*routes, of=replace(DUAL_STACK, dns64=False))).reason
-    assert without in ("ENDPOINT", "INTERNET_GATEWAY", "NO_ROUTE")
-
-
-@pytest.mark.parametrize(
-    ("beyond", "reason"),
-    [
-        ((route(DEFAULT, "igw-1"),), "NAT_INSTANCE"),
-        ((route(DEFAULT, "igw-1"), TO_ENDPOINT), "NAT_INSTANCE"),
-        ((route(DEFAULT, "nat-1"),), "NAT_BEHIND_APPLIANCE"),
-        ((route(NAT64, "nat-1"),), "NAT_BEHIND_APPLIANCE"),
-        ((route(DEFAULT, "vgw-1"), route(NAT64, "nat-1")), "NAT_BEHIND_APPLIANCE"),
-        ((route(DEFAULT6, "igw-1"),), "UNRESOLVED_EGRESS"),
-        ((TO_ENDPOINT,), "UNRESOLVED_EGRESS"),
-        ((), "UNRESOLVED_EGRESS"),
-    ],
-)
-@pytest.mark.parametrize("of", [DUAL_STACK, NATIVE], ids=["dual stack", "IPv6-native"])
-def test_an_interface_translates_or_passes_them_on(beyond: tuple[Route, ...], reason: str, of: object) -> None:
-    """Both are followed, and the worst result decides."""
-    assert verdict_on(network(route(NAT64, "eni-1"), beyond=beyond, of=of)).reason == reason
 
 
 def test_an_interface_whose_table_governs_the_subnet_too_is_no_loop() -> None:
@@ -98,19 +57,6 @@ def test_an_interface_whose_table_governs_the_subnet_too_is_no_loop() -> None:
 def test_a_firewall_passes_them_on_unchanged(beyond: tuple[Route, ...], reason: str) -> None:
     """Behind a firewall the address is looked up as it is, and a gateway does not translate it."""
     assert verdict_on(network(route(NAT64, "vpce-f"), beyond=beyond)).reason == reason
-
-
-@pytest.mark.parametrize("target", ["igw-1", "eigw-1"])
-@pytest.mark.parametrize("beyond", [route("2001:db8::/32", "igw-1"), route("2001:db8::/32", "eigw-1")])
-def test_an_interface_in_front_of_a_gateway_is_no_nat_for_ipv6(target: str, beyond: Route) -> None:
-    """IPv6 needs no translation: the interface may be a router or a proxy. A NAT behind it is a NAT all the same."""
-    express6 = PrefixList("pl-6", EXPRESS.replace(".s3", ".ipv6.s3"), Family.IPV6, (parse_cidr("2001:db8::/48"),))
-    of = subnet(has_ipv6=True)
-    lists = by_id(EXPRESS_LIST, express6)
-    found = network(route(DEFAULT6, "eni-1"), beyond=(beyond, route(DEFAULT, target)), of=of, prefix_lists=lists)
-    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
-    through = network(route(DEFAULT6, "eni-1"), beyond=(route(DEFAULT6, "nat-1"),), of=of, prefix_lists=lists)
-    assert verdict_on(through).reason == "NAT_BEHIND_APPLIANCE"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from express_path.domain.path.routing import AddressSet, RoutingIndex
 from tests.support.brute_force import BruteForce
 from tests.support.drawing import SEEDS, Draw, composite, lists, sampled_from
 from tests.support.make import snapshot
-from tests.support.networks import parameters
-from tests.support.random_routes import BASES, NAT64_BASE, blocks, prefix_lists, routes
+from tests.support.random_networks import BASES, NAT64_BASE, blocks, parameters, prefix_lists, routes
 
 TARGETS = ("nat-1", "igw-1", "tgw-1")
 

@@ -58,23 +58,6 @@ def trace(tracer: Tracer, subnet_id: str) -> Trace:
     return tracer.trace_subnet(tracer.governing_table(found), found)
 
 
-def test_threads_that_share_a_tracer_get_the_same_traces_as_without_threads() -> None:
-    """Paths and consulted route tables are those of a fresh tracer for each subnet, in whatever order threads ask."""
-    network = shared_chain()
-    shared, barrier = Tracer(network), Barrier(THREADS)
-
-    def trace_all(first: int) -> dict[str, Trace]:
-        subnet_ids = [*network.subnets][first:] + [*network.subnets][:first]
-        barrier.wait()
-        return {subnet_id: trace(shared, subnet_id) for subnet_id in subnet_ids}
-
-    fresh = {subnet_id: trace(Tracer(network), subnet_id) for subnet_id in network.subnets}
-    assert {len(found.consulted) for found in fresh.values()} == set(range(1, LENGTH + 2))
-    with ThreadPoolExecutor(THREADS) as pool:
-        for traces in pool.map(trace_all, range(0, 4 * THREADS, 4)):
-            assert traces == fresh
-
-
 def test_threads_that_share_an_evaluator_get_the_same_verdicts() -> None:
     """Every word of a verdict is that of an evaluator that no other thread uses."""
     network = shared_chain()

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
+from tests.support.make import EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
@@ -30,34 +30,6 @@ def hub(*, first: tuple = TO_NAT, second: tuple = TO_NAT, spoke: object = SPOKE,
         transit_gateway_attachments=by_id(spoke, egress),
         transit_gateway_route_tables=by_id(TO_EGRESS),
     )
-
-
-def test_a_nat_beyond_is_found() -> None:
-    """Central egress: the path names the transit gateway, the attachment and the NAT gateway of the other VPC."""
-    verdict = verdict_on(hub())
-    assert verdict.reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-    assert [hop.id for hop in verdict.path] == ["tgw-1", "tgw-attach-2", "nat-1"]
-
-
-def test_traffic_stays_in_its_zone() -> None:
-    """If the attachment has a subnet in the zone that traffic comes from, the table of the other zone is not used."""
-    assert verdict_on(hub(second=TO_VPN)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-    assert verdict_on(hub(first=TO_VPN)).reason == "UNRESOLVED_EGRESS"
-
-
-@pytest.mark.parametrize("second", [TO_VPN, TO_NOTHING], ids=["vpn", "no route"])
-def test_in_appliance_mode_one_zone_with_a_nat_is_enough(second: tuple) -> None:
-    """A flow may then use any zone, so some flows cross the NAT: the worst zone decides."""
-    in_appliance_mode = replace(EGRESS, appliance_mode=True)
-    assert verdict_on(hub(second=second, egress=in_appliance_mode)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-    assert verdict_on(hub(first=TO_NOTHING, second=second, egress=in_appliance_mode)).reason == (
-        "UNRESOLVED_EGRESS" if second is TO_VPN else "NO_ROUTE"
-    )
-
-
-def test_no_route_beyond_is_no_route() -> None:
-    """If the other VPC's table certainly has no route, no address has a way out."""
-    assert verdict_on(hub(first=TO_NOTHING)).reason == "NO_ROUTE"
 
 
 def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
@@ -166,24 +138,6 @@ def test_an_attachment_that_is_not_available_is_named_with_its_state() -> None:
     assert verdict_on(replace(network, transit_gateway_attachments=attachments)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
 
 
-def test_a_firewall_in_a_zone_that_is_not_covered_is_dropped() -> None:
-    """Behind a firewall, the zone of the firewall's subnet counts."""
-    network = spoke_zones("use1-az1", "use1-az2", COVERED)
-    firewall = endpoint("vpce-f", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1b",))
-    tables = by_id(
-        table("rtb-1", route("0.0.0.0/0", "vpce-f"), subnets=("subnet-1",)),
-        table("rtb-1b", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1b",)),
-    )
-    through = replace(
-        network,
-        vpc_endpoints=by_id(firewall),
-        firewalls=firewalls("vpce-f"),
-        route_tables={**network.route_tables, **tables},
-    )
-    assert verdict_on(through).reason == "DROPPED"
-    assert [hop.id for hop in verdict_on(through).path] == ["vpce-f", "tgw-1"]
-
-
 FIREWALL = TransitGatewayAttachment("tgw-attach-f", "tgw-1", "network-function", "fw", route_table_id="tgw-rtb-f")
 TO_FIREWALL = TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-f"),))
 
@@ -209,10 +163,3 @@ def test_traffic_passes_a_firewall_attached_to_the_transit_gateway(
         transit_gateway_route_tables=by_id(TO_FIREWALL, inspected),
     )
     assert verdict_on(network).reason == reason
-
-
-def test_what_is_dropped_beyond_a_transit_gateway_is_dropped() -> None:
-    """A blackhole in the transit gateway's table, or in the other VPC's."""
-    gone = replace(TO_EGRESS, routes=(route("0.0.0.0/0", "", state="blackhole"),))
-    assert verdict_on(replace(hub(), transit_gateway_route_tables=by_id(gone))).reason == "DROPPED"
-    assert verdict_on(hub(first=(route("0.0.0.0/0", "nat-1", state="blackhole"),))).reason == "DROPPED"

@@ -13,8 +13,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from tests.support.brute_force import BruteForce
 from tests.support.drawing import SEEDS
-from tests.support.networks import SUBNETS, parameters, snapshots
-from tests.support.random_routes import APPLIANCES, FOLLOWED, FORWARDING, TRANSIT
+from tests.support.random_networks import APPLIANCES, FOLLOWED, FORWARDING, SUBNETS, TRANSIT, parameters, snapshots
 
 SITUATIONS = {
     "a subnet in the own table of a regional NAT gateway",

@@ -3,7 +3,7 @@
 import pytest
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import Association, PrefixList
+from express_path.domain.network.resources import Association, NetworkInterface, PrefixList
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from tests.support.make import by_id, route, snapshot, subnet, table
@@ -48,6 +48,36 @@ def test_a_change_affects_the_subnets_whose_verdict_it_may_change(
 ) -> None:
     """A table those it governs or governed, an endpoint its VPC, a NAT gateway those that cross it, a subnet itself."""
     assert concerned_subnets(change, Tracer(NETWORK)) == concerned
+
+
+BEHIND = snapshot(
+    subnets=by_id(subnet("subnet-behind"), subnet("subnet-appliance"), subnet("subnet-other")),
+    route_tables=by_id(
+        table("rtb-behind", route("0.0.0.0/0", "eni-1"), subnets=("subnet-behind",)),
+        table("rtb-main", route("0.0.0.0/0", "nat-1"), main=True),
+        table("rtb-other", route("0.0.0.0/0", "nat-1"), subnets=("subnet-other",)),
+    ),
+    network_interfaces=by_id(NetworkInterface("eni-1", "subnet-appliance", source_dest_check=False)),
+)
+"""A subnet behind an appliance whose own subnet fell back to the main table."""
+
+
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        (ChangedResource(NAT, "nat-1"), ["subnet-appliance", "subnet-behind", "subnet-other"]),
+        (ChangedResource(TABLE, "rtb-main", "vpc-1"), ["subnet-appliance", "subnet-behind"]),
+        (
+            ChangedResource(TABLE, "rtb-former", "vpc-1", frozenset({"subnet-appliance"})),
+            ["subnet-appliance", "subnet-behind"],
+        ),
+    ],
+)
+def test_a_change_further_along_a_path_affects_the_subnets_behind_it(
+    change: ChangedResource, concerned: list[str]
+) -> None:
+    """The table that governs an appliance's subnet, now or before, decides for the subnets that route to it."""
+    assert concerned_subnets(change, Tracer(BEHIND)) == concerned
 
 
 def test_a_former_main_table_is_no_main_table() -> None:

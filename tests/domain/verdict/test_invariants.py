@@ -13,8 +13,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.drawing import SEEDS
-from tests.support.networks import SUBNETS, parameters, snapshots
-from tests.support.random_routes import shuffled
+from tests.support.random_networks import SUBNETS, parameters, shuffled, snapshots
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 

@@ -2,16 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from express_path.errors import ApiError
 from sandbox.networks import Account, BehindFirewall
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.iam import actions
 from tests.support.network import ANYWHERE_IPV6, Builder, Private
 from tests.support.rule import Rule
@@ -21,11 +19,6 @@ from tests.support.template import expanded
 pytestmark = pytest.mark.slow
 
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
-# IAM's name of an operation if it differs from the API's:
-# https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
-NAMED_OTHERWISE = {
-    "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
-}
 OF_LAMBDA_ITSELF = ("logs:", "sqs:")
 
 
@@ -41,13 +34,6 @@ def allowed() -> set[str]:
         action for policy in policies() for part in policy["PolicyDocument"]["Statement"] for action in actions(part)
     }
     return {action for action in found if not action.startswith(OF_LAMBDA_ITSELF)}
-
-
-def called(sandbox: Sandbox) -> set[str]:
-    """Return the actions of the calls in the function's own account."""
-    own = [call for call in sandbox.calls if call.account_id == sandbox.account_id]
-    names = {f"{call.service}:{call.operation}" for call in own}
-    return {NAMED_OTHERWISE.get(action, action) for action in names}
 
 
 @pytest.fixture
@@ -85,23 +71,6 @@ def use_everything(rule: Rule, builder: Builder, vpc: Private) -> dict[str, str]
     assert vpc.subnet in rule.changes(of=vpc.table)
     rule.loop.results.forget_rule(rule.loop.rule.name)
     return rule.sweep()
-
-
-def test_role_allows_what_the_function_calls_and_no_more(
-    sandbox: Sandbox, builder: Builder, vpc: Private, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The actions of the role are exactly those of the calls, and only those that report verdicts change anything.
-
-    In the network account, the function only reads, and needs no EC2 permissions that it does not need in its own.
-    """
-    monkeypatch.setenv("HEAL_DOCUMENT_NAME", "AddS3ExpressGatewayEndpoint")
-    with Automation(sandbox):
-        use_everything(Rule(sandbox, PARAMETERS), builder, vpc)
-    assert called(sandbox) == allowed()
-    assert {call.operation for call in sandbox.calls.mutating()} == {"PutEvaluations", "PutEvents"}
-    central = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id != sandbox.account_id}
-    assert central
-    assert central <= {action for action in allowed() if action.startswith("ec2:")}
 
 
 @pytest.fixture
@@ -142,47 +111,6 @@ def test_role_is_enough_where_permissions_are_enforced(
     with by_its_role(rule, stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)
         assert refused(stack) == set()
-
-
-@pytest.mark.parametrize(
-    ("sid", "operation"),
-    [
-        ("ReadPrefixListEntries", "GetManagedPrefixListEntries UnauthorizedOperation"),
-        ("ReadTransitGatewayRoutes", "SearchTransitGatewayRoutes UnauthorizedOperation"),
-        ("ReadOwnResults", "GetComplianceDetailsByConfigRule AccessDeniedException"),
-        ("FollowTransitGateways", "AssumeRole AccessDenied"),
-    ],
-)
-def test_statement_with_other_resources_is_not_enough(
-    stack: Stack, vpc: Private, monkeypatch: pytest.MonkeyPatch, sid: str, operation: str
-) -> None:
-    """The test above can fail: a statement with other resources does not allow the request."""
-    assert vpc.subnet
-    for policy in stack.template.deployed(stack.template.properties("EvaluateRole"))["Policies"]:
-        for statement in policy["PolicyDocument"]["Statement"]:
-            if statement["Sid"] == sid:
-                statement["Resource"] = "arn:aws:ec2:us-east-1:000000000000:prefix-list/pl-0"
-        stack.iam.put_role_policy(
-            RoleName=stack.role_name("EvaluateRole"),
-            PolicyName=policy["PolicyName"],
-            PolicyDocument=json.dumps(policy["PolicyDocument"]),
-        )
-    rule = Rule(stack.sandbox, PARAMETERS)
-    with by_its_role(rule, stack, monkeypatch), suppress(ApiError):
-        rule.sweep()
-    assert refused(stack) == {operation}
-
-
-def bucket(sandbox: Sandbox) -> None:
-    """Create a directory bucket, then clear the recorded calls."""
-    sandbox.client("s3").create_bucket(
-        Bucket="data--use1-az4--x-s3",
-        CreateBucketConfiguration={
-            "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
-            "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
-        },
-    )
-    sandbox.calls.clear()
 
 
 def test_only_the_rule_publishes_on_its_bus(stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
