@@ -42,6 +42,7 @@ MEASURED = [
     "findings",
     "integrations",
     "test_evaluation.py",
+    "test_healing.py",
     "test_errors.py",
     "test_operations.py",
     "test_sample_events.py",
