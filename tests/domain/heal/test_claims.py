@@ -7,11 +7,14 @@ import pytest
 from express_path.domain.heal.claims import (
     Election,
     NextStep,
+    Observation,
     client_token,
     elect,
+    found_instead,
     is_unrecorded,
     may_be_finished,
     next_before_claim,
+    next_change,
 )
 from express_path.domain.heal.ledger import (
     LedgerView,
@@ -23,10 +26,10 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import Plan
+from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import VpcEndpoint
-from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.support.make import EXPRESS_LIST, endpoint, route
+from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, NOW, TO_NAT, network, planned
+from tests.support.make import EXPRESS_LIST, endpoint, evaluator, route
 
 ELECTED = VpcRecord("vpc-1", generation=3, token_run="run-1")
 CREATED = replace(ELECTED, token_ids=frozenset({"vpce-express"}), created_ids=frozenset({"vpce-express"}))
@@ -105,11 +108,7 @@ def test_endpoint_whose_creator_died_is_told(record: VpcRecord, tags: dict[str, 
     """Only where an elected run has recorded no endpoint, and there is one that a heal may have created."""
     found = network(endpoints=(endpoint(tags=tags),))
     assert is_unrecorded(planned(found), record, found) is expected
-
-
-def test_endpoint_that_is_to_be_created_is_not_unrecorded() -> None:
-    """Nothing is there to be recorded."""
-    assert not is_unrecorded(planned(network()), ELECTED, network())
+    assert not is_unrecorded(planned(network()), record, network())
 
 
 HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "123456789012", "subnet-1", "vpc-1", "rtb-1", "vpce-express")
@@ -138,11 +137,7 @@ def test_interrupted_heal_that_associated_the_table_is_finished(state: TableStat
 def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord | None) -> None:
     """Only a heal that made its change but stopped before recording it is finished."""
     assert not may_be_finished(planned(ROUTED), table, heal, ROUTED)
-
-
-def test_heal_that_did_not_associate_the_table_is_not_finished() -> None:
-    """The table is claimed and healed instead."""
-    assert not may_be_finished(planned(network()), CLAIMED, HEAL, network())
+    assert not may_be_finished(planned(network()), table, heal, network())
 
 
 LEDGER = LedgerView(CLAIMED, ELECTED)
@@ -166,3 +161,20 @@ def test_first_plan_says_what_to_do_next(
 ) -> None:
     """Only a change needs a claim."""
     assert next_before_claim(plan, ledger, dry_run=dry_run, finishes=finishes) is expected
+
+
+def test_run_verifies_where_nothing_is_to_be_changed() -> None:
+    """Another run, or another tool, was faster."""
+    plan = planned(network())
+    assert next_change(plan) is NextStep.CREATE
+    assert next_change(planned(network(endpoints=(endpoint(),)))) is NextStep.ASSOCIATE
+    assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is NextStep.VERIFY
+
+
+def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
+    """Its state, or that it no longer exists."""
+    found = network(endpoints=(endpoint("vpce-1", state="pending"),))
+    plan = replace(planned(found), endpoint_id="vpce-1")
+    observation = Observation(evaluator(found), plan, None, NOW)
+    assert found_instead(observation) == "vpce-1 is pending"
+    assert "no longer exists" in found_instead(replace(observation, plan=replace(plan, endpoint_id="vpce-2")))
