@@ -17,7 +17,7 @@ from express_path_cli.main import app
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
+from tests.support.heals import APPROVED, HEAL, UNDO, Approval, Deployment
 from tests.support.ledgers import LEDGER
 
 STACK = "express-path"
@@ -60,6 +60,18 @@ def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str 
     sandbox.client("cloudformation").create_stack(
         StackName=name, TemplateBody=json.dumps(template), Parameters=parameters
     )
+
+
+def require_approval(made: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create a stack named asking in mode APPROVAL."""
+    make_stack(made.sandbox, made, "asking", "APPROVAL")
+    Approval(made, monkeypatch.setenv)
+
+
+def cancel(made: Deployment, run_id: str) -> None:
+    """Cancel a run, and wait until it has ended."""
+    made.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+    made.automation.wait(run_id)
 
 
 def verdict(subnet_id: str) -> str:

@@ -1,30 +1,16 @@
 """express-path undo: shows the changes, prompts, then runs."""
 
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
 from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import LOOK, deployed, invoke_at_terminal, reported_run_id
+from tests.cli.heal.healing_stack import LOOK, invoke_at_terminal, reported_run_id
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
-    with deployed(sandbox, monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def vpc(builder: Builder) -> Vpc:
-    """Return a VPC with one private subnet behind a NAT gateway."""
-    return Vpc(builder)
 
 
 @pytest.fixture
