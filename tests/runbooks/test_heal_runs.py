@@ -8,16 +8,11 @@ import pytest
 from express_path.adapters import heal_steps
 from express_path.adapters.heal_steps import CONTRACT
 from sandbox.ssm.knobs import Trouble
-from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, runbook, status, step, steps
+from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, run_id_of, runbook, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
-
-
-def run_id_of(run: Run) -> str:
-    """Return the id of a run."""
-    return str(run["AutomationExecutionId"])
 
 
 @pytest.fixture
@@ -208,6 +203,22 @@ def test_config_does_not_heal_what_was_undone_until_a_person_does(deployment: De
     assert status(deployment.heal(vpc.subnet, StartedBy="CONFIG")) == "Failed"
     assert status(deployment.heal(vpc.subnet)) == "Success"
     assert status(deployment.heal(vpc.subnet, StartedBy="CONFIG")) == "Success"
+
+
+def test_failed_heal_names_the_error_of_aws_and_releases_its_claim(deployment: Deployment, vpc: Vpc) -> None:
+    """The verification fails too, but the message also has the cause. The next run succeeds without waiting."""
+    deployment.sandbox.faults.fail("ec2", "ModifyVpcEndpoint", "RouteLimitExceeded", 400, times=1)
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), steps(run)[-1]) == ("Failed", "fail")
+    for text in (
+        "step verifyPath failed: NotCuredError",
+        "step associate failed: ",
+        "RouteLimitExceeded",
+        "L-93826ACB",
+    ):
+        assert text in run["FailureMessage"]
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "FAILED"
+    assert status(deployment.heal(vpc.subnet)) == "Success"
 
 
 # --- updates of the stack --------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from express_path import healing
-from sandbox.stale_reads import Observation
 from tests.support.heals import UNDO, Deployment, Vpc, status, step, steps
 from tests.support.ledgers import LedgerTable, heal_id
 from tests.support.network import Builder
@@ -272,7 +271,7 @@ def test_undo_needs_only_the_settings_about_owners(
     assert deployment.associations(vpc.id) == {endpoint: []}
 
 
-# --- failures, interruptions, and late answers; the fault matrix has them all -----------------------------------------
+# --- failures; the fault matrix has more ------------------------------------------------------------------------------
 
 
 def test_failed_undo_names_the_error_of_aws(
@@ -319,23 +318,6 @@ def test_undo_whose_change_is_not_seen_can_be_started_again(
     assert deployment.described(vpc.id) == before
 
 
-def test_killed_undo_is_finished_by_the_next(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
-) -> None:
-    """A run is killed at each step that writes; the next one continues at once, and the last one finishes."""
-    before = deployment.described(vpc.id)
-    heal = ledger.heal(builder, vpc.id, vpc.table)
-    for killed in ("plan", "claim", "check", "disassociate", "rest", "confirm", "deleteEndpoint"):
-        with deployment.automation.killing(during=killed):
-            run = deployment.undo(heal)
-        assert (status(run), steps(run)[-1]) == ("Cancelled", killed), run.get("FailureMessage")
-    ended = deployment.undo(heal)
-    assert status(ended) == "Success", ended.get("FailureMessage")
-    assert {"disassociate", "deleteEndpoint"}.isdisjoint(steps(ended))
-    assert deployment.described(vpc.id) == before
-    assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
-
-
 @pytest.mark.parametrize("made", [0, 1, 2, 3])
 def test_undo_interrupted_at_its_end_is_finished_by_the_next(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, made: int
@@ -356,28 +338,3 @@ def test_undo_interrupted_at_its_end_is_finished_by_the_next(
     assert status(ended) == "Success", ended.get("FailureMessage")
     assert ledger.item(f"RUN#{heal}")["undoRunId"] == ended["AutomationExecutionId"]
     assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
-
-
-@pytest.mark.no_cover
-def test_one_stale_response_changes_nothing(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
-) -> None:
-    """Each read of an undo is stale once, one at a time, and every run ends with the same result."""
-    before = deployment.described(vpc.id)
-
-    def undone(number: int, operation: str | None = None, nth: int | None = None) -> tuple[Observation, list[str]]:
-        with (
-            deployment.sandbox.stale_reads(operation, nth) if operation else deployment.sandbox.observed_reads() as seen
-        ):
-            run = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, number))
-        assert status(run) == "Success", (operation, nth, run.get("FailureMessage"))
-        assert deployment.described(vpc.id) == before, (operation, nth)
-        assert ledger.item(f"TABLE#{vpc.table}")["state"] == "UNDONE"
-        return seen, steps(run)
-
-    seen, taken = undone(1)
-    assert len(seen.differing) > 3
-    for number, (operation, nth) in enumerate(seen.differing, 2):
-        again, same = undone(number, operation, nth)
-        assert len(again.given) == 1
-        assert same == taken, (operation, nth)

@@ -239,6 +239,11 @@ class Vpc:
         return self.subnets[0]
 
 
+def run_id_of(run: Run) -> str:
+    """Return the id of a run."""
+    return str(run["AutomationExecutionId"])
+
+
 def status(run: Run) -> str:
     """Return the status of a run."""
     return str(run["AutomationExecutionStatus"])
