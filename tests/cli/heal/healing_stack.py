@@ -80,12 +80,6 @@ def verdict(subnet_id: str) -> str:
     return str(found["compliance"])
 
 
-def run_id_of(shown: str) -> str:
-    """Return the run id in the printed undo command."""
-    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
-    return line.split()[4]
-
-
 def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.CompletedProcess[str]:
     """Run the command in this process, with a terminal as its standard input where a person types an answer."""
     ours, theirs = pty.openpty()
@@ -99,11 +93,3 @@ def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.Compl
             app(command_line)
     texts = [output.getvalue().decode() for output in outputs]
     return subprocess.CompletedProcess(command_line, int(end.value.code or 0), *texts)
-
-
-def reported_run_id(shown: str, what: str) -> str:
-    """Return the id of the started run; the output must say how to follow it."""
-    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
-    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
-    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
-    return run_id

@@ -10,9 +10,7 @@ from tests.cli.heal.healing_stack import (
     LOOK,
     cancel,
     invoke_at_terminal,
-    reported_run_id,
     require_approval,
-    run_id_of,
     verdict,
 )
 from tests.support.command import invoke
@@ -20,6 +18,20 @@ from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
+
+
+def run_id_of(shown: str) -> str:
+    """Return the run id in the printed undo command."""
+    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
+    return line.split()[4]
+
+
+def reported_run_id(shown: str) -> str:
+    """Return the id of the started run; the output must say how to follow it."""
+    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith("heal: ")]
+    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
+    return run_id
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
@@ -176,7 +188,7 @@ def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployme
         "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) else None, times=2
     )
     lost = invoke(["heal", vpc.subnet, "--apply", "--yes"])
-    run_id = reported_run_id(lost.stdout, "heal")
+    run_id = reported_run_id(lost.stdout)
     assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
     assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
