@@ -1,20 +1,29 @@
 """Who creates the endpoint with which token, and what a run does next."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from express_path.domain.heal.claims import (
+    AFTER_CLAIM,
+    BEFORE_ASSOCIATION,
+    BEFORE_CREATION,
+    FIRST_PLAN,
     Election,
     NextStep,
     Observation,
+    RepeatPolicy,
     client_token,
     elect,
+    endpoint_in_use,
     found_instead,
+    is_ready,
     is_unrecorded,
     may_be_finished,
     next_before_claim,
     next_change,
+    why_not_healed,
 )
 from express_path.domain.heal.ledger import (
     LedgerView,
@@ -28,6 +37,7 @@ from express_path.domain.heal.ledger import (
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.network.snapshot import Snapshot
 from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, NOW, TO_NAT, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint, evaluator, route
 
@@ -169,6 +179,64 @@ def test_run_verifies_where_nothing_is_to_be_changed() -> None:
     assert next_change(plan) is NextStep.CREATE
     assert next_change(planned(network(endpoints=(endpoint(),)))) is NextStep.ASSOCIATE
     assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is NextStep.VERIFY
+
+
+def observed(found: Snapshot, vpc: VpcRecord = ELECTED, **more: Any) -> Observation:
+    """Return what a run observes of a network and of the record of its VPC."""
+    return Observation(evaluator(found), planned(found, **more), LedgerView(TableRecord("rtb-1"), vpc), NOW)
+
+
+PENDING = network(endpoints=(endpoint(state="pending"),))
+AVAILABLE = network(endpoints=(endpoint(),))
+DELETING = network(endpoints=(endpoint(state="deleting"),))
+
+
+@pytest.mark.parametrize(
+    ("policy", "observation", "expected", "temporary"),
+    [
+        (FIRST_PLAN, observed(network()), True, False),
+        (FIRST_PLAN, observed(ROUTED), False, False),
+        (FIRST_PLAN, observed(DELETING), False, True),
+        (AFTER_CLAIM, observed(network()), False, False),
+        (AFTER_CLAIM, observed(DELETING), False, True),
+        (BEFORE_CREATION, observed(network()), True, False),
+        (BEFORE_CREATION, observed(network(), CREATED), False, False),
+        (BEFORE_CREATION, observed(AVAILABLE), False, False),
+        (BEFORE_ASSOCIATION, observed(network()), False, True),
+        (BEFORE_ASSOCIATION, observed(PENDING), False, True),
+        (BEFORE_ASSOCIATION, observed(AVAILABLE), False, False),
+        (BEFORE_ASSOCIATION, observed(ROUTED), False, False),
+    ],
+    ids=[
+        *["a change", "no change", "an endpoint is being deleted", "two must agree", "not on what passes"],
+        *["nothing created yet", "created, but not seen yet", "seen", "not seen yet", "pending", "available", "healed"],
+    ],
+)
+def test_observation_is_final_or_temporary(
+    policy: RepeatPolicy, observation: Observation, expected: bool, temporary: bool
+) -> None:
+    """An expected one is final immediately, and a temporary one never is. Of any other, two in a row must agree."""
+    assert (policy.expected(observation), policy.temporary(observation)) == (expected, temporary)
+
+
+def test_endpoint_is_ready_once_it_is_available() -> None:
+    """The table is associated only then, because in any other state the routes of the endpoint carry no traffic."""
+    assert [is_ready(observed(found)) for found in (network(), PENDING, AVAILABLE, ROUTED)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_subnet_is_healed_unless_an_undo_is_about_to_delete_its_endpoint() -> None:
+    """The remaining verdict, or the deletion, says why it is not."""
+    healed = evaluator(ROUTED)
+    assert endpoint_in_use(healed, "subnet-1") == "vpce-express"
+    assert endpoint_in_use(evaluator(AVAILABLE), "subnet-1") == ""
+    assert why_not_healed(healed, "subnet-1", {"vpce-other"}) == ""
+    assert "about to delete vpce-express" in why_not_healed(healed, "subnet-1", {"vpce-express"})
+    assert why_not_healed(evaluator(AVAILABLE), "subnet-1", ()).startswith("NAT_GATEWAY")
 
 
 def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
