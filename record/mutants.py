@@ -42,6 +42,7 @@ MEASURED = [
     "findings",
     "integrations",
     "test_evaluation.py",
+    "test_healing.py",
     "test_errors.py",
     "test_operations.py",
     "test_sample_events.py",
@@ -51,11 +52,8 @@ PYTEST = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--timeout=300"]
 FAST_FIRST = ("tests/domain", "tests/adapters", "tests/test_", "tests/cli", "tests/handlers", "")
 OF_YAML = {
     "runbooks": (
-        (
-            "test_documents.py test_heal_document.py test_undo_document.py test_runbooks.py test_heal_config.py"
-            " test_heal_promises.py test_automation_role.py"
-        ),
-        "test_heal_runs.py test_undo_ledger.py test_heal_approved.py test_heal_undone.py",
+        "test_documents.py test_runbooks.py test_automation_role.py",
+        "test_heal_runs.py test_undo_runs.py test_heal_approved.py",
     ),
     "template.yaml": (
         (

@@ -1,11 +1,12 @@
-"""The demonstration: what it prints, and that it fails when a verdict is not as expected."""
+"""The demonstration: what it prints, and that it fails when a verdict, a plan, or a run is not as expected."""
 
 import io
 import re
 import runpy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,30 @@ import pytest
 from rich.console import Console
 
 from demo.__main__ import main
-from demo.by_hand import AFTER, BEFORE, fix_by_hand
-from demo.function import BuildError, build
+from demo.by_hand import fix_by_hand
+from demo.function import BuildError, Functions, build, in_this_process
+from demo.healing import Healing
 from demo.output import Narrator
-from demo.situations import Situation, familiar
+from demo.runbooks import HEAL, Runbooks
+from demo.situations import Situation, familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
-from demo.verdicts import Row, rows
-from express_path.domain.path.reasons import Compliance, Reason
-from sandbox.config_loop import ConfigLoop
+from demo.steps import StepLine, step_lines
+from express_path import healing
 from sandbox.server import Sandbox
+from sandbox.ssm import Automation
 
 pytestmark = pytest.mark.slow
 
 ESCAPE = "\x1b"
-ROW = Row(
-    "private-a",
-    "subnet-00000000000000001",
-    "NON_COMPLIANT",
-    "NAT_GATEWAY",
-    "NAT gateway\nnat-a",
-    "0.0.0.0/0\nin table t",
-)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+Event = dict[str, Any]
+Plan = Callable[[Event], Any]
+
+
+@pytest.fixture(autouse=True)
+def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the functions of this process read again at once."""
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
 
 
 @pytest.fixture
@@ -131,13 +135,6 @@ def test_without_the_emulator(
     assert "no Runtime Interface Emulator" in capsys.readouterr().out
 
 
-def test_expects_real_reasons() -> None:
-    """The expected verdicts are spelled like the rule's."""
-    for compliance, reason in [*BEFORE.values(), *AFTER.values()]:
-        assert Compliance(compliance)
-        assert Reason(reason)
-
-
 def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
     """If a rule reports every subnet as compliant, the demonstration names each wrong subnet."""
     config = sandbox.client("config")
@@ -182,80 +179,98 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
     assert "an invocation failed: out of order" in printed(run)
 
 
-def test_rows_name_things(sandbox: Sandbox, situation: Situation) -> None:
-    """A row has the names of the situation, and Config's compliance rather than the function's."""
-    hop = {"kind": "NAT_GATEWAY", "id": situation["nat-a"], "destination": "0.0.0.0/0"}
-    unnamed = {"kind": "GATEWAY_ENDPOINT", "id": "vpce-1", "destination": "pl-1"}
-
-    def answer(event: dict[str, Any]) -> dict[str, Any]:
-        """Return one verdict for each subnet without reporting it."""
-        common = {"reason": "NAT_GATEWAY", "routeTableId": situation["rtb-private"]}
-        paths = {subnet_id: [unnamed if name == "isolated" else hop] for name, subnet_id in situation.subnets.items()}
-        assert event["version"] == "1.0"
-        return {"evaluations": [{"subnetId": subnet_id, "path": path, **common} for subnet_id, path in paths.items()]}
-
-    loop = ConfigLoop(sandbox, answer)
-    token = loop.results.issue_token(loop.rule.name)
-    evaluations = [
-        {
-            "ComplianceResourceType": "AWS::EC2::Subnet",
-            "ComplianceResourceId": subnet_id,
-            "ComplianceType": "NON_COMPLIANT",
-            "OrderingTimestamp": 1,
-        }
-        for subnet_id in situation.subnets.values()
-    ]
-    sandbox.client("config").put_evaluations(Evaluations=evaluations, ResultToken=token)
-    loop.scheduled()
-    first, *_, last = rows(loop, situation)
-    assert (first.subnet, first.compliance, first.reason) == ("public-a", "NON_COMPLIANT", "NAT_GATEWAY")
-    assert (first.path, first.route) == ("NAT gateway\nnat-a", "0.0.0.0/0 -> nat-a\nin table private")
-    assert (last.path, last.route) == ("gateway endpoint\nvpce-1", "pl-1 -> vpce-1\nin table private")
-
-
-def test_table_has_ids_where_there_is_room() -> None:
-    """Names are enough on 80 columns; on 120 ids are under them."""
-    assert ROW.subnet_id not in printed(lambda narrator: narrator.table([ROW]), width=80)
-    assert ROW.subnet_id in printed(lambda narrator: narrator.table([ROW]), width=120)
-
-
-def test_table_marks_changed_verdicts() -> None:
-    """If a verdict changed, the output says so; otherwise, it says nothing."""
-    cured = Row(ROW.subnet, ROW.subnet_id, "COMPLIANT", "ENDPOINT", ROW.path, ROW.route)
-    assert "was NON_COMPLIANT" in printed(lambda narrator: narrator.table([cured], [ROW]))
-    assert "was " not in printed(lambda narrator: narrator.table([ROW], [ROW]))
-
-
-def test_items_stand_in_columns() -> None:
-    """A long text continues under its beginning, within the width; a star marks what stands out."""
-    long = "one two three four five six seven eight nine ten eleven"
-    lines = printed(lambda narrator: narrator.item("name", long, marked=True), width=60).splitlines()
-    assert lines[0].startswith("   * name                 one two")
-    assert len(lines) == 2
-    assert lines[1].startswith(" " * 26 + "eight")
-    assert printed(lambda narrator: narrator.item("name", "text")) == "     name                 text\n"
-
-
-def test_shows_progress_on_a_terminal_only() -> None:
-    """A terminal gets a spinner and a bar, a pipe gets the titles."""
-
-    def narrate(narrator: Narrator) -> None:
-        with narrator.step("Build", "building"):
-            pass
-        with narrator.counted_step("Deliver", 2) as advance:
-            advance()
-            advance()
-
-    assert printed(narrate) == "\n1. Build\n\n2. Deliver\n"
-    assert re.search(r"2/2", printed(narrate, terminal=True))
-
-
 def test_build_that_fails(tmp_path: Path) -> None:
     """A build's own words are in the error."""
     (tmp_path / "in the way").write_text("")
     with pytest.raises(BuildError, match="not empty") as raised:
         build(tmp_path)
     assert str(tmp_path) in raised.value.output
+
+
+@pytest.fixture
+def functions(sandbox: Sandbox) -> Iterator[Functions]:
+    """Both functions in this process."""
+    with in_this_process(sandbox) as found:
+        yield found
+
+
+@pytest.fixture
+def heal(sandbox: Sandbox, functions: Functions) -> Callable[[Plan | None], tuple[bool, str]]:
+    """Runs the second half with a plan function, by default the real one; gives whether it was fine, and its output."""
+
+    def run(plan: Plan | None = None) -> tuple[bool, str]:
+        remove_default_vpc(sandbox)
+        file = io.StringIO()
+        with Automation(sandbox) as automation:
+            automation.knobs.time_scale = 0.001
+            stage = Stage(Narrator(Console(file=file, width=80)), sandbox, functions.evaluate)
+            runbooks = Runbooks(sandbox, automation, plan or functions.plan)
+            Healing(stage, runbooks, without_endpoint(sandbox), owned_by_a_stack(sandbox)).run()
+        return stage.fine, file.getvalue()
+
+    return run
+
+
+def step(name: str, action: str, second: int, **more: object) -> dict[str, Any]:
+    """Return a StepExecution that succeeded, unless `more` says otherwise."""
+    started = START + timedelta(seconds=second)
+    common = {"StepName": name, "Action": action, "ExecutionStartTime": started, "StepStatus": "Success"}
+    return {**common, "Inputs": {}, "Outputs": {}, **more}
+
+
+def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
+    """If a plan function never finds anything to do, the plan, the verdict and the blocked heal are wrong."""
+
+    def idle(event: Event) -> Any:
+        return {**functions.plan({**event, "dryRun": "true"}), "action": "NOTHING_TO_DO"} if "subnetId" in event else {}
+
+    fine, output = heal(idle)
+    assert not fine
+    assert "the plan must be CREATE_AND_ASSOCIATE" in output
+    assert "data-private must be COMPLIANT ENDPOINT" in output
+    assert "AddS3ExpressGatewayEndpoint must end with Failed, not Success" in output
+    assert "there must be a patch for Terraform" in output
+
+
+def test_function_that_fails_fails(heal: Callable[..., tuple[bool, str]]) -> None:
+    """If the plan function fails, its error is shown once for each run, without its stack trace."""
+
+    def fail(_event: Event) -> None:
+        raise ValueError("out of order")
+
+    fine, output = heal(fail)
+    assert not fine
+    assert "must end with Success, not Failed ValueError out of order" in " ".join(output.split())
+    assert "stackTrace" not in output
+
+
+def test_function_that_changes_something_fails(
+    heal: Callable[..., tuple[bool, str]], sandbox: Sandbox, functions: Functions
+) -> None:
+    """If a plan function writes, the demonstration fails: neither a dry run nor a blocked heal may change anything."""
+
+    def meddle(event: Event) -> Any:
+        sandbox.client("ec2").create_tags(Resources=[event.get("subnetId", "vpc-1")], Tags=[{"Key": "a", "Value": "b"}])
+        return functions.plan(event)
+
+    fine, output = heal(meddle)
+    assert not fine
+    assert "a dry run must not change anything" in output
+    assert "a blocked heal must not change anything" in output
+
+
+def test_lines_wait_for_the_next_step() -> None:
+    """During a run, the last step and a running step have no line yet: the target of a branch is not known."""
+    branch, running = step("decide", "aws:branch", 1), step("rest", "aws:sleep", 2, StepStatus="InProgress")
+    assert step_lines([branch], is_over=False) == []
+    assert step_lines([branch, running], is_over=False) == [StepLine("decide", "-> rest", changes=False)]
+
+
+def test_run_that_takes_too_long(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, functions: Functions) -> None:
+    """A runbook that does not end is given up, by its name."""
+    monkeypatch.setattr("demo.runbooks.LONGEST_SECONDS", 0.0)
+    with Automation(sandbox) as automation, pytest.raises(TimeoutError, match=HEAL):
+        Runbooks(sandbox, automation, functions.plan).follow(HEAL, print, SubnetId="subnet-00000000")
 
 
 def test_make_demo_shows_only_the_demo() -> None:

@@ -44,20 +44,6 @@ def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Build
     assert builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"] == before
 
 
-def test_role_is_enough_to_associate_with_an_existing_endpoint(
-    deployed: Deployed, builder: Builder, vpc: Private, subnet: str
-) -> None:
-    """An endpoint without tags gets the route table, and the undo removes only that."""
-    made = builder.endpoint(vpc.vpc)
-    healed = deployed.run(HEAL, SubnetId=subnet)
-    assert ended(healed) == ("Success", "")
-    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [
-        (made, [vpc.table])
-    ]
-    assert ended(deployed.run(UNDO, RunId=healed["AutomationExecutionId"])) == ("Success", "")
-    assert [(endpoint["VpcEndpointId"], endpoint["RouteTableIds"]) for endpoint in endpoints(builder)] == [(made, [])]
-
-
 def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
     deployed: Deployed, builder: Builder, subnet: str
 ) -> None:

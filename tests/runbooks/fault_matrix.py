@@ -5,7 +5,6 @@ every run of the tests. A cell raises AssertionError if a promise does not hold,
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import pytest
 
 from sandbox.ssm.knobs import Trouble
 from sandbox.tracing import traced
-from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Deployment, Run, Vpc, all_steps, status, steps
+from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Approval, Deployment, Run, Vpc, all_steps, status, steps
 from tests.support.ledgers import heal_id
 from tests.support.network import Builder
 
@@ -45,7 +44,8 @@ RARE = {
 
 A cell fails if its run skips the step."""
 
-ACTING = ("aws:executeAwsApi", "aws:executeScript", "aws:invokeLambdaFunction")
+READS = "aws:invokeLambdaFunction"
+ACTING = ("aws:executeAwsApi", "aws:executeScript", READS)
 """The actions that read or change something."""
 
 S3 = "com.amazonaws.us-east-1.s3"
@@ -72,7 +72,7 @@ class Cell:
 def _cells() -> Iterator[Cell]:
     for document in (HEAL, UNDO, APPROVED):
         for name, step in all_steps(document).items():
-            reads = step["action"] == "aws:invokeLambdaFunction" and name != "fail"
+            reads = step["action"] == READS and name != "fail"
             yield from (
                 Cell(document, name, column)
                 for column in COLUMNS
@@ -85,13 +85,14 @@ CELLS = list(_cells())
 
 
 def sample() -> list[Cell]:
-    """Return one cell for each step that reads or changes something on the normal way, with columns in turn."""
-    by_step: dict[tuple[str, str], list[Cell]] = {}
-    for cell in CELLS:
-        acts = all_steps(cell.document)[cell.step]["action"] in ACTING
-        if acts and cell.situation == "normal":
-            by_step.setdefault((cell.document, cell.step), []).append(cell)
-    return [cells[index % len(cells)] for index, cells in enumerate(by_step.values())]
+    """Return one cell for each step on the normal way: a late answer if it reads, and a killed run if it changes something."""
+    return [
+        cell
+        for cell in CELLS
+        if cell.situation == "normal"
+        and cell.column == {READS: STALE}.get(action := all_steps(cell.document)[cell.step]["action"], Trouble.KILLED)
+        and action in ACTING
+    ]
 
 
 class Bench:
@@ -100,7 +101,7 @@ class Bench:
     def __init__(self, deployment: Deployment, builder: Builder, patches: pytest.MonkeyPatch) -> None:
         """Make the other VPC."""
         self.deployment, self.builder, self.patches = deployment, builder, patches
-        self.needs_approval = False
+        self.approval: Approval | None = None
         self._other = Vpc(builder).id
         builder.endpoint(self._other, deployment.tables(self._other)[-1]["RouteTableId"])
         self.renew()
@@ -144,45 +145,19 @@ class Bench:
         return self.deployment.ledger.item(f"TABLE#{self.vpc.table}")
 
     def require_approval(self) -> None:
-        """Put the stack in mode APPROVAL, with ann as the approver."""
-        self.needs_approval = True
-        topic = self.deployment.sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
-        settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
-        for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
-            self.patches.setenv(name, value)
+        """Put the stack in mode APPROVAL."""
+        self.approval = Approval(self.deployment, self.patches.setenv)
 
     def heal(self) -> Run:
         """Heal the subnet, approved if that is necessary."""
-        if self.needs_approval:
+        if self.approval:
             self.deployment.approve(self.vpc.subnet, self.vpc.table)
         return self.deployment.heal(self.vpc.subnet)
 
     def ask(self, answer: str = "Approve", **more: str) -> Run:
-        """Run the approval runbook, and answer its request as ann; with an empty answer, do not."""
-        run_id = self.deployment.start(self.vpc.subnet, APPROVED, **more)
-        state, answered = "", False
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-            state = found["AutomationExecutionStatus"]
-            if state == "Waiting" and answer and not answered:
-                self.ann.send_automation_signal(AutomationExecutionId=run_id, SignalType=answer)
-                answered = True
-            if state not in ("Pending", "InProgress", "Waiting"):
-                break
-            time.sleep(0.01)
-        return self.deployment.automation.wait(run_id)
-
-    @property
-    def ann(self) -> Any:
-        """Systems Manager, as the approver."""
-        if not hasattr(self, "_ann"):
-            iam = self.deployment.sandbox.client("iam")
-            iam.create_user(UserName="ann")
-            key = iam.create_access_key(UserName="ann")["AccessKey"]
-            own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-            self._ann = self.deployment.sandbox.client("ssm", credentials=own)
-        return self._ann
+        """Run the approval runbook, and answer its request."""
+        assert self.approval
+        return self.approval.answer(self.approval.start(self.vpc.subnet, **more), answer)
 
     def undo(self, run_id: str) -> str:
         """Undo a heal, check everything that an undo promises, and return how it ended."""
@@ -377,7 +352,7 @@ class _Ask(_Game):
     def run(self) -> Run:
         """Ask, and answer."""
         if self.cell.situation == "unsent":
-            return self.bench.ask("", StartedBy="CONFIG")
+            return self.bench.ask(StartedBy="CONFIG")
         return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve")
 
     def end(self, run: Run) -> str:

@@ -1,4 +1,4 @@
-"""The runbook files use only actions, properties, references, and steps that Systems Manager supports.
+"""The runbook files: Systems Manager accepts them, their claims last long enough, and each change follows a check.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-authoring-runbooks.html
 """
@@ -6,246 +6,28 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-authorin
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.session import get_session
-from botocore.validate import ParamValidator
 
 from express_path.adapters.heal_steps import CONTRACT
+from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
+from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.handlers.plan_heal import parse_request
 from sandbox.ssm import script_host
-from tests.support.heals import runbook as parsed_runbook
+from sandbox.ssm.reading import read
+from tests.support.heals import APPROVED, HEAL, RUNBOOKS, UNDO, all_steps, runbook
 
-Runbook = dict[str, Any]
 Step = dict[str, Any]
 
-FILES = sorted((Path(__file__).parents[2] / "runbooks").glob("*.yaml"))
-ELEMENTS = {"schemaVersion", "description", "assumeRole", "parameters", "outputs", "mainSteps"}
-# https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
-STEP_PROPERTIES = {
-    "name",
-    "description",
-    "action",
-    "inputs",
-    "outputs",
-    "maxAttempts",
-    "timeoutSeconds",
-    "onFailure",
-    "onCancel",
-    "isCritical",
-    "isEnd",
-    "nextStep",
-}
-# The required and the optional inputs of each action that the runbooks use; each has a page below the one above.
-INPUTS: dict[str, tuple[set[str], set[str]]] = {
-    "aws:approve": ({"Approvers"}, {"NotificationArn", "Message", "MinRequiredApprovals"}),
-    "aws:branch": ({"Choices"}, {"Default"}),
-    "aws:executeScript": ({"Runtime", "Handler", "Script", "InputPayload"}, set()),
-    "aws:executeAutomation": ({"DocumentName"}, {"DocumentVersion", "RuntimeParameters"}),
-    "aws:invokeLambdaFunction": ({"FunctionName"}, {"InputPayload", "Qualifier", "LogType", "InvocationType"}),
-    "aws:loop": ({"Steps", "LoopCondition", "MaxIterations"}, set()),
-    "aws:sleep": ({"Duration"}, set()),
-}
-CALLS = {"aws:executeAwsApi": set(), "aws:waitForAwsResourceProperty": {"PropertySelector", "DesiredValues"}}
-# The shape in an API's response that an output of each type selects.
-TYPES = {"String": "string", "MapList": "list"}
-CHOICE = {"NextStep", "Variable", "StringEquals"}
-# The outputs that a step has without declaring them.
-IMPLICIT = {
-    "aws:approve": {"ApprovalStatus"},
-    "aws:executeAutomation": {"ExecutionId", "Status", "Output"},
-    "aws:invokeLambdaFunction": {"Payload"},
-}
-# https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-variables.html
-AUTOMATION = {"automation:EXECUTION_ID"}
 REFERENCE = re.compile(r"\{\{\s*([\w.:-]+)\s*\}\}")
-LARGEST = 64 * 1024
-"""https://docs.aws.amazon.com/general/latest/gr/ssm.html, maximum size of a document in bytes."""
-LONGEST_PATTERN = 1024
-
-
-@pytest.fixture(params=FILES, ids=lambda path: path.stem)
-def path(request: pytest.FixtureRequest) -> Path:
-    """Return the file of each runbook."""
-    found: Path = request.param
-    return found
-
-
-@pytest.fixture
-def runbook(path: Path) -> Runbook:
-    """Return each parsed runbook."""
-    return parsed_runbook(path.stem)
-
-
-def strings(node: object) -> Iterator[str]:
-    """Yield every string in part of a runbook."""
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, dict):
-        for child in node.values():
-            yield from strings(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from strings(child)
-
-
-def flat(runbook: Runbook) -> list[Step]:
-    """Return all steps of a runbook, those of a loop right before the loop."""
-    return [inner for step in runbook["mainSteps"] for inner in (*step["inputs"].get("Steps", []), step)]
-
-
-def references(node: object) -> set[str]:
-    """Return the names that part of a runbook references in double braces."""
-    return {name for text in strings(node) for name in REFERENCE.findall(text)}
-
-
-def outputs(step: Step) -> set[str]:
-    """Return the names that later steps may refer to, such as plan.Action."""
-    own = {output["Name"] for output in step.get("outputs", [])} | IMPLICIT.get(step["action"], set())
-    return {f"{step['name']}.{name}" for name in own}
-
-
-def successors(steps: list[Step], index: int) -> set[str]:
-    """Return the names of the steps that can run after a step, whether it succeeds or fails."""
-    step = steps[index]
-    inputs = step["inputs"]
-    chosen = {choice["NextStep"] for choice in inputs.get("Choices", [])} | set(filter(None, [inputs.get("Default")]))
-    named = {step[key].removeprefix("step:") for key in ("nextStep", "onFailure") if key in step} - {
-        "Abort",
-        "Continue",
-    }
-    falls_through = not step.get("isEnd") and "nextStep" not in step and "Default" not in inputs
-    return chosen | named | ({steps[index + 1]["name"]} if falls_through and index + 1 < len(steps) else set())
-
-
-def calls(runbook: Runbook, *actions: str) -> list[Step]:
-    """Return the steps that use the given actions."""
-    return [step for step in flat(runbook) if step["action"] in actions]
-
-
-def test_there_are_three_runbooks() -> None:
-    """One runbook heals, one asks for approval before it heals, and one undoes a heal."""
-    assert [path.stem for path in FILES] == [
-        "AddS3ExpressGatewayEndpoint",
-        "AddS3ExpressGatewayEndpointWithApproval",
-        "RemoveS3ExpressGatewayEndpoint",
-    ]
-
-
-def test_file_is_plain_yaml_of_schema_3(path: Path, runbook: Runbook) -> None:
-    """A runbook has the elements of schema 0.3, assumes a role, and contains no CloudFormation syntax."""
-    assert runbook["schemaVersion"] == "0.3"
-    assert runbook.keys() == ELEMENTS
-    assert runbook["assumeRole"] == "{{ AutomationAssumeRole }}"
-    assert not re.search(r"(^|\s)!\w|Fn::|AWS::", path.read_text(encoding="utf-8"))
-
-
-def test_document_is_smaller_than_the_limit(path: Path, runbook: Runbook) -> None:
-    """YAML and JSON are far below 64 KB, because the parameters of an execution count toward the limit too."""
-    assert len(path.read_bytes()) < LARGEST * 5 / 8
-    assert len(json.dumps(runbook)) < LARGEST * 5 / 8
-
-
-def test_parameters_are_described_and_constrained(runbook: Runbook) -> None:
-    """Each parameter has a description and limits its values: a list, a pattern, or a maximum number of items."""
-    for name, parameter in runbook["parameters"].items():
-        assert parameter["type"] in {"String", "StringList"}, name
-        assert parameter["description"].endswith("."), name
-        constraint = "maxItems" if parameter["type"] == "StringList" else "allowedPattern"
-        assert {constraint, "allowedValues"} & parameter.keys(), name
-
-
-def test_patterns_use_the_syntax_of_systems_manager(runbook: Runbook) -> None:
-    """Patterns are anchored, compile, fit SSM's length limit, and use no lookaround, which RE2 does not support."""
-    for name, parameter in runbook["parameters"].items():
-        if pattern := parameter.get("allowedPattern"):
-            re.compile(pattern)
-            assert pattern.startswith("^"), name
-            assert pattern.endswith("$"), name
-            assert len(pattern) <= LONGEST_PATTERN, name
-            assert not re.search(r"\(\?<?[=!]|\\[1-9]", pattern), name
-
-
-def test_defaults_are_allowed(runbook: Runbook) -> None:
-    """Each default matches the parameter's own pattern or allowed values."""
-    for name, parameter in runbook["parameters"].items():
-        if "default" in parameter:
-            default = parameter["default"]
-            assert re.search(parameter.get("allowedPattern", ""), default) is not None, name
-            assert default in parameter.get("allowedValues", [default]), name
-
-
-def test_every_parameter_is_used(runbook: Runbook) -> None:
-    """Every parameter is referenced by a step or by the assumed role."""
-    assert references([runbook["assumeRole"], runbook["mainSteps"]]) >= runbook["parameters"].keys()
-
-
-def test_steps_have_known_properties_and_unique_names(runbook: Runbook) -> None:
-    """Each step has a description, a unique name, and only properties that Automation supports."""
-    steps = flat(runbook)
-    assert len({step["name"] for step in steps}) == len(steps)
-    for step in steps:
-        assert step.keys() <= STEP_PROPERTIES, step["name"]
-        assert step.keys() >= {"name", "description", "action", "inputs"}, step["name"]
-        assert re.fullmatch(r"[a-zA-Z0-9_]{3,128}", step["name"])
-
-
-def test_inputs_match_the_actions(runbook: Runbook) -> None:
-    """Each step uses a known action with all required inputs and no unknown ones."""
-    for step in flat(runbook):
-        given = step["inputs"].keys()
-        if step["action"] in CALLS:
-            assert given >= {"Service", "Api"} | CALLS[step["action"]], step["name"]
-        else:
-            needed, possible = INPUTS[step["action"]]
-            assert needed <= given <= needed | possible, step["name"]
-        for choice in step["inputs"].get("Choices", []):
-            assert choice.keys() == CHOICE, step["name"]
-
-
-def typed(node: Any, types: dict[str, str]) -> Any:
-    """Return part of a runbook with a Boolean instead of each reference to a Boolean output."""
-    if isinstance(node, dict):
-        return {key: typed(value, types) for key, value in node.items()}
-    if isinstance(node, list):
-        return [typed(item, types) for item in node]
-    match = REFERENCE.fullmatch(node) if isinstance(node, str) else None
-    return True if match and types.get(match[1]) == "Boolean" else node
-
-
-def test_api_calls_match_the_botocore_models(runbook: Runbook) -> None:
-    """The service, operation, and parameters of each API call are valid in botocore's model."""
-    types = {
-        f"{step['name']}.{output['Name']}": output["Type"]
-        for step in runbook["mainSteps"]
-        for output in step.get("outputs", [])
-    }
-    for step in calls(runbook, *CALLS):
-        inputs = {name: value for name, value in step["inputs"].items() if name not in CALLS[step["action"]]}
-        inputs = typed(inputs, types)
-        model = get_session().get_service_model(inputs.pop("Service")).operation_model(inputs.pop("Api"))
-        assert model.input_shape is not None
-        report = ParamValidator().validate(inputs, model.input_shape)
-        assert not report.has_errors(), f"{step['name']}: {report.generate_report()}"
-
-
-def test_selectors_match_the_api_responses(runbook: Runbook) -> None:
-    """Each output selector leads to a member of the response in botocore's model."""
-    for step in calls(runbook, *CALLS):
-        service = get_session().get_service_model(step["inputs"]["Service"])
-        selectors = [(output["Selector"], output["Type"]) for output in step.get("outputs", [])]
-        waited = step["inputs"].get("PropertySelector")
-        selectors += [(waited, "String")] if waited else []
-        for selector, type_name in selectors:
-            shape: Any = service.operation_model(step["inputs"]["Api"]).output_shape
-            for part in selector.removeprefix("$.").split("."):
-                name, _, index = part.partition("[")
-                shape = shape.members[name].member if index else shape.members[name]
-            assert shape.type_name == TYPES[type_name], selector
-
-
+API_SECONDS = 25
+"""https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html"""
+FIRST_CLAIMED = {HEAL: "confirmPlan", UNDO: "checkClaim"}
+RELEASE = {HEAL: "recordFailed", UNDO: "markFailed"}
+"""The step that releases the claim after a failure. The step `fail` comes after it."""
+CHANGES = {HEAL: {"associate": "step:verifyPath"}, UNDO: {"disassociate": "step:findRest"}}
+"""The changes that are looked for even if the call failed, and the step that looks."""
 SAMPLE = {
     "subnetId": "subnet-1",
     "routeTableId": "rtb-1",
@@ -259,75 +41,149 @@ SAMPLE = {
     "dryRun": "true",
 }
 
+each_runbook = pytest.mark.parametrize("name", [HEAL, APPROVED, UNDO])
+with_claim = pytest.mark.parametrize("name", [HEAL, UNDO])
 
-def test_plan_function_accepts_the_payloads(runbook: Runbook) -> None:
-    """The function's own parser accepts each payload, with sample values instead of references."""
-    steps = calls(runbook, "aws:invokeLambdaFunction")
+
+def calls(name: str, *actions: str) -> list[Step]:
+    """Return the steps of a runbook that use the given actions."""
+    return [step for step in all_steps(name).values() if step["action"] in actions]
+
+
+def claimed(name: str) -> list[Step]:
+    """Return the steps of a runbook from its claim to the release of the claim, without branches."""
+    steps: list[Step] = runbook(name)["mainSteps"]
+    names = [step["name"] for step in steps]
+    during = steps[names.index(FIRST_CLAIMED[name]) : names.index(RELEASE[name])]
+    return [step for step in during if step["action"] != "aws:branch"]
+
+
+def strings(node: object) -> Iterator[str]:
+    """Yield every string in part of a runbook."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict | list):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from strings(child)
+
+
+@each_runbook
+def test_systems_manager_accepts_the_document(name: str) -> None:
+    """The sandbox checks elements, actions, inputs, selectors, references, and the order of steps as AWS documents them.
+
+    A document is far below the limit of 64 KB, because the parameters of an execution count toward it too.
+    """
+    text = (RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8")
+    read(text, "YAML")
+    as_json = json.dumps(runbook(name))
+    read(as_json, "JSON")
+    assert max(len(text.encode()), len(as_json)) < 40 * 1024
+
+
+@each_runbook
+def test_parameters_are_constrained_and_used(name: str) -> None:
+    """Each parameter limits its values, a pattern is about the whole value, and a step or the role uses it."""
+    document = runbook(name)
+    assert document["assumeRole"] == "{{ AutomationAssumeRole }}"
+    used = set(REFERENCE.findall("\n".join(strings([document["assumeRole"], document["mainSteps"]]))))
+    assert used >= document["parameters"].keys()
+    for parameter, definition in document["parameters"].items():
+        assert {"allowedPattern", "allowedValues"} & definition.keys(), parameter
+        pattern = definition.get("allowedPattern", "^$")
+        assert (pattern[0], pattern[-1]) == ("^", "$"), parameter
+
+
+@each_runbook
+def test_all_double_braces_are_references(name: str) -> None:
+    """A misspelled reference would be passed on as text."""
+    for text in strings(runbook(name)["mainSteps"]):
+        assert not re.search(r"\{\{|\}\}", REFERENCE.sub("", text)), text
+
+
+@each_runbook
+def test_plan_function_accepts_the_payloads(name: str) -> None:
+    """The function's own parser accepts each payload, which has the version of the contract."""
+    steps = calls(name, "aws:invokeLambdaFunction")
     assert steps
     for step in steps:
         payload = step["inputs"]["InputPayload"]
         event = {key: SAMPLE.get(key, "") if REFERENCE.search(value) else value for key, value in payload.items()}
-        assert parse_request(event).action == payload["action"]
+        assert (parse_request(event).action, payload["contract"]) == (payload["action"], CONTRACT), step["name"]
 
 
-def test_every_request_has_the_version_of_the_contract(runbook: Runbook) -> None:
-    """A run that is still going when the stack is updated must not get the answers of another version."""
-    for step in calls(runbook, "aws:invokeLambdaFunction"):
-        assert step["inputs"]["InputPayload"]["contract"] == CONTRACT, step["name"]
-
-
-def test_one_script_reads_every_answer(runbook: Runbook) -> None:
+@each_runbook
+def test_one_script_reads_every_answer(name: str) -> None:
     """AWS documents only the output Payload, not whether it is text or an object, so a script accepts both."""
-    steps = {step["name"]: step for step in flat(runbook)}
-    for step in calls(runbook, "aws:invokeLambdaFunction"):
-        assert "outputs" not in step, step["name"]
-    reading = [step for step in steps.values() if step["inputs"].get("Handler") == "record"]
+    reading = [step for step in all_steps(name).values() if step["inputs"].get("Handler") == "record"]
     [script] = {step["inputs"]["Script"] for step in reading}
-    asked = [REFERENCE.fullmatch(step["inputs"]["InputPayload"]["answer"]) for step in reading]
-    assert len({match[1] for match in asked if match}) == len(reading) > 2
     answer = {"next": "DONE", "ledger": []}
     for given in (answer, json.dumps(answer), json.dumps(json.dumps(answer))):
         found = script_host.run(script, "record", {"answer": given}, lambda service: ["no client", service])
         assert json.loads(found) == {"next": "DONE"}
 
 
-def test_references_resolve(runbook: Runbook) -> None:
-    """Each reference is a parameter, an Automation variable, or an output of an earlier step."""
-    known = runbook["parameters"].keys() | AUTOMATION
-    assert references(runbook["assumeRole"]) <= known
-    for step in runbook["mainSteps"]:
-        of_loop = set(known)
-        for inner in step["inputs"].get("Steps", []):
-            assert references(inner["inputs"]) <= of_loop, inner["name"]
-            of_loop |= outputs(inner)
-        assert references(step["inputs"]) <= of_loop, step["name"]
-        known |= outputs(step)
-    assert set(runbook["outputs"]) <= known
-
-
-def test_all_double_braces_are_references(runbook: Runbook) -> None:
-    """A misspelled reference would be passed on as text, so every pair of double braces must be a valid reference."""
-    for text in strings(runbook["mainSteps"]):
-        assert not re.search(r"\{\{|\}\}", REFERENCE.sub("", text)), text
-
-
-def test_every_step_is_reachable_and_every_next_step_exists(runbook: Runbook) -> None:
-    """All steps can be reached from the first one, every next step exists, and the last step ends the run."""
-    steps = runbook["mainSteps"]
-    names = [step["name"] for step in steps]
-    reached: set[str] = set()
-    waiting = {names[0]}
-    while waiting:
-        assert waiting <= set(names)
-        reached |= waiting
-        waiting = {successor for name in waiting for successor in successors(steps, names.index(name))} - reached
-    assert reached == set(names)
-    assert steps[-1]["isEnd"]
-
-
-def test_waits_are_bounded(runbook: Runbook) -> None:
+@each_runbook
+def test_waits_are_bounded(name: str) -> None:
     """Every step that waits has its own timeout."""
-    waiting = calls(runbook, "aws:approve", "aws:executeAutomation", "aws:waitForAwsResourceProperty")
-    waiting += calls(runbook, "aws:invokeLambdaFunction")
-    assert waiting
-    assert all("timeoutSeconds" in step for step in waiting)
+    waiting = calls(name, "aws:approve", "aws:executeAutomation", "aws:invokeLambdaFunction")
+    assert [step["name"] for step in waiting if "timeoutSeconds" not in step] == []
+
+
+@with_claim
+def test_claim_lasts_longer_than_all_steps_after_it(name: str) -> None:
+    """A claim does not expire during a run, even if each attempt of each step takes as long as it can."""
+    steps = [*claimed(name), all_steps(name)[RELEASE[name]]]
+    assert len(steps) > 10
+    seconds = [step.get("timeoutSeconds", API_SECONDS) * step.get("maxAttempts", 1) for step in steps]
+    assert sum(seconds) < CLAIM_SECONDS
+
+
+def test_request_lasts_longer_than_all_steps_until_the_answer_is_recorded() -> None:
+    """A request for approval does not expire while an approver can still answer it."""
+    seconds = {step["name"]: step.get("timeoutSeconds", 0) for step in runbook(APPROVED)["mainSteps"]}
+    assert seconds["approve"] == ANSWER_SECONDS
+    before_the_heal = sum(duration for name, duration in seconds.items() if name != "heal")
+    assert ANSWER_SECONDS < before_the_heal < REQUEST_SECONDS
+
+
+@with_claim
+def test_failures_after_a_claim_release_it(name: str) -> None:
+    """A failed step releases the claim. A change that failed is looked for first, because its answer may be lost."""
+    leading = {step["name"]: step["onFailure"] for step in claimed(name)}
+    assert leading == dict.fromkeys(leading, f"step:{RELEASE[name]}") | CHANGES[name]
+
+
+@with_claim
+def test_message_of_a_failed_run_is_that_of_its_last_step(name: str) -> None:
+    """The last step of a failed run names the failed steps, so the steps that lead to it are not critical.
+
+    AWS does not document which step's message becomes that of the run if a failed step leads to another step.
+    """
+    steps = all_steps(name)
+    names = list(steps)
+    assert names[names.index(RELEASE[name]) + 1] == "fail"
+    leading = [step for step in steps.values() if step.get("onFailure") in (f"step:{RELEASE[name]}", "step:fail")]
+    assert len(leading) > 10
+    assert [step["name"] for step in [steps[RELEASE[name]], *leading] if step.get("isCritical") is not False] == []
+
+
+@with_claim
+def test_each_ec2_change_follows_a_check_of_the_claim(name: str) -> None:
+    """Before each change, the plan function confirms that this run holds the claim and that the change is needed."""
+    is_checked, changed = False, []
+    for step in claimed(name):
+        if step["inputs"].get("Service") == "ec2":
+            assert is_checked, step["name"]
+            is_checked = False
+            changed.append(step["name"])
+        is_checked = is_checked or step["action"] == "aws:invokeLambdaFunction"
+    assert changed == {HEAL: ["create", "associate"], UNDO: ["disassociate", "deleteEndpoint"]}[name]
+
+
+@each_runbook
+def test_every_write_of_a_step_to_the_ledger_has_a_condition(name: str) -> None:
+    """A step writes only over its own run's claim or request, or adds to the VPC's item if the run was elected."""
+    writes = [step["inputs"] for step in calls(name, "aws:executeAwsApi") if step["inputs"]["Service"] == "dynamodb"]
+    assert writes
+    for write in writes:
+        assert (write["Api"], bool(write["ConditionExpression"])) == ("UpdateItem", True)

@@ -1,34 +1,52 @@
-"""Heals from start to end, with the real runbooks and plan function and the sandbox's EC2."""
+"""Heals from start to end, with the real runbook and plan function, and the sandbox's EC2 and Systems Manager."""
 
 import json
 from typing import Any
 
 import pytest
 
-from express_path.domain.heal.records import FULL_ACCESS
-from tests.support.heals import FUNCTION, Deployment, Vpc, status, step, steps
+from express_path.adapters import heal_steps
+from express_path.adapters.heal_steps import CONTRACT
+from sandbox.ssm.knobs import Trouble
+from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, run_id_of, runbook, status, step, steps
+from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
 
 
-def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployment, vpc: Vpc) -> None:
-    """A heal creates one tagged endpoint and associates it with the subnet's route table only.
+@pytest.fixture
+def calendar(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of the stack's change calendar."""
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
+    return "changes"
 
-    Its outputs have the plan, the endpoint, the route table, and the verdict. A second run makes no change.
+
+# --- what a heal does ------------------------------------------------------------------------------------------------
+
+
+def test_heal_creates_the_endpoint_and_associates_the_table(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A heal creates one tagged endpoint with the stack's policy, and associates only the subnet's route table.
+
+    Its outputs have the plan, the endpoint, the verdict, and how to undo it. A second run makes no change.
     """
+    text = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
+    deployment.ssm.put_parameter(Name="/express/policy", Value=text, Type="String")
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
+    deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Success", run.get("FailureMessage")
     [endpoint] = deployment.endpoints(vpc.id)
     assert deployment.associations(vpc.id) == {endpoint["VpcEndpointId"]: [vpc.table]}
     assert endpoint["Tags"] == [{"Key": "express-path:managed", "Value": "true"}]
-    assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", FULL_ACCESS)
-    assert deployment.tags(vpc.table) == {}
+    assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", text)
     outputs = {key: value for key, [value] in run["Outputs"].items()}
-    assert outputs["plan.Action"] == "CREATE_AND_ASSOCIATE"
-    assert outputs["plan.RouteTableId"] == vpc.table
+    assert (outputs["plan.Action"], outputs["plan.RouteTableId"]) == ("CREATE_AND_ASSOCIATE", vpc.table)
     assert outputs["create.VpcEndpointId"] == outputs["recordIntent.VpcEndpointId"] == endpoint["VpcEndpointId"]
     assert outputs["verify.Annotation"].startswith("ENDPOINT")
+    assert f"RemoveS3ExpressGatewayEndpoint with RunId={run_id_of(run)}" in outputs["verify.Undo"]
     deployment.sandbox.calls.clear()
     again = deployment.heal(vpc.subnet)
     assert (status(again), deployment.changes(), steps(again)[-1]) == ("Success", [], "done")
@@ -37,9 +55,7 @@ def test_heal_creates_the_endpoint_and_associates_the_table(deployment: Deployme
 def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deployment, vpc: Vpc) -> None:
     """The endpoint is created without route tables and associated once it is available, so no traffic is lost."""
     deployment.sandbox.ec2.knobs.pending_describes = 3
-    deployment.sandbox.calls.clear()
     assert status(deployment.heal(vpc.subnet)) == "Success"
-    assert deployment.changes() == ["CreateVpcEndpoint", "ModifyVpcEndpoint"]
     [created] = deployment.sandbox.calls.of("ec2", "CreateVpcEndpoint")
     assert "RouteTableIds" not in created.parameters
     operations = deployment.sandbox.calls.operations("ec2")
@@ -52,92 +68,49 @@ def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc
     endpoint = builder.endpoint(vpc.id)
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.associations(vpc.id)) == ("Success", {endpoint: [vpc.table]})
-    assert deployment.endpoints(vpc.id)[0]["Tags"] == []
-    assert "create" not in steps(run)
+    assert (deployment.endpoints(vpc.id)[0]["Tags"], "create" in steps(run)) == ([], False)
+
+
+def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
+    """The failure message has each blocker with its fix, and the patch. A dry run succeeds, and its outputs say both."""
+    deployment.automation.knobs.closed_calendars.add(calendar)
+    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
+    deployment.sandbox.calls.clear()
+    run, dry = deployment.heal(vpc.subnet), deployment.heal(vpc.subnet, DryRun="true")
+    assert (status(run), status(dry), deployment.changes()) == ("Failed", "Success", [])
+    for text in ("OWNED_BY_IAC", "AdoptIacOwned", "CHANGE_CALENDAR_CLOSED"):
+        assert text in run["FailureMessage"]
+        assert text in dry["Outputs"]["plan.Summary"][0]
+    assert "aws_vpc_endpoint_route_table_association" in run["FailureMessage"]
+    assert dry["Outputs"]["plan.Action"] == ["BLOCKED"]
+
+
+def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
+    """A dry run of a heal that is not blocked ends after its plan, too."""
+    deployment.sandbox.calls.clear()
+    run = deployment.heal(vpc.subnet, DryRun="true")
+    assert (status(run), deployment.changes(), deployment.ledger.items("")) == ("Success", [], [])
+    assert run["Outputs"]["plan.Action"] == ["CREATE_AND_ASSOCIATE"]
+
+
+# --- what somebody else does meanwhile -------------------------------------------------------------------------------
 
 
 def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:
     """Its policy is checked before the route table is associated with it."""
-    policy = {"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}
     condition = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
-
-    def plan(event: dict[str, Any]) -> dict[str, Any]:
-        answer = deployment.plan(event)
-        if event["action"] == "confirm":
-            document = {"Statement": [{**policy, "Condition": condition}]}
-            builder.endpoint(vpc.id, PolicyDocument=json.dumps(document))
-        return answer
-
-    deployment.automation.functions.register(FUNCTION, plan)
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*", "Condition": condition}
+    document = json.dumps({"Statement": [deny]})
+    deployment.after("confirm", lambda: builder.endpoint(vpc.id, PolicyDocument=document))
     run = deployment.heal(vpc.subnet)
     assert (status(run), "associate" in steps(run)) == ("Failed", False)
     assert "step findTarget failed: BlockedError: BLOCKED" in run["FailureMessage"]
-    assert list(deployment.associations(vpc.id).values()) == [[]]
-
-
-def test_main_table_is_healed_for_the_subnets_that_have_no_other(
-    deployment: Deployment, builder: Builder, vpc: Vpc
-) -> None:
-    """A subnet without an association uses the main route table, so that table is associated."""
-    main = builder.main_table(vpc.id)
-    builder.route(main, NatGatewayId=vpc.nat)
-    run = deployment.heal(builder.subnet(vpc.id))
-    assert status(run) == "Success", run.get("FailureMessage")
-    assert list(deployment.associations(vpc.id).values()) == [[main]]
-
-
-def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
-    """A dry run succeeds, outputs the plan, and makes no change."""
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet, DryRun="true")
-    assert (status(run), deployment.changes()) == ("Success", [])
-    assert run["Outputs"]["plan.Action"] == ["CREATE_AND_ASSOCIATE"]
-    assert deployment.endpoints(vpc.id) == []
-
-
-def test_blocked_heal_fails_with_the_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Nothing changes, and the failure message has each blocker's name, its fix, and the patch."""
-    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes()) == ("Failed", [])
-    message = run["FailureMessage"]
-    assert "OWNED_BY_IAC" in message
-    assert "AdoptIacOwned" in message
-    assert "AWS::EC2::VPCEndpoint" in message
-    assert "aws_vpc_endpoint_route_table_association" in message
-
-
-def test_dry_run_of_a_blocked_heal_succeeds(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A dry run reports blockers and succeeds."""
-    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
-    run = deployment.heal(vpc.subnet, DryRun="true")
-    assert (status(run), run["Outputs"]["plan.Action"]) == ("Success", ["BLOCKED"])
-    assert "OWNED_BY_IAC" in run["Outputs"]["plan.Summary"][0]
-
-
-@pytest.fixture
-def calendar(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the name of the stack's change calendar."""
-    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "changes")
-    return "changes"
-
-
-def test_closed_calendar_stops_a_heal(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
-    """A closed change calendar is a blocker and is reported with all others."""
-    deployment.automation.knobs.closed_calendars.add(calendar)
-    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes()) == ("Failed", [])
-    assert "CHANGE_CALENDAR_CLOSED" in run["FailureMessage"]
-    assert "OWNED_BY_IAC" in run["FailureMessage"]
 
 
 def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
-    """The calendar is read again before each change, so no endpoint is associated after it closes."""
+    """The calendar is read again before each change, and the failed run releases its claim."""
     knobs = deployment.automation.knobs
     knobs.open_calendars.add(calendar)
     deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", knobs.open_calendars.clear)
@@ -146,54 +119,6 @@ def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc
     assert (status(run), deployment.changes()[-1]) == ("Failed", "CreateVpcEndpoint")
     assert "CHANGE_CALENDAR_CLOSED" in run["FailureMessage"]
     assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "FAILED"
-
-
-def test_closed_calendar_does_not_matter_to_a_healthy_subnet(
-    deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str
-) -> None:
-    """A run for a compliant subnet succeeds while the calendar is closed."""
-    builder.endpoint(vpc.id, vpc.table)
-    deployment.automation.knobs.closed_calendars.add(calendar)
-    assert status(deployment.heal(vpc.subnet)) == "Success"
-
-
-@pytest.mark.usefixtures("calendar")
-def test_unknown_calendar_stops_a_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """A calendar that does not exist is not treated as open."""
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes()) == ("Failed", [])
-
-
-def test_endpoint_has_the_policy_of_the_parameter_while_the_calendar_is_open(
-    deployment: Deployment, vpc: Vpc, calendar: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A heal proceeds while the change calendar is open, and the endpoint has the policy of the SSM parameter."""
-    deployment.automation.knobs.open_calendars.add(calendar)
-    text = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*"}]}'
-    deployment.ssm.put_parameter(Name="/express/policy", Value=text, Type="String")
-    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/policy")
-    run = deployment.heal(vpc.subnet)
-    assert status(run) == "Success", run.get("FailureMessage")
-    [endpoint] = deployment.endpoints(vpc.id)
-    assert endpoint["PolicyDocument"] == text
-
-
-def test_missing_policy_stops_a_heal(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the policy parameter does not exist, no endpoint with full access is created."""
-    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/express/none")
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes()) == ("Failed", [])
-    assert "ParameterNotFound" in run["FailureMessage"]
-
-
-def test_deleted_subnet_needs_no_heal(deployment: Deployment, vpc: Vpc) -> None:
-    """A run for a deleted subnet succeeds without a change, so AWS Config does not repeat it."""
-    deployment.ec2.delete_subnet(SubnetId=vpc.subnet)
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.changes()) == ("Success", [])
 
 
 def test_heal_that_does_not_fix_the_path_fails(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
@@ -212,44 +137,187 @@ def test_heal_that_does_not_fix_the_path_fails(deployment: Deployment, builder: 
     assert "PARTLY_NAT" in run["FailureMessage"]
 
 
-def test_tables_of_different_families_are_both_healed(deployment: Deployment, builder: Builder) -> None:
-    """After a dual-stack table, an IPv4 table is healed with a second endpoint, because EC2 rejects the first."""
+def test_route_that_already_exists_leads_to_verify(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """If another tool associates its endpoint just before the change, RouteAlreadyExists is not a failure.
+
+    The undo of this run then deletes only the endpoint that it created.
+    """
+    deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", lambda: builder.endpoint(vpc.id, vpc.table))
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), step(run, "associate")["StepStatus"]) == ("Success", "Failed")
+    assert "RouteAlreadyExists" in step(run, "associate")["FailureMessage"]
+    [theirs] = [key for key, tables in deployment.associations(vpc.id).items() if tables]
+    assert status(deployment.undo(run_id_of(run))) == "Success"
+    assert deployment.associations(vpc.id) == {theirs: [vpc.table]}
+
+
+def test_heal_fails_if_an_undo_is_about_to_delete_its_endpoint(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """The heal read the endpoint before the undo marked it, and associated it afterwards. The next heal creates another."""
     vpc = Vpc(builder, tables=2)
-    vpc.add_ipv6(builder, vpc.subnets[0])
-    first = deployment.heal(vpc.subnets[0])
-    assert status(first) == "Success", first["FailureMessage"]
-    run = deployment.heal(vpc.subnets[1])
-    assert status(run) == "Success", run["FailureMessage"]
-    assert sorted(deployment.associations(vpc.id).values()) == sorted([table] for table in vpc.tables)
+    deployment.heal(vpc.subnets[0])
+    [endpoint] = deployment.associations(vpc.id)
+    deployment.sandbox.faults.before(
+        "ec2", "ModifyVpcEndpoint", lambda: ledger.write(f"VPC#{vpc.id}", deletedIds={endpoint})
+    )
+    late = deployment.heal(vpc.subnets[1])
+    assert status(late) == "Failed"
+    assert f"an undo is about to delete {endpoint}; start the heal again" in late["FailureMessage"]
+    deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint])
+    again = deployment.heal(vpc.subnets[1])
+    assert status(again) == "Success", again.get("FailureMessage")
+    assert [tables for key, tables in deployment.associations(vpc.id).items() if key != endpoint] == [[vpc.tables[1]]]
 
 
-def test_table_that_routes_the_list_elsewhere_is_left_alone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A static route from the S3 Express prefix list to the NAT gateway blocks the heal before any change."""
-    [express] = [
-        prefix_list["PrefixListId"]
-        for prefix_list in deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        if prefix_list["PrefixListName"].endswith(".s3express")
-    ]
-    builder.route(vpc.table, express, NatGatewayId=vpc.nat)
+@pytest.mark.parametrize("killed", [False, True], ids=["one run", "finished by another run"])
+def test_reverted_heal_is_not_repeated_for_a_day_or_until_an_undo(
+    deployment: Deployment, vpc: Vpc, *, killed: bool
+) -> None:
+    """After somebody removes the association, a heal is blocked. The blocker's fix works: undo, and heal by hand."""
+    if killed:
+        with deployment.automation.killing(during="associate"):
+            deployment.heal(vpc.subnet)
+    healed = deployment.heal(vpc.subnet)
+    assert status(healed) == "Success"
+    [endpoint] = deployment.associations(vpc.id)
+    deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert (status(run), deployment.changes()) == ("Failed", [])
-    assert "BLOCKED" in run["FailureMessage"]
+    assert "REVERTED_BY_OTHERS" in run["FailureMessage"]
+    if not killed:
+        assert status(deployment.undo(run_id_of(healed))) == "Success"
+        assert status(deployment.heal(vpc.subnet)) == "Success"
 
 
-def test_interface_without_security_groups_does_not_block(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """A private NAT gateway's interface has no security group, so nothing filters its traffic."""
-    builder.nat_gateway(vpc.subnet, ConnectivityType="private")
+def test_config_does_not_heal_what_was_undone_until_a_person_does(deployment: Deployment, vpc: Vpc) -> None:
+    """The state UNDONE blocks AWS Config's heals, even after a manual heal that failed."""
+    deployment.undo(run_id_of(deployment.heal(vpc.subnet)))
+    deployment.sandbox.calls.clear()
+    run = deployment.heal(vpc.subnet, StartedBy="CONFIG")
+    assert (status(run), deployment.changes()) == ("Failed", [])
+    assert "UNDONE" in run["FailureMessage"]
+    deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint", times=1)
+    assert status(deployment.heal(vpc.subnet)) == "Failed"
+    assert status(deployment.heal(vpc.subnet, StartedBy="CONFIG")) == "Failed"
+    assert status(deployment.heal(vpc.subnet)) == "Success"
+    assert status(deployment.heal(vpc.subnet, StartedBy="CONFIG")) == "Success"
+
+
+def test_failed_heal_names_the_error_of_aws_and_releases_its_claim(deployment: Deployment, vpc: Vpc) -> None:
+    """The verification fails too, but the message also has the cause. The next run succeeds without waiting."""
+    deployment.sandbox.faults.fail("ec2", "ModifyVpcEndpoint", "RouteLimitExceeded", 400, times=1)
     run = deployment.heal(vpc.subnet)
-    assert status(run) == "Success", run["FailureMessage"]
+    assert (status(run), steps(run)[-1]) == ("Failed", "fail")
+    for text in (
+        "step verifyPath failed: NotCuredError",
+        "step associate failed: ",
+        "RouteLimitExceeded",
+        "L-93826ACB",
+    ):
+        assert text in run["FailureMessage"]
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "FAILED"
+    assert status(deployment.heal(vpc.subnet)) == "Success"
 
 
-def test_ipv4_table_in_a_vpc_with_ipv6_elsewhere_needs_no_ipv6_egress(
+# --- updates of the stack --------------------------------------------------------------------------------------------
+
+
+def check_names_versions(run: Run, found: str, expected: str) -> None:
+    """Check that a run failed, and that its message has both versions and what to do."""
+    assert status(run) == "Failed"
+    for text in (f"ContractError: the run's runbook has {found}", f"version '{expected}'", "start the run again"):
+        assert text in run["FailureMessage"], run["FailureMessage"]
+
+
+def test_runbook_of_another_version_is_refused(deployment: Deployment, vpc: Vpc) -> None:
+    """The first step of a runbook from before there were versions fails, and the last one, which may ask, says why."""
+    earlier = json.dumps(runbook(HEAL)).replace(f'"contract": "{CONTRACT}", ', "")
+    deployment.ssm.create_document(Name="Earlier", Content=earlier, DocumentType="Automation")
+    deployment.sandbox.calls.clear()
+    run = deployment.automation.execute("Earlier", {"SubnetId": vpc.subnet} | deployment.given)
+    check_names_versions(run, "no version", CONTRACT)
+    assert deployment.changes() == []
+
+
+def test_run_that_is_going_during_an_update_fails(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run keeps the version with which it started: its next look fails, and nothing is changed."""
+    deployment.after("plan", lambda: monkeypatch.setattr(heal_steps, "CONTRACT", "next"))
+    deployment.sandbox.calls.clear()
+    check_names_versions(deployment.heal(vpc.subnet), f"version '{CONTRACT}'", "next")
+    assert deployment.changes() == []
+
+
+# --- what an undo may take away: only what the run confirmed ----------------------------------------------------------
+
+
+def check_blocked(deployment: Deployment, vpc: Vpc, run_id: str, event: str = "ModifyVpcEndpoint") -> None:
+    """Undo a run: nothing changes, and the message names the CloudTrail event, the resources, and the run."""
+    before = deployment.described(vpc.id)
+    undone = deployment.undo(run_id)
+    assert (status(undone), deployment.described(vpc.id)) == ("Failed", before)
+    resource = vpc.table if event == "ModifyVpcEndpoint" else vpc.id
+    for text in (f"BLOCKED: run {run_id} cannot be undone", "CloudTrail", event, resource, f"contains {run_id}"):
+        assert text in undone["FailureMessage"], text
+
+
+@pytest.mark.parametrize("when", ["after the run", "during the call"])
+def test_association_that_a_person_made_stays(deployment: Deployment, builder: Builder, vpc: Vpc, when: str) -> None:
+    """A team has an endpoint, the heal's call is denied, and a person associates the route table.
+
+    If the person is fast enough, the path is COMPLIANT and the run succeeds. A later run records that the route table
+    is healed, and still not that the first one made the change.
+    """
+    endpoint = builder.endpoint(vpc.id)
+
+    def associate() -> None:
+        builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])
+
+    if when == "during the call":
+        deployment.sandbox.faults.before("ec2", "ModifyVpcEndpoint", associate)
+    deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint", times=1)
+    run = deployment.heal(vpc.subnet)
+    assert status(run) == ("Failed" if when == "after the run" else "Success")
+    check_blocked(deployment, vpc, run_id_of(run))
+    if when == "after the run":
+        associate()
+    assert status(deployment.heal(vpc.subnet)) == "Success"
+    assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "HEALED"
+    check_blocked(deployment, vpc, run_id_of(run))
+    assert deployment.associations(vpc.id) == {endpoint: [vpc.table]}
+
+
+def test_association_that_somebody_made_first_is_not_the_runs_own(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:
-    """The IPv4 endpoint adds no IPv6 route, so a security group that allows only IPv4 egress does not block."""
-    vpc.add_ipv6(builder, builder.subnet(vpc.id))
-    group = builder.ec2.create_security_group(GroupName="v4", Description="IPv4 out", VpcId=vpc.id)["GroupId"]
-    builder.ec2.create_network_interface(SubnetId=vpc.subnet, Groups=[group])
+    """A late answer does not show a person's association right before the call, which EC2 would accept once more."""
+    endpoint, late = builder.endpoint(vpc.id), []
+
+    def plan(event: dict[str, Any]) -> dict[str, Any]:
+        if event["action"] != "target":
+            return deployment.plan(event)
+        with deployment.sandbox.stale_reads("ec2:DescribeRouteTables") as observation:
+            deployment.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])
+            answer = deployment.plan(event)
+        late.extend(observation.given)
+        return answer
+
+    deployment.automation.functions.register(FUNCTION, plan)
     run = deployment.heal(vpc.subnet)
-    assert status(run) == "Success", run["FailureMessage"]
+    assert (status(run), len(late), "associate" in steps(run)) == ("Success", 1, False)
+
+
+def test_creation_without_an_answer_is_never_confirmed(deployment: Deployment, vpc: Vpc) -> None:
+    """The undo changes nothing and names CreateVpcEndpoint; the next run finds its endpoint by its client token."""
+    with deployment.automation.disturbing(HEAL, "create", Trouble.NO_ANSWER):
+        run = deployment.heal(vpc.subnet)
+    assert status(run) == "Failed"
+    check_blocked(deployment, vpc, run_id_of(run), "CreateVpcEndpoint")
+    [endpoint] = deployment.associations(vpc.id)
+    healed = deployment.heal(vpc.subnet)
+    assert deployment.associations(vpc.id) == {endpoint: [vpc.table]}
+    assert status(deployment.undo(run_id_of(healed))) == "Success"
+    assert deployment.endpoints(vpc.id) == []

@@ -1,7 +1,9 @@
-"""A deployment for heal tests: the real runbooks, their role, and their function."""
+"""A deployment for heal tests: the real runbooks, their role, their function, and an approver."""
 
 import json
 import os
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,18 @@ class Deployment:
         approval = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
         self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["fingerprint"])
 
+    def after(self, action: str, change: Callable[[], object]) -> None:
+        """Make a change right after the plan function's first answer to an action."""
+        pending = [change]
+
+        def answer(event: dict[str, Any]) -> dict[str, Any]:
+            answered = self.plan(event)
+            if event["action"] == action and pending:
+                pending.pop()()
+            return answered
+
+        self.automation.functions.register(FUNCTION, answer)
+
     def heal(self, subnet_id: str, **more: str) -> Run:
         """Run the heal of a subnet until it ends."""
         return self.automation.execute(HEAL, {"SubnetId": subnet_id, **self.given, **more})
@@ -109,10 +123,9 @@ class Deployment:
         found: list[dict[str, Any]] = self.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
         return found
 
-    def tags(self, table_id: str) -> dict[str, str]:
-        """Return the tags of a route table."""
-        [table] = self.ec2.describe_route_tables(RouteTableIds=[table_id])["RouteTables"]
-        return {tag["Key"]: tag["Value"] for tag in table["Tags"]}
+    def described(self, vpc_id: str) -> str:
+        """Return everything that EC2 describes of a VPC's route tables and S3 Express endpoints."""
+        return json.dumps([self.tables(vpc_id), self.endpoints(vpc_id)], default=str)
 
     def endpoints(self, vpc_id: str) -> list[dict[str, Any]]:
         """Return the S3 Express endpoints of a VPC that are not deleted."""
@@ -138,6 +151,55 @@ class Deployment:
     def changes(self) -> list[str]:
         """Return the EC2 operations that could have changed something, in order."""
         return [call.operation for call in self.sandbox.calls.mutating() if call.service == "ec2"]
+
+
+class Approval:
+    """The approval runbook in mode APPROVAL, and an approver named ann."""
+
+    def __init__(self, deployment: Deployment, setenv: Callable[[str, str], None]) -> None:
+        """Create the runbook, the topic, and ann, and put the stack in mode APPROVAL."""
+        deployment.publish(APPROVED)
+        self.deployment = deployment
+        sandbox = deployment.sandbox
+        topic = str(sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"])
+        iam = sandbox.client("iam")
+        iam.create_user(UserName="ann")
+        key = iam.create_access_key(UserName="ann")["AccessKey"]
+        own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+        self.ann: Any = sandbox.client("ssm", credentials=own)
+        settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
+        for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+            setenv(name, value)
+
+    def start(self, subnet_id: str, **more: str) -> str:
+        """Start a run and return its id once it has notified the approvers, or has ended."""
+        run_id = self.deployment.start(subnet_id, APPROVED, **more)
+        self.settled(run_id)
+        return run_id
+
+    def settled(self, run_id: str) -> str:
+        """Return the status of a run once it has notified the approvers, or has ended."""
+        while True:
+            found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=run_id)
+            status = str(found["AutomationExecution"]["AutomationExecutionStatus"])
+            if status not in ("Pending", "InProgress"):
+                return status
+            time.sleep(0.01)
+
+    def run(self, subnet_id: str, **more: str) -> Run:
+        """Start a run that gets no answer and wait until it ends."""
+        return self.deployment.automation.wait(self.deployment.start(subnet_id, APPROVED, **more))
+
+    def answer(self, run_id: str, kind: str = "Approve") -> Run:
+        """Approve or reject as ann, unless the run has ended, and wait until it ends."""
+        if self.settled(run_id) == "Waiting":
+            self.ann.send_automation_signal(AutomationExecutionId=run_id, SignalType=kind, Payload={"Comment": ["-"]})
+        return self.deployment.automation.wait(run_id)
+
+    def messages(self) -> list[str]:
+        """Return the messages to the approvers, in order."""
+        published = self.deployment.sandbox.calls.of("sns", "Publish")
+        return [json.loads(call.parameters["Message"])["message"] for call in published]
 
 
 class Vpc:
@@ -175,6 +237,11 @@ class Vpc:
     def subnet(self) -> str:
         """Return the first private subnet."""
         return self.subnets[0]
+
+
+def run_id_of(run: Run) -> str:
+    """Return the id of a run."""
+    return str(run["AutomationExecutionId"])
 
 
 def status(run: Run) -> str:

@@ -17,7 +17,7 @@ from express_path_cli.main import app
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, UNDO, Deployment
+from tests.support.heals import APPROVED, HEAL, UNDO, Approval, Deployment
 from tests.support.ledgers import LEDGER
 
 STACK = "express-path"
@@ -62,16 +62,22 @@ def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str 
     )
 
 
+def require_approval(made: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Create a stack named asking in mode APPROVAL."""
+    make_stack(made.sandbox, made, "asking", "APPROVAL")
+    Approval(made, monkeypatch.setenv)
+
+
+def cancel(made: Deployment, run_id: str) -> None:
+    """Cancel a run, and wait until it has ended."""
+    made.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
+    made.automation.wait(run_id)
+
+
 def verdict(subnet_id: str) -> str:
     """Return the command's own verdict on a subnet."""
     found = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
     return str(found["compliance"])
-
-
-def run_id_of(shown: str) -> str:
-    """Return the run id in the printed undo command."""
-    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
-    return line.split()[4]
 
 
 def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.CompletedProcess[str]:
@@ -87,11 +93,3 @@ def invoke_at_terminal(command_line: list[str], answer: str) -> subprocess.Compl
             app(command_line)
     texts = [output.getvalue().decode() for output in outputs]
     return subprocess.CompletedProcess(command_line, int(end.value.code or 0), *texts)
-
-
-def reported_run_id(shown: str, what: str) -> str:
-    """Return the id of the started run; the output must say how to follow it."""
-    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith(f"{what}: ")]
-    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
-    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
-    return run_id

@@ -1,41 +1,37 @@
 """express-path heal: starts and follows the real runbooks on the sandbox's Systems Manager."""
 
-from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
 
 from express_path_cli.automation import runs
-from express_path_cli.automation.runs import start_run
-from express_path_cli.aws.sessions import connect
 from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import (
     LOOK,
-    deployed,
+    cancel,
     invoke_at_terminal,
-    make_stack,
-    reported_run_id,
-    run_id_of,
+    require_approval,
     verdict,
 )
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, Deployment, Vpc, status
+from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
-    with deployed(sandbox, monkeypatch) as made:
-        yield made
+def run_id_of(shown: str) -> str:
+    """Return the run id in the printed undo command."""
+    [line] = [line for line in shown.splitlines() if line.startswith("to undo: ")]
+    return line.split()[4]
 
 
-@pytest.fixture
-def vpc(builder: Builder) -> Vpc:
-    """Return a VPC with one private subnet behind a NAT gateway."""
-    return Vpc(builder)
+def reported_run_id(shown: str) -> str:
+    """Return the id of the started run; the output must say how to follow it."""
+    [run_id] = [line.rpartition(" ")[2] for line in shown.splitlines() if line.startswith("heal: ")]
+    command = f"aws ssm get-automation-execution --automation-execution-id {run_id} --region us-east-1"
+    assert f"stopped watching run {run_id}, last status started; the run continues: {command}\n" in shown
+    return run_id
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
@@ -101,35 +97,16 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
-def test_mode_approval_requests_an_approval(
-    deployment: Deployment, sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mode_approval_requests_an_approval(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
     """In mode APPROVAL, --apply starts the approval runbook and does not wait for the answer."""
-    deployment.publish(APPROVED)
-    make_stack(sandbox, deployment, "asking", "APPROVAL")
-    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
-    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
-    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
-        monkeypatch.setenv(name, value)
+    require_approval(deployment, monkeypatch)
     result = invoke(["heal", vpc.subnet, "--apply", "--yes", "--stack", "asking"])
     assert result.exit_code == 0, result.stderr
     [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
     run_id = line.rpartition(" ")[2]
     assert f"--automation-execution-id {run_id}" in result.stdout
-    deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
-    deployment.automation.wait(run_id)
+    cancel(deployment, run_id)
     assert deployment.changes() == []
-
-
-def test_a_closed_calendar_of_the_stack_is_respected(
-    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The stack's change calendar also applies to manual heals."""
-    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "freeze")
-    deployment.automation.knobs.closed_calendars.add("freeze")
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
-    assert result.exit_code == 1
-    assert "CHANGE_CALENDAR_CLOSED" in result.stdout
 
 
 def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
@@ -181,27 +158,6 @@ def test_a_missing_subnet_is_not_compliant() -> None:
     assert "this subnet does not exist (check --region" in line
 
 
-Spoil = Callable[[Sandbox], None]
-UNSEEN: dict[str, tuple[Spoil, str, str]] = {
-    "denied": (lambda it: it.faults.deny(*LOOK), "AccessDeniedException", "allow ssm:GetAutomationExecution"),
-    "throttled": (lambda it: it.faults.throttle(*LOOK), "ThrottlingException", "try again later"),
-    "expired": (lambda it: it.faults.fail(*LOOK, "ExpiredTokenException", 400), "ExpiredToken", "sign in again"),
-}
-
-
-@pytest.mark.parametrize("how", UNSEEN)
-def test_a_run_that_cannot_be_followed_continues(deployment: Deployment, vpc: Vpc, how: str) -> None:
-    """The output has how to follow the run, and the error what to do; the status is 2."""
-    spoil, code, hint = UNSEEN[how]
-    spoil(deployment.sandbox)
-    result = invoke(["heal", vpc.subnet])
-    assert result.exit_code == 2
-    assert "the run continues: aws ssm get-automation-execution" in result.stdout
-    [line] = result.stderr.splitlines()
-    assert f"ssm:GetAutomationExecution failed with {code}" in line
-    assert hint in line
-
-
 @pytest.mark.usefixtures("sandbox")
 def test_without_a_stack_it_is_one_line() -> None:
     """If nothing is deployed, one line says so and how to name another stack."""
@@ -232,7 +188,7 @@ def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployme
         "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) else None, times=2
     )
     lost = invoke(["heal", vpc.subnet, "--apply", "--yes"])
-    run_id = reported_run_id(lost.stdout, "heal")
+    run_id = reported_run_id(lost.stdout)
     assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
     assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
@@ -241,45 +197,14 @@ def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployme
     assert invoke(["heals", "--run", run_id]).exit_code == 0
 
 
-@pytest.mark.usefixtures("deployment")
-def test_throttling_that_passes_is_waited_for(sandbox: Sandbox, vpc: Vpc) -> None:
-    """Throttled starts and reads are retried."""
-    sandbox.faults.throttle("ssm", "StartAutomationExecution", times=2)
-    sandbox.faults.throttle(*LOOK, times=2)
-    planned = invoke(["heal", vpc.subnet])
-    assert (planned.exit_code, planned.stderr) == (0, "")
-    assert "CREATE_AND_ASSOCIATE" in planned.stdout
-
-
-@pytest.mark.parametrize("command", ["heal", "undo"])
-def test_a_run_that_may_not_be_started_is_one_line(
-    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, command: str
-) -> None:
+def test_a_run_that_may_not_be_started_is_one_line(sandbox: Sandbox, deployment: Deployment, vpc: Vpc) -> None:
     """If the start is denied, one line names the permission, and there is no run to follow."""
     sandbox.faults.deny("ssm", "StartAutomationExecution")
-    refused = invoke([command, vpc.subnet, "--yes"])
+    refused = invoke(["heal", vpc.subnet, "--yes"])
     [line] = refused.stderr.splitlines()
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "allow ssm:StartAutomationExecution" in line
     assert deployment.changes() == []
-
-
-def test_a_retried_start_is_one_run(deployment: Deployment, vpc: Vpc) -> None:
-    """The client token makes the SDK's retry of a lost response the same run; a new command is a new run.
-
-    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
-    """
-    aws = connect()
-    lost = [0]  # seconds to wait before asking again
-    aws.ssm.meta.events.register_first(
-        "needs-retry.ssm.StartAutomationExecution", lambda **_: lost.pop() if lost else None
-    )
-    given = {**deployment.given, "SubnetId": vpc.subnet, "DryRun": "true"}
-    runs = {start_run(aws, HEAL, given) for _ in range(2)}
-    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
-    found = deployment.sandbox.client("ssm").describe_automation_executions()["AutomationExecutionMetadataList"]
-    assert {execution["AutomationExecutionId"] for execution in found} == runs
-    assert len(runs) == 2
 
 
 def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,61 +1,44 @@
-"""express-path undo: shows the changes, prompts, then runs."""
-
-from collections.abc import Iterator
-from itertools import count
+"""express-path undo: shows the changes, asks, runs the real runbook, and says what was undone."""
 
 import pytest
 
-from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import LOOK, deployed, invoke_at_terminal, reported_run_id
 from tests.support.command import invoke
-from tests.support.heals import Deployment, Vpc, status
+from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
-    with deployed(sandbox, monkeypatch) as made:
-        yield made
-
-
-@pytest.fixture
-def vpc(builder: Builder) -> Vpc:
-    """Return a VPC with one private subnet behind a NAT gateway."""
-    return Vpc(builder)
-
-
-@pytest.fixture
-def healed(deployment: Deployment, builder: Builder, vpc: Vpc) -> str:
-    """Return the id of a heal's run in the ledger."""
-    return deployment.ledger.heal(builder, vpc.id, vpc.table)
-
-
-def endpoint_of(deployment: Deployment, vpc: Vpc) -> str:
-    """Return the endpoint of a VPC."""
-    [endpoint] = deployment.endpoints(vpc.id)
-    return str(endpoint["VpcEndpointId"])
-
-
-def test_it_shows_the_changes_and_makes_them(deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """The table, endpoint, and new paths are printed before any change, and the changes after."""
-    endpoint = endpoint_of(deployment, vpc)
-    result = invoke(["undo", healed, "--yes"])
-    assert result.exit_code == 0, result.stderr
-    planned, _, done = result.stdout.partition("undo: ")
-    for line in (
+def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """The table, endpoint, and new paths are printed before any change, and the changes after. In a pipe, --yes is needed."""
+    healed = deployment.ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = deployment.associations(vpc.id)
+    changes = [
         f"  {vpc.table} will no longer use {endpoint}",
         f"  {endpoint} will be deleted: a heal created it, and no other route table uses it",
         f"  {vpc.subnet} will use {vpc.nat} (NAT_GATEWAY)",
-    ):
-        assert line in planned.splitlines()
-    assert done.splitlines()[-2:] == [
-        f"undone: {vpc.table} no longer uses {endpoint}",
-        f"deleted: {endpoint}",
     ]
+    refused = invoke(["undo", healed])
+    assert (refused.exit_code, "--yes" in refused.stderr) == (2, True)
+    assert refused.stdout.splitlines()[-3:] == changes
+    assert list(deployment.associations(vpc.id)) == [endpoint]
+    result = invoke(["undo", healed, "--yes"])
+    assert result.exit_code == 0, result.stderr
+    planned, _, done = result.stdout.partition("undo: ")
+    assert planned.splitlines()[-3:] == changes
+    assert done.splitlines()[-2:] == [f"undone: {vpc.table} no longer uses {endpoint}", f"deleted: {endpoint}"]
     assert deployment.endpoints(vpc.id) == []
+
+
+@pytest.mark.usefixtures("deployment")
+def test_an_unknown_run_is_refused_in_one_line() -> None:
+    """One line says what was found and which command lists heals."""
+    run_id = "00000000-0000-0000-0000-000000000000"
+    result = invoke(["undo", run_id, "--yes"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert f"step makePlan failed: UndoError: run {run_id} cannot be undone: the ledger has" in line
+    assert "express-path heals" in line
 
 
 def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
@@ -64,51 +47,3 @@ def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builde
     result = invoke(["undo", deployment.ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs), "--yes"])
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1] == f"kept: {theirs} stays: no heal created it"
-
-
-def test_it_asks_after_the_plan(deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """At a terminal, every answer but yes changes nothing."""
-    result = invoke_at_terminal(["undo", healed], "\n")
-    assert result.returncode == 1, result.stderr
-    shown, question, _ = result.stdout.partition("Undo it now?")
-    assert question
-    assert f"{vpc.subnet} will use {vpc.nat}" in shown
-    assert len(deployment.endpoints(vpc.id)) == 1
-
-
-def test_without_a_terminal_it_shows_the_changes_and_makes_none(deployment: Deployment, vpc: Vpc, healed: str) -> None:
-    """In a pipe, --yes is required."""
-    result = invoke(["undo", healed])
-    assert result.exit_code == 2
-    assert f"{vpc.table} will no longer use" in result.stdout
-    assert "--yes" in result.stderr
-    assert len(deployment.endpoints(vpc.id)) == 1
-
-
-@pytest.mark.usefixtures("deployment")
-def test_an_unknown_run_is_refused_in_one_line() -> None:
-    """One line says what was found and which command lists heals."""
-    result = invoke(["undo", "00000000-0000-0000-0000-000000000000", "--yes"])
-    assert result.exit_code == 2
-    [line] = result.stderr.splitlines()
-    assert (
-        "step makePlan failed: UndoError: run 00000000-0000-0000-0000-000000000000 cannot be undone: the ledger has"
-        in line
-    )
-    assert "express-path heals" in line
-
-
-def test_an_undo_that_cannot_be_followed_continues(
-    sandbox: Sandbox, deployment: Deployment, vpc: Vpc, healed: str
-) -> None:
-    """The output has the run's id and how to follow it."""
-    starts = count(1)
-    sandbox.faults.before(
-        "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) == 2 else None, times=2
-    )
-    lost = invoke(["undo", healed, "--yes"])
-    run_id = reported_run_id(lost.stdout, "undo")
-    assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
-    sandbox.faults.clear()
-    assert status(deployment.automation.wait(run_id)) == "Success"
-    assert deployment.endpoints(vpc.id) == []

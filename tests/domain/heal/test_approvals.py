@@ -1,5 +1,7 @@
 """Approvals: which run may send a request, which request is open, and the text that approvers read."""
 
+from dataclasses import replace
+
 import pytest
 
 from express_path.domain.heal.approvals import (
@@ -14,10 +16,9 @@ from express_path.domain.heal.approvals import (
     open_request,
 )
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
-from express_path.domain.heal.preflight import Evidence, Policy
-from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Plan
+from express_path.domain.heal.records import Action, Blocker, Concern, Plan
 from tests.support.heal_situation import network, planned
-from tests.support.make import endpoint, subnet
+from tests.support.make import endpoint
 
 SUBNETS = ["subnet-1", "subnet-2"]
 
@@ -99,22 +100,14 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
 
 
 @pytest.mark.parametrize("number", [1, 9, 10, 11, 500])
-@pytest.mark.parametrize("length", [10, 300, 5000])
-def test_message_is_never_longer_than_aws_sends(number: int, length: int) -> None:
+def test_message_is_never_longer_than_aws_sends(number: int) -> None:
     """However many concerns there are, and however long, each is shown or counted."""
-    policies = tuple(Policy(f"b{index}--x-s3", "", "f" * length) for index in range(number))
-    plan = planned(network(), Evidence(policies=policies, dns_hostnames=False), warn_only=MAY_WARN)
-    many = [f"subnet-{index:017x}" for index in range(134)]
-    message = approval_message(plan, many)
-    assert len(message) <= MAX_MESSAGE_LENGTH
-    assert f"and {134 - LISTED_SUBNETS} more" in message
-    assert f"Warnings ({len(plan.warnings)})" in message
-    shown = sum(line.startswith(("- SOURCE_IP_POLICY", "- DNS_ATTRIBUTES")) for line in message.splitlines())
-    left_out = len(plan.warnings) - shown
-    assert (f"- {left_out} more: run the heal with DryRun=true" in message) is (left_out > 0)
-
-
-def test_message_uses_the_space_there_is() -> None:
-    """Concerns that fit exactly are all shown."""
-    plan = planned(network(subnets=(subnet(),)), Evidence(dns_hostnames=False), warn_only=MAY_WARN)
-    assert "DNS_ATTRIBUTES: enableDnsSupport is True" in approval_message(plan, SUBNETS)
+    many, plan = [f"subnet-{index:017x}" for index in range(134)], planned(network())
+    for length in (10, *range(200, 600), 5000):
+        concern = Concern(Blocker.SOURCE_IP_POLICY, "f" * length, "cure")
+        message = approval_message(replace(plan, warnings=(concern,) * number), many)
+        assert len(message) <= MAX_MESSAGE_LENGTH
+        assert f"and {134 - LISTED_SUBNETS} more" in message
+        assert f"Warnings ({number})" in message
+        left_out = number - message.count("\n- SOURCE_IP_POLICY: ")
+        assert (f"\n- {left_out} more: run the heal with DryRun=true" in message) is (left_out > 0)

@@ -1,17 +1,29 @@
 """Who creates the endpoint with which token, and what a run does next."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from express_path.domain.heal.claims import (
+    AFTER_CLAIM,
+    BEFORE_ASSOCIATION,
+    BEFORE_CREATION,
+    FIRST_PLAN,
     Election,
     NextStep,
+    Observation,
+    RepeatPolicy,
     client_token,
     elect,
+    endpoint_in_use,
+    found_instead,
+    is_ready,
     is_unrecorded,
     may_be_finished,
     next_before_claim,
+    next_change,
+    why_not_healed,
 )
 from express_path.domain.heal.ledger import (
     LedgerView,
@@ -23,10 +35,11 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import Plan
+from express_path.domain.heal.records import Action, Plan
 from express_path.domain.network.resources import VpcEndpoint
-from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.support.make import EXPRESS_LIST, endpoint, route
+from express_path.domain.network.snapshot import Snapshot
+from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, NOW, TO_NAT, network, planned
+from tests.support.make import EXPRESS_LIST, endpoint, evaluator, route
 
 ELECTED = VpcRecord("vpc-1", generation=3, token_run="run-1")
 CREATED = replace(ELECTED, token_ids=frozenset({"vpce-express"}), created_ids=frozenset({"vpce-express"}))
@@ -105,11 +118,7 @@ def test_endpoint_whose_creator_died_is_told(record: VpcRecord, tags: dict[str, 
     """Only where an elected run has recorded no endpoint, and there is one that a heal may have created."""
     found = network(endpoints=(endpoint(tags=tags),))
     assert is_unrecorded(planned(found), record, found) is expected
-
-
-def test_endpoint_that_is_to_be_created_is_not_unrecorded() -> None:
-    """Nothing is there to be recorded."""
-    assert not is_unrecorded(planned(network()), ELECTED, network())
+    assert not is_unrecorded(planned(network()), record, network())
 
 
 HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "123456789012", "subnet-1", "vpc-1", "rtb-1", "vpce-express")
@@ -138,11 +147,7 @@ def test_interrupted_heal_that_associated_the_table_is_finished(state: TableStat
 def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord | None) -> None:
     """Only a heal that made its change but stopped before recording it is finished."""
     assert not may_be_finished(planned(ROUTED), table, heal, ROUTED)
-
-
-def test_heal_that_did_not_associate_the_table_is_not_finished() -> None:
-    """The table is claimed and healed instead."""
-    assert not may_be_finished(planned(network()), CLAIMED, HEAL, network())
+    assert not may_be_finished(planned(network()), table, heal, network())
 
 
 LEDGER = LedgerView(CLAIMED, ELECTED)
@@ -166,3 +171,78 @@ def test_first_plan_says_what_to_do_next(
 ) -> None:
     """Only a change needs a claim."""
     assert next_before_claim(plan, ledger, dry_run=dry_run, finishes=finishes) is expected
+
+
+def test_run_verifies_where_nothing_is_to_be_changed() -> None:
+    """Another run, or another tool, was faster."""
+    plan = planned(network())
+    assert next_change(plan) is NextStep.CREATE
+    assert next_change(planned(network(endpoints=(endpoint(),)))) is NextStep.ASSOCIATE
+    assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is NextStep.VERIFY
+
+
+def observed(found: Snapshot, vpc: VpcRecord = ELECTED, **more: Any) -> Observation:
+    """Return what a run observes of a network and of the record of its VPC."""
+    return Observation(evaluator(found), planned(found, **more), LedgerView(TableRecord("rtb-1"), vpc), NOW)
+
+
+PENDING = network(endpoints=(endpoint(state="pending"),))
+AVAILABLE = network(endpoints=(endpoint(),))
+DELETING = network(endpoints=(endpoint(state="deleting"),))
+
+
+@pytest.mark.parametrize(
+    ("policy", "observation", "expected", "temporary"),
+    [
+        (FIRST_PLAN, observed(network()), True, False),
+        (FIRST_PLAN, observed(ROUTED), False, False),
+        (FIRST_PLAN, observed(DELETING), False, True),
+        (AFTER_CLAIM, observed(network()), False, False),
+        (AFTER_CLAIM, observed(DELETING), False, True),
+        (BEFORE_CREATION, observed(network()), True, False),
+        (BEFORE_CREATION, observed(network(), CREATED), False, False),
+        (BEFORE_CREATION, observed(AVAILABLE), False, False),
+        (BEFORE_ASSOCIATION, observed(network()), False, True),
+        (BEFORE_ASSOCIATION, observed(PENDING), False, True),
+        (BEFORE_ASSOCIATION, observed(AVAILABLE), False, False),
+        (BEFORE_ASSOCIATION, observed(ROUTED), False, False),
+    ],
+    ids=[
+        *["a change", "no change", "an endpoint is being deleted", "two must agree", "not on what passes"],
+        *["nothing created yet", "created, but not seen yet", "seen", "not seen yet", "pending", "available", "healed"],
+    ],
+)
+def test_observation_is_final_or_temporary(
+    policy: RepeatPolicy, observation: Observation, expected: bool, temporary: bool
+) -> None:
+    """An expected one is final immediately, and a temporary one never is. Of any other, two in a row must agree."""
+    assert (policy.expected(observation), policy.temporary(observation)) == (expected, temporary)
+
+
+def test_endpoint_is_ready_once_it_is_available() -> None:
+    """The table is associated only then, because in any other state the routes of the endpoint carry no traffic."""
+    assert [is_ready(observed(found)) for found in (network(), PENDING, AVAILABLE, ROUTED)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_subnet_is_healed_unless_an_undo_is_about_to_delete_its_endpoint() -> None:
+    """The remaining verdict, or the deletion, says why it is not."""
+    healed = evaluator(ROUTED)
+    assert endpoint_in_use(healed, "subnet-1") == "vpce-express"
+    assert endpoint_in_use(evaluator(AVAILABLE), "subnet-1") == ""
+    assert why_not_healed(healed, "subnet-1", {"vpce-other"}) == ""
+    assert "about to delete vpce-express" in why_not_healed(healed, "subnet-1", {"vpce-express"})
+    assert why_not_healed(evaluator(AVAILABLE), "subnet-1", ()).startswith("NAT_GATEWAY")
+
+
+def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
+    """Its state, or that it no longer exists."""
+    found = network(endpoints=(endpoint("vpce-1", state="pending"),))
+    plan = replace(planned(found), endpoint_id="vpce-1")
+    observation = Observation(evaluator(found), plan, None, NOW)
+    assert found_instead(observation) == "vpce-1 is pending"
+    assert "no longer exists" in found_instead(replace(observation, plan=replace(plan, endpoint_id="vpce-2")))

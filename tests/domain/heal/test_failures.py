@@ -101,3 +101,12 @@ def test_error_of_a_script_is_the_last_line_of_its_traceback() -> None:
     )
     text = f"Traceback (most recent call last):\n  File script.py, line 12, in record\n{lost}"
     assert explain_failure("run-1", [FailedStep("elect", framed(text))]) == f"step elect failed: {lost}"
+
+
+def test_request_that_nobody_answered_is_no_rejection() -> None:
+    """The message says that the next run asks again."""
+    message = explain_failure("run-1", [FailedStep("approve", "Step timed out.")])
+    assert message == (
+        "step approve failed: Step timed out. | fix: nobody rejected the heal, and nothing was changed: the next run sends "
+        "a new request"
+    )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.preflight import Evidence, Policy
-from express_path.domain.heal.records import FULL_ACCESS, Action, Plan
+from express_path.domain.heal.records import FULL_ACCESS, Plan
 from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
 from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
 
@@ -188,37 +188,17 @@ def test_terraform_patch_creates(plan: Plan, address_type: str) -> None:
     )
 
 
-def test_owned_endpoint_is_the_only_reason_for_a_patch_to_be_needed() -> None:
-    """OWNED is blocked and its patch is what to do about it."""
-    assert OWNED.action is Action.BLOCKED
+def test_patches_hold_any_policy() -> None:
+    """Who makes the endpoint by hand must not make one that allows everything by accident.
 
-
-def test_patches_hold_the_configured_policy() -> None:
-    """Who makes the endpoint by hand must not make one that allows everything by accident."""
-    text = '{"Version":"2012-10-17","Statement":[{"Sid":"OnlyUs","Effect":"Allow","Principal":"*","Action":"*"}]}'
-    plan = planned(network(), policy=text)
-    assert all("OnlyUs" in patch for patch in plan.patches.values())
-
-
-def test_cli_patch_holds_any_policy() -> None:
-    """The shell passes the policy on as it is."""
-    assert json.loads(options(planned(network(), policy=AWKWARD))[1]["--policy-document"]) == json.loads(AWKWARD)
-
-
-def test_cloudformation_patch_holds_any_policy() -> None:
-    """Line breaks, tabs, quotes, colons and hashes of the policy do not break the YAML."""
-    _, properties = resource(planned(network(), policy=AWKWARD))
-    found = properties["PolicyDocument"]
-    assert (json.loads(found) if isinstance(found, str) else found) == json.loads(AWKWARD)
-
-
-def test_terraform_patch_holds_any_policy() -> None:
-    """Terraform takes ${ and %{ in a string for its own; doubled, they are the policy's again.
-
-    https://developer.hashicorp.com/terraform/language/expressions/strings
+    Line breaks, tabs, quotes, colons and hashes break neither the shell's word nor the YAML. Terraform takes ${ and %{ in a
+    string for its own; doubled, they are the policy's again (https://developer.hashicorp.com/terraform/language/expressions/strings).
     """
-    text = planned(network(), policy=AWKWARD).patches["terraform"]
-    [policy] = re.findall(r"policy\s+= jsonencode\((.*)\)\n", text, re.DOTALL)
+    plan = planned(network(), policy=AWKWARD)
+    assert json.loads(options(plan)[1]["--policy-document"]) == json.loads(AWKWARD)
+    found = resource(plan)[1]["PolicyDocument"]
+    assert (json.loads(found) if isinstance(found, str) else found) == json.loads(AWKWARD)
+    [policy] = re.findall(r"policy\s+= jsonencode\((.*)\)\n", plan.patches["terraform"], re.DOTALL)
     assert not re.search(r"(?<!\$)\$\{|(?<!%)%\{", policy)
     assert json.loads(policy.replace("$${", "${").replace("%%{", "%{")) == json.loads(AWKWARD)
 

@@ -8,6 +8,7 @@ import pytest
 from express_path.domain.heal.preflight import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports, preflight
 from express_path.domain.heal.records import Blocker
 from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.resources import VpcEndpoint
 from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint
 
@@ -326,34 +327,13 @@ def test_closed_calendar_blocks(is_open: bool) -> None:
     assert found(Evidence(calendar_open=is_open)) == [Blocker.CHANGE_CALENDAR_CLOSED] * (not is_open)
 
 
-def test_all_concerns_reach_the_plan() -> None:
-    """A plan shows what its pre-flight finds, in the same order."""
-    evidence = Evidence(network_acls=(NetworkAcl("acl-1", ()),), dns_support=False, calendar_open=False)
-    assert blockers(planned(network(), evidence)) == found(evidence)
-
-
 def test_list_without_readable_entries_is_not_asked() -> None:
     """Addresses that cannot be read cannot be compared; that the plan would not cure is another blocker."""
     assert list(preflight(groups(web=()), ())) == []
 
 
-IPV4_OUT = Evidence(
-    group_sets=frozenset({frozenset({"sg-1"})}),
-    egress_rules={"sg-1": (EgressRule(Ports("-1", None, None), (parse_cidr("0.0.0.0/0"),)),)},
-)
-
-
-IPV4_ACL = Evidence(
-    network_acls=(
-        NetworkAcl(
-            "acl-1",
-            tuple(
-                AclEntry(100, out, allow=True, ports=Ports("-1", None, None), cidr=parse_cidr("0.0.0.0/0"))
-                for out in (True, False)
-            ),
-        ),
-    )
-)
+IPV4_OUT = groups(web=(to("0.0.0.0/0", ports=ALL),))
+IPV4_ACL = acl(entry(100), IN)
 
 
 @pytest.mark.parametrize("evidence", [IPV4_OUT, IPV4_ACL], ids=["security group", "network ACL"])
@@ -369,19 +349,7 @@ def test_interface_without_security_groups_blocks_nothing() -> None:
 
     https://docs.aws.amazon.com/vpc/latest/userguide/vpc-nat-gateway.html#nat-gateway-basics
     """
-    assert planned(network(), Evidence(group_sets=frozenset({frozenset[str]()}))).blockers == ()
-
-
-def test_policy_of_an_endpoint_to_be_made_is_asked_too() -> None:
-    """SOURCE_IP_POLICY: the configured policy will be the endpoint's own."""
-    text = json.dumps({"Statement": [{"Effect": "Allow", "Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]})
-    assert blockers(planned(network(), policy=text)) == [Blocker.SOURCE_IP_POLICY]
-
-
-def test_policy_of_an_endpoint_to_be_made_is_not_asked_where_none_is_made() -> None:
-    """An existing endpoint keeps its own policy."""
-    text = json.dumps({"Statement": [{"Effect": "Allow", "Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]})
-    assert planned(network(endpoints=(endpoint(),)), policy=text).blockers == ()
+    assert found(Evidence(group_sets=frozenset({frozenset[str]()}))) == []
 
 
 def coming_in(*entries: tuple[int, int, int, bool]) -> Evidence:
@@ -419,10 +387,22 @@ def test_entries_that_share_the_ports_must_leave_none_out(evidence: Evidence) ->
     assert found(evidence) == [Blocker.NETWORK_ACL]
 
 
-def test_policy_of_another_endpoint_of_the_vpc_is_not_asked() -> None:
-    """Only the endpoint that is used may refuse."""
-    document = '{"Statement": [{"Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]}'
-    evidence = Evidence(policies=(Policy("vpce-1", document),))
-    both = network(endpoints=(endpoint("vpce-1", tags={"aws:cloudformation:stack-id": "x"}), endpoint("vpce-2")))
-    assert planned(both, evidence).blockers == ()
-    assert blockers(planned(network(endpoints=(endpoint("vpce-1"),)), evidence)) == [Blocker.SOURCE_IP_POLICY]
+OTHERS_POLICY = '{"Statement": [{"Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]}'
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "blocked"),
+    [
+        ((), [Blocker.SOURCE_IP_POLICY]),
+        ((endpoint("vpce-2"),), []),
+        ((endpoint("vpce-1", tags={"aws:cloudformation:stack-id": "x"}), endpoint("vpce-2")), []),
+        ((endpoint("vpce-1"),), [Blocker.SOURCE_IP_POLICY]),
+    ],
+    ids=["configured for a new one", "configured, but none is made", "of another endpoint", "of the endpoint"],
+)
+def test_only_the_policy_of_the_endpoint_that_is_used_counts(
+    endpoints: tuple[VpcEndpoint, ...], blocked: list[Blocker]
+) -> None:
+    """The configured policy is that of an endpoint to be made; an existing one keeps its own."""
+    evidence = Evidence(policies=(Policy("vpce-1", OTHERS_POLICY),)) if endpoints else Evidence()
+    assert blockers(planned(network(endpoints=endpoints), evidence, policy=OTHERS_POLICY)) == blocked

@@ -6,8 +6,8 @@
 // {"answer": ...} or {"error": text}. The last line out of a run is {"result": {succeeded, steps, outputs}}, or
 // {"crash": text} if the package cannot run the runbook. It ends at the end of its input.
 //
-// The package reads whole documents too (StringDocument), but drops nextStep and onFailure there, and knows neither
-// aws:invokeLambdaFunction nor And, Or and Not. So each step is built by its class here. The package does not have:
+// The package reads whole documents too (StringDocument), but drops nextStep and onFailure there, and does not know
+// aws:invokeLambdaFunction. So each step is built by its class here, from what the runbooks use. The package does not have:
 // isEnd on a branch that may jump, outputs that a selector does not find, isCritical, system variables but dates and id.
 // It puts values into inputs as text of JSON, unescaped, so that a policy breaks the JSON: that is done here instead.
 // It converts no types: an output that declares another type than the response has is an error.
@@ -59,27 +59,11 @@ function reference(text) {
   return match[1];
 }
 
-function variable(name, operation) {
-  if (operation.startsWith("Numeric")) return new ssm.NumberVariable(name);
-  return operation.startsWith("Boolean") ? new ssm.BooleanVariable(name) : new ssm.StringVariable(name);
-}
-
-// One comparison is the package's own Choice; And, Or and Not, which it lacks, combine several.
 function condition(raw) {
-  const combined = raw.And ?? raw.Or ?? (raw.Not ? [raw.Not] : undefined);
-  if (combined !== undefined) {
-    const parts = combined.map(condition);
-    const holds = (inputs) => (part) => part.evaluate(inputs);
-    const evaluate = (inputs) =>
-      raw.And ? parts.every(holds(inputs)) : raw.Or ? parts.some(holds(inputs)) : !parts[0].evaluate(inputs);
-    const requiredInputs = () => parts.flatMap((part) => part.variable.requiredInputs());
-    return { evaluate, variable: { requiredInputs }, jumpToStepName: raw.NextStep };
-  }
-  const [operation] = Object.keys(raw).filter((key) => !["Variable", "NextStep"].includes(key));
   return new ssm.Choice({
-    variable: variable(reference(raw.Variable), operation),
-    operation: ssm.OperationEvaluator.fromOperationName(operation),
-    constant: raw[operation],
+    variable: new ssm.StringVariable(reference(raw.Variable)),
+    operation: ssm.OperationEvaluator.fromOperationName("StringEquals"),
+    constant: raw.StringEquals,
     jumpToStepName: raw.NextStep,
   });
 }
@@ -139,18 +123,11 @@ function api(raw, Service, Api, apiParams) {
   return { ...shared(raw), service, pascalCaseApi: Api, apiParams };
 }
 
-function property(raw) {
-  const { Service, Api, PropertySelector, DesiredValues, ...rest } = raw.inputs;
-  return { ...api(raw, Service, Api, rest), selector: PropertySelector, desiredValues: DesiredValues };
-}
-
 const BUILDERS = {
   "aws:executeAwsApi": (stack, raw) => {
     const { Service, Api, ...rest } = raw.inputs;
     return new ssm.AwsApiStep(stack, raw.name, { ...api(raw, Service, Api, rest), outputs: outputs(raw) });
   },
-  "aws:assertAwsResourceProperty": (stack, raw) => new ssm.AssertAwsResourceStep(stack, raw.name, property(raw)),
-  "aws:waitForAwsResourceProperty": (stack, raw) => new ssm.WaitForResourceStep(stack, raw.name, property(raw)),
   "aws:branch": (stack, raw) =>
     new ssm.BranchStep(stack, raw.name, {
       ...shared(raw),

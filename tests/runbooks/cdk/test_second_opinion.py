@@ -4,20 +4,117 @@
 """
 
 import json
-from collections.abc import Iterator
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Self
 
 import pytest
-import yaml
+from botocore import xform_name
+from botocore.exceptions import ClientError
 
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from tests.runbooks.cdk.opinion import Opinion, OtherImplementation, need_node
-from tests.support.heals import HEAL, RUNBOOKS, Deployment, Vpc, status, steps
+from sandbox.ssm.values import plain
+from tests.support.heals import HEAL, RUNBOOKS, UNDO, Deployment, Run, Vpc, status, steps
 from tests.support.network import Builder
 
-VPC = {"VpcId": {"type": "String"}, "Mode": {"type": "String", "default": "look"}}
+HERE = Path(__file__).parent
+PACKAGES = HERE.parents[2] / "build" / "cdk" / "node_modules"
+"""The folder into which `npm ci` installs package-lock.json. Git ignores it."""
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """The result of a runbook in the other implementation.
+
+    `steps` are the steps that it ran, in order; `outputs` its outputs by `step.Output`; `failure` why it failed.
+    """
+
+    succeeded: bool
+    steps: list[str]
+    outputs: Mapping[str, Any]
+    failure: str
+
+
+def need_node() -> None:
+    """Skip the test if Node or the packages are not installed."""
+    if shutil.which("node") is None:
+        pytest.skip("no Node: the second opinion on the runbooks needs version 20 or newer")
+    if not PACKAGES.is_dir():
+        pytest.skip("no packages: copy tests/runbooks/cdk/package*.json to build/cdk and run 'npm ci' there")
+
+
+class OtherImplementation:
+    """A process of the other implementation, which runs one runbook after another; a context manager."""
+
+    def __enter__(self) -> Self:
+        """Start the process, which takes seconds, mostly to load the packages."""
+        self._folder = TemporaryDirectory()
+        self._log = (Path(self._folder.name) / "log").open("w+")
+        self._process = subprocess.Popen(
+            [str(shutil.which("node")), str(HERE / "simulate.cjs")],
+            env=_environment(self._folder.name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Stop the process and delete its files."""
+        self._process.communicate()
+        self._log.close()
+        self._folder.cleanup()
+
+    def run(self, runbook: str, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
+        """Run a runbook by its name; its API calls go to the sandbox. AssertionError if the package cannot run it."""
+        given = {
+            "runbook": str(RUNBOOKS / f"{runbook}.yaml"),
+            "parameters": dict(parameters),
+            "environment": sandbox.environment(),
+        }
+        self._send(given)
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if "result" in message:
+                return Opinion(**message["result"])
+            assert "crash" not in message, message["crash"]
+            self._send(_call(sandbox, **message["call"]))
+        self._log.seek(0)
+        raise AssertionError(self._log.read())
+
+    def _send(self, line: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        print(json.dumps(line), file=self._process.stdin, flush=True)
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Return the environment of the process: scripts run with this Python and write to the given folder."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {"PATH": path, "NODE_PATH": str(PACKAGES), "NODE_NO_WARNINGS": "1", "TMPDIR": folder}
+
+
+def _call(sandbox: Sandbox, service: str, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Make one API call and return its response or error as the line to send back."""
+    if service == "lambda":
+        parameters = {**parameters, "Payload": json.dumps(parameters["Payload"])}
+    try:
+        answer = getattr(sandbox.client(service), xform_name(operation))(**parameters)
+    except ClientError as error:
+        return {"error": str(error)}
+    if service == "lambda":
+        answer["PayloadText"] = answer["Payload"].read().decode()
+        answer["Payload"] = json.loads(answer["PayloadText"])
+        if "FunctionError" in answer:
+            return {"error": json.dumps(answer["Payload"])}
+    return {"answer": plain({key: value for key, value in answer.items() if key != "ResponseMetadata"})}
 
 
 @pytest.fixture(scope="module")
@@ -28,220 +125,41 @@ def other() -> Iterator[OtherImplementation]:
         yield running
 
 
-class Both:
-    """Both implementations, and a folder for runbooks."""
-
-    def __init__(self, sandbox: Sandbox, automation: Automation, other: OtherImplementation, folder: Path) -> None:
-        """Keep both implementations and the path of the runbook."""
-        self.sandbox = sandbox
-        self.automation = automation
-        self.other = other
-        self.path = folder / "runbook.yaml"
-
-    def run(self, steps: list[dict[str, Any]], vpcs: list[str]) -> tuple[Any, Opinion]:
-        """Run steps with both implementations, each on its own VPC; return the execution and the opinion."""
-        content = yaml.safe_dump({"schemaVersion": "0.3", "parameters": VPC, "mainSteps": steps})
-        self.path.write_text(content)
-        self.sandbox.client("ssm").create_document(
-            Name="Small", Content=content, DocumentFormat="YAML", DocumentType="Automation"
-        )
-        execution = self.automation.execute("Small", {"VpcId": vpcs[0]})
-        return execution, self.other.run(self.path, {"VpcId": vpcs[1]}, self.sandbox)
+def check_same(run: Run, opinion: Opinion) -> None:
+    """Check that both implementations took the same steps to the same end."""
+    assert opinion.steps == steps(run), opinion.failure
+    assert opinion.succeeded is (status(run) == "Success")
 
 
-@pytest.fixture
-def both(sandbox: Sandbox, other: OtherImplementation, tmp_path: Path) -> Iterator[Both]:
-    """Yield both implementations for small runbooks, which need no deployment."""
-    with Automation(sandbox) as automation:
-        automation.knobs.time_scale = 0.001
-        yield Both(sandbox, automation, other, tmp_path)
-
-
-def api(name: str, inputs: dict[str, Any] | None = None, **properties: object) -> dict[str, Any]:
-    """Return a step that describes the VPC `VpcId`."""
-    given = {"Service": "ec2", "Api": "DescribeVpcs", "VpcIds": ["{{ VpcId }}"]} | (inputs or {})
-    return {"name": name, "action": "aws:executeAwsApi", "inputs": given, **properties}
-
-
-def branch(*choices: dict[str, Any], default: str) -> dict[str, Any]:
-    """Return a branch step."""
-    return {"name": "choose", "action": "aws:branch", "inputs": {"Choices": list(choices), "Default": default}}
-
-
-CIDR = [{"Name": "Cidr", "Selector": "$.Vpcs[0].CidrBlock", "Type": "String"}]
-MISSING = {"VpcIds": ["vpc-0"]}
-TAG = {
-    "name": "tag",
-    "action": "aws:executeAwsApi",
-    "inputs": {
-        "Service": "ec2",
-        "Api": "CreateTags",
-        "Resources": ["{{ VpcId }}"],
-        "Tags": [{"Key": "cidr", "Value": "of {{ look.Cidr }}"}],
-    },
-}
-IS_TEN = {"Variable": "{{ look.Cidr }}", "StringEquals": "10.0.0.0/16"}
-SMALL = {
-    "calls in a row": [api("look", outputs=CIDR), TAG],
-    "failure aborts": [api("fail", inputs=MISSING), api("after")],
-    "failure continues": [api("fail", inputs=MISSING, onFailure="Continue"), api("after")],
-    "failure jumps": [
-        api("fail", inputs=MISSING, onFailure="step:repair", isCritical=False, nextStep="after"),
-        api("after", isEnd=True),
-        api("repair"),
-    ],
-    "attempts": [api("fail", inputs=MISSING, maxAttempts=3), api("after")],
-    "next step": [
-        api("look", nextStep="after", onFailure="step:between"),
-        api("between", isEnd=True),
-        api("after"),
-    ],
-    "branch": [
-        api("look", outputs=CIDR),
-        branch({**IS_TEN, "NextStep": "ten"}, default="other"),
-        api("other", isEnd=True),
-        api("ten"),
-    ],
-    "branch by default": [
-        api("look", outputs=CIDR),
-        branch({**IS_TEN, "StringEquals": "x", "NextStep": "ten"}, default="other"),
-        api("other", isEnd=True),
-        api("ten"),
-    ],
-}
-"""Small runbooks by what they show."""
-
-
-@pytest.mark.parametrize("shows", SMALL)
-def test_both_run_the_same_steps_to_the_same_end(sandbox: Sandbox, both: Both, shows: str) -> None:
-    """The steps, the result, and the EC2 calls are the same in both implementations."""
-    ec2 = sandbox.client("ec2")
-    vpcs = [ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"] for _ in range(2)]
-    sandbox.calls.clear()
-    execution, opinion = both.run(SMALL[shows], vpcs)
-    assert opinion.steps == steps(execution)
-    assert opinion.succeeded is (status(execution) == "Success")
-    made = sandbox.calls.operations("ec2")
-    assert made[: len(made) // 2] == made[len(made) // 2 :]
-    tags = [tag["Value"] for tag in ec2.describe_tags()["Tags"] if tag["Key"] == "cidr"]
-    assert tags in ([], ["of 10.0.0.0/16"] * 2)
-
-
-@pytest.mark.parametrize(
-    ("given", "calendar"),
-    [({}, ""), ({"DryRun": "true"}, ""), ({}, "Freeze")],
-    ids=["heals", "dry run", "closed calendar"],
-)
+@pytest.mark.parametrize("situation", ["heals", "dry run", "closed calendar", "denied change"])
 def test_both_heal_in_the_same_way(
     deployment: Deployment,
     builder: Builder,
     other: OtherImplementation,
     monkeypatch: pytest.MonkeyPatch,
-    given: dict[str, str],
-    calendar: str,
+    situation: str,
 ) -> None:
     """On two equal networks, both run the same steps and make the same changes, also in a second run."""
     deployment.automation.knobs.closed_calendars.add("Freeze")
-    monkeypatch.setenv("CHANGE_CALENDAR_NAME", calendar)
+    monkeypatch.setenv("CHANGE_CALENDAR_NAME", "Freeze" if situation == "closed calendar" else "")
+    if situation == "denied change":
+        deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint")
+    given = {"DryRun": str(situation == "dry run").lower()}
     ours, theirs = Vpc(builder), Vpc(builder)
     for _ in range(2):
         run = deployment.heal(ours.subnet, **given)
         parameters = {"SubnetId": theirs.subnet, **deployment.given, **given}
-        opinion = other.run(RUNBOOKS / f"{HEAL}.yaml", parameters, deployment.sandbox)
-        assert opinion.steps == steps(run), opinion.failure
-        assert opinion.succeeded is (status(run) == "Success")
+        check_same(run, other.run(HEAL, parameters, deployment.sandbox))
         assert len(deployment.endpoints(ours.id)) == len(deployment.endpoints(theirs.id))
         healed = [list(deployment.associations(vpc.id).values()) == [[vpc.table]] for vpc in (ours, theirs)]
-        assert healed[0] is healed[1]
+        assert healed == [situation == "heals"] * 2
 
 
-SCRIPT = """
-import json
-
-def handler(events, context):
-    plan = json.loads(events["plan"])
-    if "lost" in events["word"]:
-        raise ValueError(plan["vpc"])
-    return {"id": events["word"] + plan["vpc"], "count": str(plan["count"] + 1), "done": True, "more": {"list": [1]}}
-"""
-PUT = {
-    "Service": "dynamodb",
-    "Api": "PutItem",
-    "TableName": "Ledger",
-    "ConditionExpression": "attribute_not_exists(Id)",
-    "Item": {
-        "Id": {"S": "{{ work.Id }}"},
-        "Count": {"N": "{{ work.Count }}"},
-        "Done": {"BOOL": "{{ work.Done }}"},
-        "Word": {"M": {"Of": {"L": [{"S": "{{ Mode }} at {{ VpcId }}"}]}}},
-    },
-}
-GET = {
-    "Service": "dynamodb",
-    "Api": "GetItem",
-    "TableName": "Ledger",
-    "ConsistentRead": True,
-    "Key": {"Id": {"S": "{{ work.Id }}"}},
-}
-
-
-def step(name: str, action: str, inputs: dict[str, Any], *outputs: tuple[str, str, str], **more: str) -> dict[str, Any]:
-    """Return a step with outputs by name, selector and type."""
-    defined = [dict(zip(("Name", "Selector", "Type"), output, strict=True)) for output in outputs]
-    return {"name": name, "action": f"aws:{action}", "inputs": inputs, "outputs": defined, **more}
-
-
-def ledger_steps(word: str) -> list[dict[str, Any]]:
-    """Return steps like those of the runbooks: a function, a script that reads its payload, and conditional writes."""
-    payload = {"plan": "{{ ask.Payload }}", "word": word + "-{{ Mode }}-"}
-    script = {"Runtime": "python3.11", "Handler": "handler", "Script": SCRIPT, "InputPayload": payload}
-    selected = [("Id", "$.Payload.id", "String"), ("Count", "$.Payload.count", "String")]
-    count = ("Count", "$.Item.Count.N", "String")
-    jump = {"NextStep": "end", "Variable": "{{ look.Count }}", "StringEquals": "3"}
-    return [
-        {
-            "name": "ask",
-            "action": "aws:invokeLambdaFunction",
-            "inputs": {"FunctionName": "f", "InputPayload": {"vpc": "{{ VpcId }}"}},
-        },
-        step("work", "executeScript", script, *selected, ("Done", "$.Payload.done", "Boolean")),
-        step("put", "executeAwsApi", PUT),
-        step("look", "executeAwsApi", GET, count),
-        branch(jump, default="again"),
-        step("end", "executeAwsApi", PUT, onFailure="step:again", nextStep="again"),
-        step("again", "executeAwsApi", PUT),
-    ]
-
-
-@pytest.mark.parametrize("word", ["found", "lost"])
-def test_both_run_scripts_and_write_items(sandbox: Sandbox, both: Both, word: str) -> None:
-    """A payload reaches a script, the script's outputs reach DynamoDB, and a failed script or condition ends both."""
-    both.automation.functions.register("f", lambda event: {"vpc": event["vpc"], "count": 2})
-    dynamodb: Any = sandbox.client("dynamodb")
-    attribute = {"AttributeName": "Id", "AttributeType": "S"}
-    schema = {"AttributeName": "Id", "KeyType": "HASH"}
-    dynamodb.create_table(
-        TableName="Ledger", AttributeDefinitions=[attribute], KeySchema=[schema], BillingMode="PAY_PER_REQUEST"
-    )
-    execution, opinion = both.run(ledger_steps(word), ["vpc-1", "vpc-2"])
-    ran = ["ask", "work", "put", "look", "choose", "end", "again"]
-    assert steps(execution) == opinion.steps == (ran if word == "found" else ["ask", "work"]), opinion.failure
-    assert not opinion.succeeded
-    assert status(execution) == "Failed"
-    reason = "ConditionalCheckFailedException" if word == "found" else "vpc-"
-    assert reason in execution["FailureMessage"]
-    assert reason in opinion.failure
-    items = {item["Id"]["S"]: item for item in dynamodb.scan(TableName="Ledger")["Items"]}
-    of = {"M": {"Of": {"L": [{"S": "look at vpc-1"}]}}}
-    ours = {"Id": {"S": "found-look-vpc-1"}, "Count": {"N": "3"}, "Done": {"BOOL": True}, "Word": of}
-    theirs = json.loads(json.dumps(ours).replace("vpc-1", "vpc-2"))
-    written = {"found-look-vpc-1": ours, "found-look-vpc-2": theirs}
-    assert items == (written if word == "found" else {})
-
-
-def test_difference_is_found(sandbox: Sandbox, both: Both) -> None:
-    """The comparison can fail: the recorded steps show where a run failed."""
-    vpc = sandbox.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    _, opinion = both.run(SMALL["failure aborts"], [vpc, vpc])
-    assert opinion.steps == ["fail"]
-    assert "InvalidVpcID.NotFound" in opinion.failure
+def test_both_undo_in_the_same_way(deployment: Deployment, builder: Builder, other: OtherImplementation) -> None:
+    """Both remove the association and delete the endpoint; a second undo fails in the same way."""
+    ours, theirs = Vpc(builder), Vpc(builder)
+    heals = [deployment.ledger.heal(builder, vpc.id, vpc.table, number) for number, vpc in enumerate((ours, theirs))]
+    for _ in range(2):
+        run = deployment.undo(heals[0])
+        check_same(run, other.run(UNDO, {"RunId": heals[1], **deployment.given}, deployment.sandbox))
+        assert deployment.endpoints(ours.id) == deployment.endpoints(theirs.id) == []

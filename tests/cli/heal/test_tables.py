@@ -2,30 +2,21 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from express_path_cli.automation import runs
 from express_path_cli.automation.runs import Run
-from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, subnet_plan
 from express_path_cli.terminal.errors import OptionError
 from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import deployed, invoke_at_terminal, make_stack
+from tests.cli.heal.healing_stack import cancel, invoke_at_terminal, make_stack, require_approval
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, Deployment, Vpc
+from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield the heal and undo runbooks, and a stack whose outputs name them."""
-    with deployed(sandbox, monkeypatch) as made:
-        yield made
 
 
 def network(deployment: Deployment, vpcs: list[Vpc]) -> object:
@@ -63,11 +54,6 @@ def row(**values: str) -> dict[str, str]:
     """Return a NON_COMPLIANT row of a scan."""
     here = {"accountId": "123456789012", "region": "us-east-1", "subnetId": "subnet-00000000"}
     return {**here, "compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"} | values
-
-
-def of_rows(*rows: Mapping[str, object]) -> str:
-    """Return the JSON document of a scan with these rows."""
-    return json.dumps({"schemaVersion": 1, "subnets": rows})
 
 
 def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_path: Path) -> None:
@@ -161,16 +147,6 @@ def test_a_plan_that_fails_stops_everything(deployment: Deployment, builder: Bui
     assert deployment.changes() == []
 
 
-def test_only_blocked_tables_need_no_question(deployment: Deployment, builder: Builder) -> None:
-    """If nothing can be healed, the status is 1."""
-    vpc = Vpc(builder)
-    builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
-    result = invoke(["heal", vpc.table, "--apply"])
-    assert (result.exit_code, result.stderr) == (1, "")
-    assert result.stdout.splitlines()[-2:] == ["1 blocked", "nothing was changed"]
-    assert deployment.changes() == []
-
-
 def test_ctrl_c_names_the_runs_that_continue(
     deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,16 +172,11 @@ def test_ctrl_c_names_the_runs_that_continue(
 
 
 def test_approvers_are_asked_for_each_table(
-    deployment: Deployment, sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In mode APPROVAL, there is a request for each route table after one question."""
     vpc = Vpc(builder, tables=2)
-    deployment.publish(APPROVED)
-    make_stack(sandbox, deployment, "asking", "APPROVAL")
-    topic = sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
-    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
-    for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
-        monkeypatch.setenv(name, value)
+    require_approval(deployment, monkeypatch)
     result = invoke(["heal", *vpc.tables, "--apply", "--yes", "--stack", "asking"])
     assert result.exit_code == 0, result.stderr
     shown = result.stdout.splitlines()
@@ -213,8 +184,7 @@ def test_approvers_are_asked_for_each_table(
     assert [line for line in shown if line.startswith("rtb-")] == [f"{table}:" for table in sorted(vpc.tables)]
     assert len(run_ids) == 2
     for run_id in run_ids:
-        deployment.ssm.stop_automation_execution(AutomationExecutionId=run_id, Type="Cancel")
-        deployment.automation.wait(run_id)
+        cancel(deployment, run_id)
     assert deployment.changes() == []
 
 
@@ -257,40 +227,10 @@ def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sa
     """The command that heals the subnets of another Region has the options of this one."""
     make_stack(sandbox, deployment, "other")
     file = tmp_path / "scan.json"
-    file.write_text(of_rows(row(region="eu-west-1")), encoding="utf-8")
+    file.write_text(json.dumps({"schemaVersion": 1, "subnets": [row(region="eu-west-1")]}), encoding="utf-8")
     result = invoke(["heal", "--from", str(file), "--stack", "other"])
     assert (result.exit_code, result.stdout.startswith("nothing to heal")) == (0, True)
     assert f"(run: express-path heal --from {file} --stack other --region eu-west-1)" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "scan.json is not JSON, or is cut short"),
-        ("[]", "scan.json is not the JSON output of a scan"),
-        ('{"schemaVersion": 1, "subnets": {}}', "scan.json: subnets must be a list of objects"),
-        ('{"schemaVersion": 1, "subnets": [{"a": 1, "a": 2}]}', "has the key 'a' twice in one object"),
-        (of_rows(row(), row(region="")), "scan.json: subnet-00000000: field region is ''"),
-        (of_rows(row(compliance="FAILED")), "scan.json: subnet-00000000: field compliance is 'FAILED'"),
-        (of_rows(row() | {"subnetId": 1}), "scan.json: the scan: field subnetId is 1"),
-    ],
-)
-def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    """The message names the file, the subnet, and the field; the hint says how to make a good one."""
-    file = tmp_path / "scan.json"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(OptionError) as error:
-        read_findings(file)
-    assert problem in str(error.value)
-    assert "express-path scan --format json" in error.value.hint
-
-
-def test_a_scan_lists_each_flagged_subnet_once(tmp_path: Path) -> None:
-    """Rows of other compliances are ignored; unknown fields do not matter."""
-    file = tmp_path / "scan.json"
-    rows = [row(), row(), row(subnetId="subnet-1", compliance="NOT_APPLICABLE")]
-    file.write_text(json.dumps({"schemaVersion": 1, "subnets": rows, "fixed": []}), encoding="utf-8")
-    assert read_findings(file) == [FindingId("123456789012", "us-east-1", "subnet-00000000", "NAT_GATEWAY")]
 
 
 def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:

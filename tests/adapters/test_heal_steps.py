@@ -1,0 +1,252 @@
+"""What the steps of the runbooks may ask the plan function, and the answers that they select from."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from express_path.adapters.heal_steps import (
+    CLAIMED,
+    NO_PAUSE,
+    NONE,
+    WAIT_PAUSE,
+    AnswerContext,
+    ApprovalAction,
+    ApprovalRequest,
+    HealAction,
+    HealRequest,
+    UndoAction,
+    UndoRequest,
+    is_approval,
+    is_undo,
+    parse_approval_request,
+    parse_heal_request,
+    parse_undo_request,
+    plan_answer,
+    summary,
+    turn_answer,
+    undo_answer,
+)
+from express_path.domain.heal.claims import NextStep
+from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
+from express_path.domain.heal.preflight import Evidence
+from express_path.domain.heal.records import Blocker, HealSettings, Plan
+from express_path.domain.heal.undo import FailedDeletion, Undo
+from express_path.errors import RecordError
+from tests.support.heal_situation import TO_NAT, network, planned
+from tests.support.make import endpoint, route
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+# --- heals -----------------------------------------------------------------------------------------------------------
+
+PLAN = {"action": "plan", "subnetId": "subnet-1"}
+CONFIRM = {"action": "confirm", "subnetId": "subnet-1", "routeTableId": "rtb-1", "runId": "run-1"}
+PLANNED = HealRequest(HealAction.PLAN, "subnet-1")
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (PLAN, PLANNED),
+        ({**PLAN, "action": "verify"}, HealRequest(HealAction.VERIFY, "subnet-1")),
+        ({**PLAN, "dryRun": "true"}, HealRequest(HealAction.PLAN, "subnet-1", dry_run=True)),
+        ({**PLAN, "dryRun": True}, HealRequest(HealAction.PLAN, "subnet-1", dry_run=True)),
+        ({**PLAN, "dryRun": False}, PLANNED),
+        ({**PLAN, "dryRun": "", "startedBy": "", "runId": "", "routeTableId": ""}, PLANNED),
+        ({**PLAN, "runId": None}, PLANNED),
+        ({**PLAN, "startedBy": "CONFIG"}, HealRequest(HealAction.PLAN, "subnet-1", started_by=StartedBy.CONFIG)),
+        (CONFIRM, HealRequest(HealAction.CONFIRM, "subnet-1", run_id="run-1", route_table_id="rtb-1")),
+    ],
+)
+def test_request_of_a_heal(event: dict[str, Any], expected: HealRequest) -> None:
+    """Empty and absent mean the default: Automation passes every input, if only as an empty string."""
+    assert parse_heal_request(event) == expected
+
+
+@pytest.mark.parametrize("action", HealAction)
+def test_requests_about_a_claimed_table_name_it(action: HealAction) -> None:
+    """Only the first request and the last one are about the subnet alone."""
+    event = {**CONFIRM, "action": action.value}
+    event.pop("routeTableId")
+    assert (action in CLAIMED) is (action not in (HealAction.PLAN, HealAction.VERIFY))
+    if action in CLAIMED:
+        with pytest.raises(RecordError, match="routeTableId"):
+            parse_heal_request(event)
+    else:
+        assert parse_heal_request(event).action is action
+
+
+@pytest.mark.parametrize(
+    ("event", "field"),
+    [
+        ({}, "action"),
+        ({**PLAN, "action": ""}, "action"),
+        ({**PLAN, "action": "PLAN"}, "action"),
+        ({**PLAN, "action": ["plan"]}, "action"),
+        ({**PLAN, "action": True}, "action"),
+        ({"action": "plan"}, "subnetId"),
+        ({**PLAN, "subnetId": ""}, "subnetId"),
+        ({**PLAN, "subnetId": "vpc-1"}, "subnetId"),
+        ({**PLAN, "subnetId": ["subnet-1"]}, "subnetId"),
+        ({**PLAN, "dryRun": "yes"}, "dryRun"),
+        ({**PLAN, "dryRun": 1}, "dryRun"),
+        ({**PLAN, "startedBy": "config"}, "startedBy"),
+        ({**PLAN, "runId": 5}, "runId"),
+        ({**CONFIRM, "routeTableId": "subnet-1"}, "routeTableId"),
+        ({**CONFIRM, "routeTableId": None}, "routeTableId"),
+        ({**PLAN, "dryrun": "true"}, "dryrun"),
+    ],
+)
+def test_wrong_request_is_refused_by_field(event: dict[str, Any], field: str) -> None:
+    """Nothing is guessed: an unknown field, above all a misspelt dryRun, is an error that names it."""
+    with pytest.raises(RecordError) as raised:
+        parse_heal_request(event)
+    assert (raised.value.field, raised.value.found) == (field, event.get(field))
+
+
+SETTINGS = HealSettings(ledger_table="ledger")
+NEW = TableRecord("rtb-1")
+PLANS = {
+    "nothing": planned(network(TO_NAT, route("pl-express", "vpce-express"), endpoints=(endpoint(),))),
+    "associate": planned(network(endpoints=(endpoint(),))),
+    "create": planned(network()),
+    "blocked": planned(network(), Evidence(dns_support=False, calendar_open=False)),
+    "warned": planned(network(), Evidence(dns_support=False), warn_only=frozenset({Blocker.DNS_ATTRIBUTES})),
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+def test_answer_has_every_field_that_steps_select(plan: Plan) -> None:
+    """A selector must find something, so what does not apply is an empty string; all of it is JSON."""
+    answer = json.loads(json.dumps(plan_answer(plan, NextStep.CLAIM, SETTINGS, NEW, NOW)))
+    others = {key for key, value in answer.items() if not isinstance(value, str)}
+    assert others == {"blockers", "warnings", "patches", "verdict"}
+    assert (answer["action"], answer["next"], answer["ledgerTable"]) == (plan.action, "CLAIM", "ledger")
+    found = (plan.verdict.vpc_id, plan.verdict.route_table_id, plan.endpoint_id or "", plan.service_name)
+    assert tuple(answer[name] for name in ("vpcId", "routeTableId", "endpointId", "serviceName")) == found
+
+
+def test_answer_has_the_record_and_the_endpoint_of_an_interrupted_heal() -> None:
+    """The run claims the table only if the record is still as it was seen; nothing that it passes on is empty."""
+    new = plan_answer(PLANS["create"], NextStep.CLAIM, SETTINGS, NEW, NOW)
+    assert (new["seenRun"], new["seenState"]) == (NONE, NONE)
+    record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
+    answer = plan_answer(PLANS["create"], NextStep.FINISH, SETTINGS, record, NOW, "vpce-1")
+    assert (answer["seenRun"], answer["seenState"], answer["endpointId"]) == ("undo-1", "UNDONE", "vpce-1")
+
+
+def test_only_a_run_that_waits_sleeps() -> None:
+    """The loop sleeps as long as the answer says."""
+    assert turn_answer(NextStep.WAIT)["pause"] == WAIT_PAUSE
+    assert turn_answer(NextStep.CLAIM)["pause"] == NO_PAUSE
+
+
+def test_answer_shows_concerns_and_verdict() -> None:
+    """Each concern has its name, evidence and cure; the verdict is that before the heal. The summary is one line."""
+    answer = plan_answer(PLANS["blocked"], NextStep.DONE, SETTINGS, NEW, NOW)
+    expected = [
+        {"name": found.blocker, "evidence": found.evidence, "cure": found.cure} for found in PLANS["blocked"].blockers
+    ]
+    assert answer["blockers"] == expected
+    assert (answer["verdict"]["compliance"], answer["verdict"]["reason"]) == ("NON_COMPLIANT", "NAT_GATEWAY")
+    assert answer["verdict"]["path"] == [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}]
+    line = summary(PLANS["blocked"])
+    assert line.startswith("BLOCKED for subnet-1: NAT_GATEWAY")
+    assert "\n" not in line
+    assert all(f"| {found['name']}: {found['evidence']}; {found['cure']}" in line for found in expected)
+    warned = plan_answer(PLANS["warned"], NextStep.CLAIM, SETTINGS, NEW, NOW)
+    assert [found["name"] for found in warned["warnings"]] == ["DNS_ATTRIBUTES"]
+    assert "| warning DNS_ATTRIBUTES: " in warned["summary"]
+
+
+# --- approvals -------------------------------------------------------------------------------------------------------
+
+
+def test_requests_of_the_approval_runbook() -> None:
+    """They have the fields of a heal's requests; the last one has the fingerprint of the plan that was shown."""
+    plan = {**PLAN, "action": "planApproval", "runId": "run-1", "startedBy": "CONFIG", "fingerprint": "hash"}
+    assert is_approval(plan)
+    assert not is_approval(PLAN)
+    asked = ApprovalRequest(ApprovalAction.PLAN, "subnet-1", False, "run-1", StartedBy.CONFIG, fingerprint="hash")
+    assert parse_approval_request(plan) == asked
+    with pytest.raises(RecordError, match="routeTableId"):
+        parse_approval_request({**plan, "action": "approved"})
+
+
+# --- undos -----------------------------------------------------------------------------------------------------------
+
+EVENT = {"action": "planUndo", "undoRunId": "run-1", "runId": "run-2", "startedBy": "PERSON"}
+REFUSED = [{"ResourceId": "vpce-1", "Error": {"Code": "OperationNotPermitted", "Message": "no"}}]
+HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "111122223333", "subnet-1", "vpc-1", "rtb-1", "vpce-1", True)
+
+
+@pytest.mark.parametrize("event", [None, [], "planUndo", 7, {}, {"action": ["planUndo"]}, {"action": "plan"}])
+def test_other_events_are_no_undo(event: object) -> None:
+    """Whatever else may come, the answer is no, and no error."""
+    assert not is_undo(event)
+
+
+@pytest.mark.parametrize("action", UndoAction)
+def test_request_of_an_undo(action: UndoAction) -> None:
+    """Each action is one, with the heal and the run that asks."""
+    event = {**EVENT, "action": action.value}
+    assert is_undo(event)
+    assert parse_undo_request(event) == UndoRequest(action, "run-1", "run-2")
+
+
+@pytest.mark.parametrize("given", [REFUSED, str(REFUSED).replace("'", '"')], ids=["list", "text"])
+def test_what_was_not_deleted(given: object) -> None:
+    """The list Unsuccessful as such, or as the text that Automation may make of it."""
+    request = parse_undo_request({**EVENT, "action": "deletedByUndo", "unsuccessful": given})
+    assert request.failed_deletions == (FailedDeletion("vpce-1", "OperationNotPermitted", "no"),)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"undoRunId": ""}, "undoRunId"),
+        ({"runId": None}, "runId"),
+        ({"runId": ["run-2"]}, "runId"),
+        ({"unsuccessful": "nonsense"}, "unsuccessful"),
+        ({"unsuccessful": "[" * 100_000}, "unsuccessful"),
+        ({"unsuccessful": [{"ResourceId": "vpce-1"}]}, "Error"),
+        ({"subnetId": "subnet-1"}, "subnetId"),
+        ({7: "seven"}, "7"),
+    ],
+)
+def test_wrong_request_of_an_undo_is_refused_by_field(changed: dict[Any, Any], field: str) -> None:
+    """The error names the field."""
+    with pytest.raises(RecordError) as raised:
+        parse_undo_request({**EVENT, **changed})
+    assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("undo", "moves", "lines"),
+    [
+        (
+            Undo(HEAL, associated=True, is_live=True),
+            ("subnet-1 will use nat-1 (NAT_GATEWAY)",),
+            [
+                "rtb-1 will no longer use vpce-1",
+                "vpce-1 will be deleted: a heal created it, and no other route table uses it",
+                "subnet-1 will use nat-1 (NAT_GATEWAY)",
+            ],
+        ),
+        (Undo(HEAL, associated=False, is_live=False), (), ["rtb-1 does not use vpce-1", "vpce-1 was already deleted"]),
+        (
+            Undo(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"),
+            (),
+            ["rtb-1 does not use vpce-1", "vpce-1 stays: rtb-2 uses it"],
+        ),
+    ],
+    ids=["all of it", "nothing left", "endpoint stays"],
+)
+def test_answer_to_an_undo(undo: Undo, moves: tuple[str, ...], lines: list[str]) -> None:
+    """Text only, as a step's output is one, and never empty; the summary says what is left to do."""
+    answer = undo_answer(undo, undo.change, AnswerContext("ledger", NOW), moves)
+    assert all(isinstance(value, str) and value for value in answer.values())
+    assert (answer["action"], answer["ledgerTable"]) == (undo.change, "ledger")
+    assert answer["summary"].split(" | ") == lines
