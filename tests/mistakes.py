@@ -14,7 +14,7 @@ TESTS = (
     "tests/domain",
     "tests/adapters/test_firewalls.py",
     "tests/adapters/test_prefix_list_reader.py",
-    "tests/cli/findings/test_scenarios.py",
+    "tests/networks/test_networks.py",
     "tests/cli/nat/test_crossed_nats.py",
 )
 ROUTING, HOPS = "domain/path/routing.py", "domain/path/hops.py"

@@ -11,6 +11,7 @@ from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.worklist import CROSSES_NAT
+from tests.cli.findings.formats.html.test_page import HOSTILE
 from tests.cli.report.browser import Visit
 from tests.cli.report.results import (
     DENIED,
@@ -23,7 +24,6 @@ from tests.cli.report.results import (
     views_of,
     written,
 )
-from tests.cli.report.test_document import HOSTILE
 
 pytestmark = pytest.mark.slow
 

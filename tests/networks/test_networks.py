@@ -1,10 +1,11 @@
-"""Every scenario gets the expected verdicts, and the decision table in the documents lists every scenario."""
+"""Every network gets the expected verdicts, the documents list it, and mistakes in network files are errors.
+
+The commands' tests build on this: what a scan prints of a verdict is shown here, for every reason and with each parameter.
+"""
 
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,27 @@ from botocore.session import get_session
 
 from tests.cli.collect.collecting import OPTIONAL, REQUIRED
 from tests.support import command, scenarios
-from tests.support.scenarios import EXPECTED, RECORDINGS, TESTS, Expected, Run, dump_of
+from tests.support.network_files.document import read, spread
+from tests.support.network_files.dump_folder import write_dump
+from tests.support.scenarios import EXPECTED, NETWORKS, RECORDINGS, TESTS, Expected, Run, dump_of, dump_with_aws_ids
 
-KEYS = [
-    "accountId",
-    "region",
-    "vpcId",
-    "subnetId",
-    "availabilityZoneId",
-    "routeTableId",
-    "compliance",
-    "reason",
-    "annotation",
-    "path",
-    "names",
-    "tags",
-]
-HOP_KEYS = {"kind", "id", "destination"}
 DOCUMENT = TESTS.parent / "docs" / "how-it-decides.md"
 # The file or folder of a dump, and the service and operation whose output it holds.
 CALLS = {name.rstrip("/"): call for name, call in (REQUIRED | OPTIONAL).items() if name != "identity.json"}
+
+
+EXAMPLE = re.search(r"```yaml\n(.*?)```", (NETWORKS / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+def written(tmp_path: Path, text: str) -> dict[str, Any]:
+    """Return the dump of a network file with this text."""
+    (tmp_path / "network.yaml").write_text(text, encoding="utf-8")
+    return read(tmp_path / "network.yaml")
+
+
+def vpc_with(**options: object) -> dict[str, Any]:
+    """Return a network of one VPC with these options."""
+    return {"vpcs": {"vpc-app": options}}
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +59,6 @@ def test_scenario(name: str) -> None:
 
 def _check(document: dict[str, Any], run: Run) -> None:
     rows = document["subnets"]
-    assert document["schemaVersion"] == 1
-    assert document["totals"]["evaluated"] == len(rows)
     order = [(row["accountId"], row["region"], row["subnetId"]) for row in rows]
     assert order == sorted(order)
     several = any("/" in key for key in run.subnets)
@@ -72,22 +72,11 @@ def _check(document: dict[str, Any], run: Run) -> None:
 
 def _check_evidence(row: dict[str, Any], expected: Expected) -> None:
     assert 1 <= len(row["annotation"]) <= 256
-    assert all(set(hop) == HOP_KEYS for hop in row["path"])
     words = set(re.split(r"[\s,;()]+", row["annotation"]))
     named = [route for route in expected.routes if words.issuperset(route)]
     assert named or not expected.routes, f"{row['annotation']!r} names none of {expected.routes}"
     hops = iter([hop["id"] for hop in row["path"]])
     assert all(hop_id in hops for hop_id in expected.through), f"{row['path']} misses {expected.through}"
-
-
-def test_the_keys_of_a_row() -> None:
-    """A row has its keys in the documented order, and the zone's id, which is the same in every account."""
-    dump = dump_of("gateway-endpoint")
-    rows = json.loads(command.scan(dump).stdout)["subnets"]
-    assert [list(row) for row in rows] == [KEYS] * 2
-    described = json.loads((dump / "subnets.json").read_text(encoding="utf-8"))["Subnets"]
-    zones = {subnet["SubnetId"]: subnet["AvailabilityZoneId"] for subnet in described}
-    assert {row["subnetId"]: row["availabilityZoneId"] for row in rows} == zones
 
 
 def test_there_are_enough_scenarios() -> None:
@@ -162,17 +151,6 @@ def _check_shape(value: object, shape: Shape | None, where: str) -> None:
         assert type(value) is types.get(shape.type_name, str), where
 
 
-def test_the_installed_command_gives_the_same_result() -> None:
-    """The installed command prints the same document with the same status as in this process."""
-    installed = Path(sys.executable).with_name("express-path")
-    dump = dump_of("more-specific-route-to-nat")
-    result = subprocess.run(
-        [installed, *command.arguments(dump, {})], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (result.returncode, result.stderr) == (1, "")
-    assert command.without_time(result) == command.without_time(command.scan(dump))
-
-
 def test_the_decision_table_lists_the_scenarios() -> None:
     """The table has exactly one row for each scenario, with its sentence and reasons."""
     rows = re.findall(r"^\| `([a-z0-9-]+)` \| (.+?) \| (.+?) \|$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
@@ -192,3 +170,81 @@ def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> Non
     rows = json.loads(command.scan(dump_of(name)).stdout)["subnets"]
     partly = [row["annotation"] for row in rows if row["reason"] == "PARTLY_NAT"]
     assert ["(IPv6)" in annotation for annotation in partly] == [is_said]
+
+
+def test_the_example_of_the_readme_is_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example in the README gets the verdicts that the README shows."""
+    assert EXAMPLE
+    monkeypatch.setattr(scenarios, "NETWORKS", tmp_path)
+    (tmp_path / "example.yaml").write_text(EXAMPLE[1], encoding="utf-8")
+    (run,) = scenarios.runs("example")
+    rows = json.loads(command.scan(dump_of("example")).stdout)["subnets"]
+    assert {row["subnetId"]: row["reason"] for row in rows} == {
+        subnet_id: expected.reason for subnet_id, expected in run.subnets.items()
+    }
+
+
+def test_ids_as_long_as_awss_change_nothing_else() -> None:
+    """A dump with AWS's 17-digit ids gets the same verdicts, and no other scenario has its ids."""
+    name, other = "transit-gateway-central-egress", "transit-gateway-loop"
+    reasons = [
+        sorted(row["reason"] for row in json.loads(command.scan(dump).stdout)["subnets"])
+        for dump in (dump_of(name), dump_with_aws_ids(name))
+    ]
+    assert reasons[0] == reasons[1]
+    ids, others = (
+        {row["subnetId"] for row in json.loads(command.scan(dump_with_aws_ids(scenario)).stdout)["subnets"]}
+        for scenario in (name, other)
+    )
+    assert all(re.fullmatch(r"subnet-[0-9a-f]{17}", subnet_id) for subnet_id in ids)
+    assert not ids & others
+
+
+def test_a_range_is_expanded() -> None:
+    """Ranges expand as in a shell, with leading zeros and steps; the first range changes slowest."""
+    assert spread("subnet-{08..10}") == ["subnet-08", "subnet-09", "subnet-10"]
+    assert spread("{1..7..3}") == ["1", "4", "7"]
+    assert spread("10.{0..1}.{0..1}.0/24") == ["10.0.0.0/24", "10.0.1.0/24", "10.1.0.0/24", "10.1.1.0/24"]
+
+
+def test_ranges_of_a_resource_advance_together(tmp_path: Path) -> None:
+    """Each id of a range has its own options."""
+    found = written(tmp_path, "subnet-{1..2}: {cidr: '10.0.{7..8}.0/24', zone: b}")
+    assert found == {
+        "subnet-1": {"cidr": "10.0.7.0/24", "zone": "b"},
+        "subnet-2": {"cidr": "10.0.8.0/24", "zone": "b"},
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rtb-a: {main: true}\nrtb-a: {}",
+        "subnet-{1..2}: {}\nsubnet-2: {}",
+        "subnet-{1..2}: {cidr: '10.0.{1..3}.0/24'}",
+    ],
+    ids=["key twice", "key of a range twice", "ranges of different lengths"],
+)
+def test_duplicate_keys_are_refused(tmp_path: Path, text: str) -> None:
+    """YAML would keep the last of two equal keys and silently lose a resource."""
+    with pytest.raises(ValueError, match=r"repeat|numbers"):
+        written(tmp_path, text)
+
+
+NETWORKS_WITH_MISTAKES = {
+    "VPC": vpc_with(subnet={}),
+    "subnet": vpc_with(subnets={"subnet-a": {"cidr": "10.0.0.0/24", "dns46": True}}),
+    "route table": vpc_with(route_tables={"rtb-a": {"route": []}}),
+    "NAT gateway": vpc_with(nat_gateways={"nat-a": {"subnets": ["subnet-a"]}}),
+    "attachment": {"vpcs": {}, "transit_gateway": {"id": "tgw-a", "attachments": {"tgw-attach-a": {"vpcs": "vpc-a"}}}},
+    "section": {"vpcs": {}, "interfaces": {}},
+    "route": vpc_with(route_tables={"rtb-a": {"routes": ["0.0.0.0/0 nat-a"]}}),
+    "route's state": vpc_with(route_tables={"rtb-a": {"routes": ["0.0.0.0/0 -> nat-a lost"]}}),
+}
+
+
+@pytest.mark.parametrize("mistake", NETWORKS_WITH_MISTAKES)
+def test_a_mistake_in_a_network_file_is_an_error(tmp_path: Path, mistake: str) -> None:
+    """With a misspelled option, the network would test the default instead."""
+    with pytest.raises((TypeError, KeyError, ValueError), match=r"unexpected keyword|interfaces|is no route such as"):
+        write_dump(tmp_path, NETWORKS_WITH_MISTAKES[mistake])
