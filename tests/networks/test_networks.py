@@ -13,7 +13,7 @@ import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 from botocore.session import get_session
 
-from tests.cli.collect.collecting import OPTIONAL, REQUIRED
+from tests.cli.collect.test_collect import OPTIONAL, REQUIRED
 from tests.support import command, scenarios
 from tests.support.network_files.document import read, spread
 from tests.support.network_files.dump_folder import write_dump
