@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.parameters import RuleParameters
+from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path_cli.findings.baseline import (
     Baseline,
     Cause,
@@ -18,6 +18,7 @@ from express_path_cli.findings.baseline import (
     comparison_lines,
     comparison_text,
     notes_on_scope,
+    parameter_values,
     read_baseline,
 )
 from express_path_cli.findings.row import Mark, Row
@@ -167,7 +168,8 @@ def test_only_new_findings_fail(tmp_path: Path, after: dict[str, str], words: li
     last = baseline_of(tmp_path, {"a": "nat"})
     fail_on = [f"--fail-on={word}" for word in words]
     dump = dump_with(tmp_path / "after", after)
-    scanned(dump, "--baseline", str(last), "--show", "COMPLIANT", *fail_on, status=status)
+    document = scanned(dump, "--baseline", str(last), "--show", "COMPLIANT", *fail_on, status=status)
+    assert document["totals"]["evaluated"] == len(after) + 1  # the public subnet
 
 
 def test_a_failed_read_takes_precedence(tmp_path: Path) -> None:
@@ -220,27 +222,48 @@ def test_a_field_with_a_wrong_value_is_named(tmp_path: Path, field: str, value: 
         read_baseline(file)
 
 
-DENIED = tuple(f"account {number} (web) eu-west-1" for number in (1, 2))
-
-
 @pytest.mark.parametrize(
     ("before", "after", "changes"),
     [
         (
-            Coverage(("1 r", "2 r"), filters=("--vpc vpc-1",)),
+            Coverage(("1 r", "2 r"), ("--vpc vpc-1",), {"scope": "ALL"}),
             Coverage(("3 r",)),
-            ["3 r was added", "1 r and 1 more were not read", "the filters changed from --vpc vpc-1 to none"],
+            [
+                "3 r was added",
+                "1 r and 1 more were not read",
+                "the filters changed from --vpc vpc-1 to none",
+                "scope changed from ALL to none",
+            ],
         ),
-        (Coverage(("1 r",), DENIED, ("--tag a",)), Coverage(("1 r",), filters=("--tag a",)), None),
-        (Coverage(("1 eu-west-1",)), Coverage(not_read=DENIED), ["1 eu-west-1 was not read"]),
-        (Coverage(not_read=DENIED[:1]), Coverage(("1 eu-west-1",)), ["1 eu-west-1 was added"]),
+        (Coverage(("1 r",), ("--tag a",)), Coverage(("1 r",), ("--tag a",)), []),
     ],
 )
-def test_differences_in_scope_are_in_words(before: Coverage, after: Coverage, changes: list[str] | None) -> None:
-    """Several accounts are one difference, and what this scan could not read is an error of its own."""
-    notes = notes_on_scope(Baseline({}, before), after)
-    lacks = [f"the baseline lacks {where}: findings there count as new" for where in before.not_read]
-    assert notes == [*(f"since the baseline, {change}" for change in changes or ()), *lacks]
+def test_differences_in_scope_are_in_words(before: Coverage, after: Coverage, changes: list[str]) -> None:
+    """Several accounts are one difference, and findings that the baseline could not see count as new."""
+    denied = "account 4 (web) r"
+    assert notes_on_scope(Baseline({}, before, (denied,)), after) == [
+        *(f"since the baseline, {change}" for change in changes),
+        f"the baseline lacks {denied}: findings there count as new",
+    ]
+
+
+def test_what_a_baseline_covered_is_read(tmp_path: Path) -> None:
+    """Its accounts, filters, and parameters with a value, and the places that its scan could not read."""
+    file = baseline_of(tmp_path, {"a": "nat"}, "--vpc", "vpc-app")
+    document = json.loads(file.read_text(encoding="utf-8"))
+    document["notRead"] = [{"where": "account 444455556666 eu-west-1", "error": "denied"}]
+    file.write_text(json.dumps(document), encoding="utf-8")
+    parameters = {
+        "publicSubnets": "COMPLIANT",
+        "unresolvedEgress": "NOT_APPLICABLE",
+        "scope": "ALL",
+        "excludeTag": "express-path:exclude",
+    }
+    baseline = read_baseline(file)
+    assert baseline.coverage == Coverage(("123456789012 us-east-1",), ("--vpc vpc-app",), parameters)
+    assert baseline.not_read == ("account 444455556666 eu-west-1",)
+    without_tags = parameter_values(parse_parameters({"excludeTag": "NONE", "vpcIds": "vpc-2,vpc-1"}))
+    assert (without_tags["excludeTag"], without_tags["vpcIds"]) == ("NONE", "vpc-1,vpc-2")
 
 
 def test_a_comparison_is_in_words() -> None:

@@ -11,6 +11,7 @@ from express_path_cli.terminal.errors import OptionError
 from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, UNKNOWN
 
 ELSEWHERE = replace(FLAGGED, account_id="444455556666", region="eu-west-1", vpc_id="vpc-2", reason=Reason.PARTLY_NAT)
+PUBLIC = replace(FLAGGED, region="us-west-2", reason=Reason.INTERNET_GATEWAY)
 ROWS = [COMPLIANT, ELSEWHERE, DROPPED, UNKNOWN, LABELED, FLAGGED]
 
 
@@ -37,6 +38,17 @@ def test_groups_have_the_most_work_first(by: str, values: list[tuple[str, ...]])
     assert grouping
     assert [group.values for group in groups(ROWS, grouping)] == values
     assert all(len(grouping.titles) == len(found) for found in values)
+
+
+def test_flagged_groups_are_first() -> None:
+    """A flagged subnet comes before dropped ones, a dropped one before unresolved ones, and before other reasons."""
+    here = [replace(UNKNOWN, region="a")] * 4 + [replace(DROPPED, region="b")] * 2 + [PUBLIC]
+    assert [group.values[0] for group in groups(here, Grouping("region"))] == ["us-west-2", "b", "a"]
+    assert [group.values[0] for group in groups(here, Grouping("reason"))] == [
+        Reason.INTERNET_GATEWAY,
+        Reason.UNRESOLVED_EGRESS,
+        Reason.DROPPED,
+    ]
 
 
 def test_a_group_counts_its_subnets_and_their_tables() -> None:

@@ -101,7 +101,10 @@ def test_explain_of_a_dump_selects_the_region_of_its_subnet() -> None:
 
 
 def test_without_work_there_is_no_command() -> None:
-    """A dropped subnet can be explained, but not healed."""
+    """A dropped subnet, or one whose route table is unknown, can be explained, but not healed."""
     commands = [step.command for step in ScanOptions().next_commands(worklist([DROPPED]), details=False)]
     assert commands == ["express-path scan --details", "express-path explain subnet-3 --region us-east-1"]
+    unknown_table = replace(FLAGGED, route_table_id=None)
+    purposes = [step.purpose for step in ScanOptions().next_commands(worklist([unknown_table]), details=False)]
+    assert not any("heal" in purpose for purpose in purposes)
     assert list(ScanOptions().next_commands(worklist([COMPLIANT]), details=False)) == []

@@ -54,7 +54,7 @@ def test_what_no_subnet_has_is_named() -> None:
 
 def test_accounts_and_regions_are_sorted() -> None:
     """Verdicts are sorted by account, Region, and subnet, in whatever order they were read."""
-    other = View(Account("000000000001"), Tracer(replace(NETWORK, region="eu-west-1")), ("subnet-3", "subnet-1"))
+    other = View(Account("000000000001"), Tracer(replace(NETWORK, region="us-west-2")), ("subnet-3", "subnet-1"))
     verdicts = evaluate_all([VIEW, other], RuleParameters(), Selection())
     order = [(verdict.account_id, verdict.region, verdict.subnet_id) for verdict in verdicts]
     assert len(order) == 5
