@@ -46,15 +46,6 @@ def test_scan_writes_the_same_document(tmp_path: Path) -> None:
     assert '["publicSubnets","NON_COMPLIANT",1]' in both[0]
 
 
-def test_bad_input_is_one_line_and_no_file(tmp_path: Path) -> None:
-    """If nothing can be read, nothing is written, and the status is 2."""
-    file = tmp_path / "report.html"
-    result = invoke(["report", "--from-dump", str(tmp_path / "nothing"), "--output", str(file)])
-    assert result.exit_code == 2
-    assert len(result.stderr.splitlines()) == 1
-    assert not file.exists()
-
-
 def test_its_options_reach_the_page(tmp_path: Path) -> None:
     """A key that no resource has is noted in the page and on standard error."""
     costs, file = tmp_path / "cost.json", tmp_path / "report.html"
@@ -74,49 +65,24 @@ def test_its_options_reach_the_page(tmp_path: Path) -> None:
     assert data["consoles"]
 
 
-def test_a_wrong_cost_file_is_one_line_and_no_report(tmp_path: Path) -> None:
-    """The file is read before anything else, so nothing is read from AWS or written."""
-    file = tmp_path / "report.html"
-    result = invoke(["report", "--cost", str(tmp_path / "none.json"), "--output", str(file)])
-    assert (result.exit_code, result.stdout, file.exists()) == (2, "", False)
-    assert "none.json cannot be read" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.fixture
-def network(builder: Builder) -> Private:
-    """A VPC with a public subnet, and a private one behind a NAT gateway, which has a name."""
-    made = Private(builder)
-    builder.ec2.create_tags(Resources=[made.subnet], Tags=[{"Key": "Name", "Value": "web </td>"}])
-    return made
-
-
-def test_a_region_that_fails_is_named_in_the_page_and_the_rest_reported(
-    sandbox: Sandbox, network: Private, tmp_path: Path
-) -> None:
-    """One Region fails: it is named in the file and on standard error, the other is reported, the status is 2."""
-    file = tmp_path / "report.html"
-    result = invoke(["report", "--region", sandbox.region, "--region", OFF, "--output", str(file)])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"account {sandbox.account_id} {OFF}" in result.stderr
-    assert "wrote " in result.stderr
-    text = file.read_text(encoding="utf-8")
-    assert f"<strong>account {sandbox.account_id} {OFF}</strong>" in text
-    named = {row[0]: row[1] for row in Parsed(text).data()["subnets"]}
-    assert named[network.subnet] == "web </td>"
-
-
-def test_a_note_is_in_the_page(sandbox: Sandbox, builder: Builder, network: Private, tmp_path: Path) -> None:
-    """The result of a denied optional read counts as unknown; the file says so, also with --quiet."""
+def test_what_could_not_be_read_is_named_in_the_page(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
+    """A Region that fails is named and the rest reported; the page has notes, too, also with --quiet."""
+    network = Private(builder)
+    builder.ec2.create_tags(Resources=[network.subnet], Tags=[{"Key": "Name", "Value": "web </td>"}])
     launched = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
     interface = launched["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
     builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
     sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
     file = tmp_path / "report.html"
-    result = invoke(["report", "--quiet", "--output", str(file)])
-    assert result.exit_code == 1
-    assert "note: " not in result.stderr
-    assert "ec2:DescribeNetworkInterfaces was denied" in file.read_text(encoding="utf-8")
+    result = invoke(["report", "--quiet", "--region", sandbox.region, "--region", OFF, "--output", str(file)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {OFF}: " in line
+    text = file.read_text(encoding="utf-8")
+    assert f"<strong>account {sandbox.account_id} {OFF}</strong>" in text
+    assert "ec2:DescribeNetworkInterfaces was denied" in text
+    named = {row[0]: row[1] for row in Parsed(text).data()["subnets"]}
+    assert named[network.subnet] == "web </td>"
 
 
 def test_the_costs_of_the_cost_command_are_in_the_page(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -133,12 +99,21 @@ def test_the_costs_of_the_cost_command_are_in_the_page(sandbox: Sandbox, tmp_pat
     assert [row[4] for row in data["worklist"]] == [[behind.nat]]
 
 
-@pytest.mark.usefixtures("network")
-def test_where_nothing_can_be_read_there_is_no_file(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A report of nothing would look like good news: the failure is named, nothing is written, the status is 2."""
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "ec2:DescribeSubnets"),
+        (["--from-dump", "nothing"], "nothing: this folder does not exist"),
+        (["--cost", "none.json"], "none.json cannot be read"),
+    ],
+)
+def test_without_anything_to_report_there_is_no_file(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], says: str
+) -> None:
+    """A report of nothing would look like good news: one line names the failure, and the status is 2."""
+    monkeypatch.chdir(tmp_path)
     sandbox.faults.deny("ec2", "DescribeSubnets")
-    file = tmp_path / "report.html"
-    result = invoke(["report", "--output", str(file)])
-    assert result.exit_code == 2
-    assert "ec2:DescribeSubnets" in result.stderr
-    assert not file.exists()
+    result = invoke(["report", *options])
+    assert (result.exit_code, result.stdout, list(tmp_path.iterdir())) == (2, "", [])
+    [line] = result.stderr.splitlines()
+    assert says in line
