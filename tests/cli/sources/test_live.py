@@ -82,15 +82,6 @@ def _offers(sandbox: Sandbox, region: str) -> bool:
     return any(prefix_list["PrefixListName"].endswith(".s3express") for prefix_list in lists)
 
 
-@pytest.mark.usefixtures("sandbox")
-@pytest.mark.parametrize("options", [(), ("--all-regions",)], ids=" ".join)
-def test_a_missing_vpc_gets_a_hint_where_to_search(options: tuple[str, ...]) -> None:
-    """The hint names options that search elsewhere, except those that conflict with the given ones."""
-    result = live("--vpc", "vpc-0elsewhere", *options)
-    assert result.exit_code == 2
-    assert ("--region" in result.stderr, "--profile" in result.stderr) == (not options, True)
-
-
 WITHOUT_REGION = {
     "explain": ["subnet-0a1b2c3d4e5f60718"],
     "heal": ["subnet-0a1b2c3d4e5f60718"],
@@ -173,22 +164,6 @@ def test_a_disabled_region_does_not_hide_others(sandbox: Sandbox, network: Priva
     assert "ExpiredToken" in nowhere.stderr
 
 
-def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
-    sandbox: Sandbox, builder: Builder, network: Private
-) -> None:
-    """If the second page of a list is denied, the Region is named as failed and none of its subnets is evaluated."""
-    for _ in range(100):  # as many as a page holds, beside those that there are
-        builder.ec2.create_route_table(VpcId=network.vpc)
-    seen = ("ec2", "DescribeRouteTables")
-    sandbox.faults.before(*seen, lambda: sandbox.faults.deny(*seen, times=1))  # the call after that: the next page
-    result = live("--region", sandbox.region, "--region", ELSEWHERE, "--workers", "1")
-    assert result.exit_code == 2
-    assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
-    assert network.subnet not in result.stdout
-    assert {row["region"] for row in rows(result)} == {ELSEWHERE}
-    assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
-
-
 @pytest.mark.usefixtures("sandbox")
 def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without credentials, the error is one line that says how to get some."""
@@ -203,19 +178,6 @@ def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     unknown = live("--profile", "nobody")
     assert (unknown.exit_code, unknown.stdout) == (2, "")
     assert "list-profiles" in unknown.stderr
-
-
-def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Builder, network: Private) -> None:
-    """A denied optional read makes paths unknown; a note says so unless --quiet is set."""
-    instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
-    interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    subnet = builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
-    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
-    result = live()
-    assert result.exit_code == 1
-    assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
-    assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
-    assert live("--quiet").stderr == ""
 
 
 def test_a_network_role_that_is_denied_fails_the_scan(sandbox: Sandbox) -> None:

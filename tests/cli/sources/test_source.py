@@ -52,3 +52,16 @@ def test_every_command_that_reads_dumps_refuses_credentials(
     result = invoke([*command, "--from-dump", str(DUMP), "--profile", "prod"])
     assert (result.exit_code, result.stdout, list(tmp_path.iterdir())) == (2, "", [])
     assert result.stderr == "express-path: --from-dump and --profile cannot be used together (leave one of them out)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (Source(), "name its --region and --profile"),
+        (Source(live=LiveOptions(all_regions=True)), "name its --profile"),
+        (Source(DUMP), "a scan without --vpc lists all subnets with their VPCs"),
+    ],
+)
+def test_a_missing_vpc_gets_a_hint_where_to_search(source: Source, hint: str) -> None:
+    """The hint names options that search elsewhere, except those that conflict with the given ones."""
+    assert source.elsewhere == hint

@@ -135,7 +135,7 @@ def test_a_text_fits_a_comment_on_github(tables: int, subnets: int, shown: tuple
 
 
 @pytest.mark.parametrize(
-    "odd", ["[a](https://example.com)", "<b>c</b>", "`d`", "e|f", "*g* ~~h~~ &lt;", "\\|i", "j\nk"]
+    "odd", ["[a](https://example.com)", "<b>c</b>", "`d`", "e|f", "*g* ~~h~~ &lt;", "\\|i", "j\nk", "l  m"]
 )
 def test_no_text_is_markup(odd: str) -> None:
     """A dump can contain any text, and so can the name of an account; it is shown unchanged."""
