@@ -173,8 +173,12 @@ def test_a_list_that_cannot_be_read_may_win() -> None:
     text = text_of("customer-list-unreadable", subnet_id)
     assert "may win pl-" in text
     assert "grant ec2:GetManagedPrefixListEntries" in text
-    routes = [r for c in from_dump("customer-list-unreadable", subnet_id)["contests"] for r in c["routes"]]
+    contests = from_dump("customer-list-unreadable", subnet_id)["contests"]
+    routes = [route for contest in contests for route in contest["routes"]]
     assert {(r["wins"], r["mayWin"]) for r in routes if "cannot be read" in r["why"]} == {(False, True)}
+    for contest in contests:  # winners first, then those that may win
+        order = [(not route["wins"], not route["mayWin"]) for route in contest["routes"]]
+        assert order == sorted(order)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +236,7 @@ def test_nat_instances_table_is_shown_without_endpoints() -> None:
     beyond = [contest for contest in found["contests"] if contest["routeTableId"] != found["routeTableId"]]
     assert [[r["target"][:3] for r in contest["routes"] if r["wins"]] for contest in beyond] == [["igw"]]
     assert not [r for contest in beyond for r in contest["routes"] if r["target"].startswith("vpce-")]
+    assert "without gateway endpoints" in text_of("nat-instance-in-a-subnet-with-the-endpoint", found["subnetId"])
 
 
 def test_the_main_route_table_is_named_as_such() -> None:
