@@ -44,7 +44,9 @@ BY_POLICY = "not authorized to perform: ec2:DescribeVpcs with an explicit deny i
         (ApiError("ec2:DescribeSubnets", "RequestLimitExceeded", "no"), "try again later, or use fewer --workers"),
         (ApiError("boto3:client", "NoCredentialsError", "no"), "aws sso login"),
         (ApiError("boto3:client", "ProfileNotFound", "no"), "aws configure list-profiles"),
-        (ApiError("ec2:DescribeSubnets", "SomethingNew", "no"), ""),
+        (ApiError("logs:StartQuery", "ResourceNotFoundException", "no"), "aws logs describe-log-groups"),
+        (ApiError("cloudformation:DescribeStackResources", "ValidationError", "no"), "deploy the stack first"),
+        (ApiError("ec2:DescribeSubnets", "ValidationError", "no"), ""),
     ],
 )
 def test_the_hint_says_what_to_do(error: ExpressPathError, hint: str) -> None:
