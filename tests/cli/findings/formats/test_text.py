@@ -160,6 +160,16 @@ def test_a_long_name_does_not_push_columns_away() -> None:
         assert any(value in line for line in piped(row, options=options))
 
 
+def test_a_terminal_shows_two_of_many_values() -> None:
+    """The others are counted, and a pipe gets all of them."""
+    nats = [f"nat-{number}" for number in range(1, 5)]
+    rows = [replace(FLAGGED, subnet_id=f"subnet-{nat}", path=(NAT._replace(id=nat),)) for nat in nats]
+    shown = terminal(*rows, width=200)
+    assert [nat in shown for nat in nats] == [True, True, False, False]
+    assert "and 2 more" in shown
+    assert any(line.endswith("nat-1, nat-2, nat-3, nat-4") for line in piped(*rows))
+
+
 def test_names_and_tags_are_columns() -> None:
     """The names of the table and the VPC, and the values of selected tags, are in the worklist and the details."""
     row = replace(LABELED, route_table_name="private-a")
