@@ -10,7 +10,12 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 ENGINE = "functions/express_path"
-TESTS = ("tests/domain", "tests/adapters", "tests/cli/findings/test_scenarios.py", "tests/cli/nat")
+TESTS = (
+    "tests/domain",
+    "tests/adapters",
+    "tests/networks",
+    "tests/cli/nat",
+)
 ROUTING, HOPS = "domain/path/routing.py", "domain/path/hops.py"
 TRACING, FIREWALLS = "domain/path/tracing.py", "adapters/records.py"
 

@@ -1,31 +1,19 @@
-"""Dumps with many subnets in the AWS CLI's format: VPCs of 200 subnets and 10 route tables, half of them compliant."""
+"""Dumps with many subnets: VPCs of 200 subnets and 10 route tables, every second of which uses the endpoint."""
 
-import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ACCOUNT, REGION = "111122223333", "us-east-1"
-LIST = "pl-0c2f61a4b98d7e035"
+from tests.support.network_files import dump_folder
+
+ACCOUNT = "111122223333"
 SUBNETS_OF_A_VPC, TABLES_OF_A_VPC = 200, 10
-ZONES = ("a", "b", "c")
 TRANSIT_GATEWAY, TRANSIT_GATEWAY_TABLE = "tgw-0e2d4c6b8a0f1e3d5", "tgw-rtb-0a1b2c3d4e5f60718"
-Rows = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Vpc:
-    """A VPC: its number in the whole dump, its account, and whether its traffic uses a transit gateway."""
-
-    number: int
-    account: str = ACCOUNT
-    is_behind_transit_gateway: bool = False
 
 
 def write_dump(folder: Path, vpcs: int) -> None:
     """Write a dump of one account with the given number of VPCs."""
-    _write_account(folder, [_Vpc(number) for number in range(vpcs)])
+    dump_folder.write_dump(folder, {"account": ACCOUNT, "vpcs": _vpcs(range(vpcs))})
 
 
 def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
@@ -33,198 +21,67 @@ def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
 
     Every second VPC is behind a transit gateway of the first account, which leads to the NAT gateway of the first VPC.
     """
+    owner = f"{1:012}"
     for number in range(accounts):
-        account = f"{number + 1:012}"
-        numbers = range(number * vpcs, (number + 1) * vpcs)
-        of_account = [_Vpc(vpc, account, is_behind_transit_gateway=vpc % 2 == 1) for vpc in numbers]
-        _write_account(folder / account, of_account)
-        _write(
-            folder / account,
-            "transit-gateway-vpc-attachments",
-            "TransitGatewayVpcAttachments",
-            map(_vpc_attachment, of_account),
-        )
-    owner = folder / f"{1:012}"
-    attachments = [_attachment(vpc) for vpc in range(accounts * vpcs)]
-    _write(owner, "transit-gateway-attachments", "TransitGatewayAttachments", attachments)
-    (owner / "transit-gateway-routes").mkdir()
-    _write(owner, f"transit-gateway-routes/{TRANSIT_GATEWAY_TABLE}", "Routes", [_route_to_egress_vpc()])
-
-
-def _write_account(folder: Path, vpcs: list[_Vpc]) -> None:
-    folder.mkdir(parents=True)
-    found: dict[str, Rows] = {
-        "Vpcs": [_vpc(vpc) for vpc in vpcs],
-        "Subnets": [_subnet(vpc, number) for vpc in vpcs for number in range(SUBNETS_OF_A_VPC)],
-        "RouteTables": [_table(vpc, number) for vpc in vpcs for number in range(TABLES_OF_A_VPC)],
-        "VpcEndpoints": [_endpoint(vpc) for vpc in vpcs],
-        "NatGateways": [_nat_gateway(vpc) for vpc in vpcs],
-        "PrefixLists": [
-            {
-                "PrefixListId": LIST,
-                "PrefixListName": f"com.amazonaws.{REGION}.s3express",
-                "Cidrs": ["18.34.0.0/19", "52.95.0.0/20"],
-            }
-        ],
-    }
-    names = ("vpcs", "subnets", "route-tables", "vpc-endpoints", "nat-gateways", "prefix-lists")
-    for name, (field, rows) in zip(names, found.items(), strict=True):
-        _write(folder, name, field, rows)
-    account = vpcs[0].account
-    identity = {"UserId": "u", "Account": account, "Arn": f"arn:aws:iam::{account}:user/u", "Region": REGION}
-    (folder / "identity.json").write_text(json.dumps(identity), encoding="utf-8")
-
-
-def _write(folder: Path, name: str, field: str, rows: Iterable[dict[str, Any]]) -> None:
-    (folder / f"{name}.json").write_text(json.dumps({field: list(rows)}, indent=4), encoding="utf-8")
+        account, own = f"{number + 1:012}", range(number * vpcs, (number + 1) * vpcs)
+        attached = range(accounts * vpcs) if account == owner else own
+        gateway = {
+            "id": TRANSIT_GATEWAY,
+            "owner": owner,
+            "attachments": {_id("tgw-attach", vpc): _attachment(vpc, f"{vpc // vpcs + 1:012}") for vpc in attached},
+        }
+        if account == owner:
+            gateway["route_tables"] = {TRANSIT_GATEWAY_TABLE: [f"0.0.0.0/0 -> {_id('tgw-attach', 0)}"]}
+        network = {"account": account, "vpcs": _vpcs(own, behind_transit_gateway=True), "transit_gateway": gateway}
+        dump_folder.write_dump(folder / account, network)
 
 
 def _id(kind: str, number: int) -> str:
     return f"{kind}-{number:017x}"
 
 
-def _subnet_id(vpc: int, number: int) -> str:
-    return _id("subnet", vpc * SUBNETS_OF_A_VPC + number)
+def _subnet_ids(vpc: int) -> list[str]:
+    return [_id("subnet", vpc * SUBNETS_OF_A_VPC + number) for number in range(SUBNETS_OF_A_VPC)]
 
 
-def _vpc(vpc: _Vpc) -> dict[str, Any]:
+def _vpcs(numbers: Iterable[int], *, behind_transit_gateway: bool = False) -> dict[str, Any]:
+    """Return VPCs by ID; every second one may be behind a transit gateway, and the others have a NAT gateway."""
     return {
-        "OwnerId": vpc.account,
-        "InstanceTenancy": "default",
-        "IsDefault": False,
-        "VpcId": _id("vpc", vpc.number),
-        "State": "available",
-        "CidrBlock": "10.0.0.0/16",
-        "DhcpOptionsId": "dopt-0123456789abcdef0",
-        "Tags": [{"Key": "Name", "Value": f"vpc-{vpc.number}"}],
+        _id("vpc", vpc): _vpc(vpc, TRANSIT_GATEWAY if behind_transit_gateway and vpc % 2 else _id("nat", vpc))
+        for vpc in numbers
     }
 
 
-def _subnet(vpc: _Vpc, number: int) -> dict[str, Any]:
-    subnet_id = _subnet_id(vpc.number, number)
+def _vpc(vpc: int, way_out: str) -> dict[str, Any]:
+    subnet_ids, count = _subnet_ids(vpc), SUBNETS_OF_A_VPC // TABLES_OF_A_VPC
+    routes = [f"0.0.0.0/0 -> {way_out}", f"pl-s3express -> {_id('vpce', vpc)}"]
     return {
-        "AvailabilityZoneId": f"use1-az{number % len(ZONES) + 1}",
-        "MapCustomerOwnedIpOnLaunch": False,
-        "OwnerId": vpc.account,
-        "AssignIpv6AddressOnCreation": False,
-        "Ipv6CidrBlockAssociationSet": [],
-        "Tags": [{"Key": "Name", "Value": f"private-{number}"}, {"Key": "team", "Value": "data"}],
-        "SubnetArn": f"arn:aws:ec2:{REGION}:{vpc.account}:subnet/{subnet_id}",
-        "EnableDns64": False,
-        "Ipv6Native": False,
-        "PrivateDnsNameOptionsOnLaunch": {
-            "HostnameType": "ip-name",
-            "EnableResourceNameDnsARecord": False,
-            "EnableResourceNameDnsAAAARecord": False,
+        "tags": {"Name": f"vpc-{vpc}"},
+        "subnets": {
+            subnet_id: {
+                "cidr": f"10.0.{number}.0/24",
+                "zone": "abc"[number % 3],
+                "tags": {"Name": f"private-{number}", "team": "data"},
+            }
+            for number, subnet_id in enumerate(subnet_ids)
         },
-        "SubnetId": subnet_id,
-        "State": "available",
-        "VpcId": _id("vpc", vpc.number),
-        "CidrBlock": f"10.0.{number}.0/24",
-        "AvailableIpAddressCount": 251,
-        "AvailabilityZone": f"{REGION}{ZONES[number % len(ZONES)]}",
-        "DefaultForAz": False,
-        "MapPublicIpOnLaunch": False,
+        "route_tables": {
+            _id("rtb", vpc * TABLES_OF_A_VPC + number): {
+                "subnets": subnet_ids[number * count : (number + 1) * count],
+                "routes": routes if number % 2 else routes[:1],
+                "tags": {"Name": f"private-{number}"},
+            }
+            for number in range(TABLES_OF_A_VPC)
+        },
+        "nat_gateways": {_id("nat", vpc): {"subnet": subnet_ids[0]}},
+        "gateway_endpoints": {_id("vpce", vpc): {}},
     }
 
 
-def _table(vpc: _Vpc, number: int) -> dict[str, Any]:
-    table_id = _id("rtb", vpc.number * TABLES_OF_A_VPC + number)
-    count = SUBNETS_OF_A_VPC // TABLES_OF_A_VPC
-    way_out = (
-        {"TransitGatewayId": TRANSIT_GATEWAY}
-        if vpc.is_behind_transit_gateway
-        else {"NatGatewayId": _id("nat", vpc.number)}
-    )
-    cured = {
-        "DestinationPrefixListId": LIST,
-        "GatewayId": _id("vpce", vpc.number),
-        "Origin": "CreateRoute",
-        "State": "active",
-    }
+def _attachment(vpc: int, account: str) -> dict[str, Any]:
     return {
-        "Associations": [
-            _association(table_id, _subnet_id(vpc.number, number * count + place)) for place in range(count)
-        ],
-        "PropagatingVgws": [],
-        "RouteTableId": table_id,
-        "Routes": [
-            {
-                "DestinationCidrBlock": "10.0.0.0/16",
-                "GatewayId": "local",
-                "Origin": "CreateRouteTable",
-                "State": "active",
-            },
-            {"DestinationCidrBlock": "0.0.0.0/0", **way_out, "Origin": "CreateRoute", "State": "active"},
-            *([cured] if number % 2 else []),
-        ],
-        "Tags": [{"Key": "Name", "Value": f"private-{number}"}],
-        "VpcId": _id("vpc", vpc.number),
-        "OwnerId": vpc.account,
-    }
-
-
-def _association(table_id: str, subnet_id: str) -> dict[str, Any]:
-    return {
-        "Main": False,
-        "RouteTableAssociationId": f"rtbassoc-{subnet_id}",
-        "RouteTableId": table_id,
-        "SubnetId": subnet_id,
-        "AssociationState": {"State": "associated"},
-    }
-
-
-def _endpoint(vpc: _Vpc) -> dict[str, Any]:
-    return {
-        "VpcEndpointId": _id("vpce", vpc.number),
-        "VpcEndpointType": "Gateway",
-        "VpcId": _id("vpc", vpc.number),
-        "ServiceName": f"com.amazonaws.{REGION}.s3express",
-        "State": "available",
-        "RouteTableIds": [],
-        "SubnetIds": [],
-        "OwnerId": vpc.account,
-    }
-
-
-def _nat_gateway(vpc: _Vpc) -> dict[str, Any]:
-    return {
-        "NatGatewayId": _id("nat", vpc.number),
-        "SubnetId": _subnet_id(vpc.number, 0),
-        "VpcId": _id("vpc", vpc.number),
-        "State": "available",
-        "ConnectivityType": "public",
-    }
-
-
-def _vpc_attachment(vpc: _Vpc) -> dict[str, Any]:
-    return {
-        "TransitGatewayAttachmentId": _id("tgw-attach", vpc.number),
-        "TransitGatewayId": TRANSIT_GATEWAY,
-        "VpcId": _id("vpc", vpc.number),
-        "VpcOwnerId": vpc.account,
-        "State": "available",
-        "SubnetIds": [_subnet_id(vpc.number, number) for number in range(len(ZONES))],
-        "Options": {"DnsSupport": "enable", "Ipv6Support": "disable", "ApplianceModeSupport": "disable"},
-    }
-
-
-def _attachment(vpc: int) -> dict[str, Any]:
-    return {
-        "TransitGatewayAttachmentId": _id("tgw-attach", vpc),
-        "TransitGatewayId": TRANSIT_GATEWAY,
-        "ResourceType": "vpc",
-        "ResourceId": _id("vpc", vpc),
-        "State": "available",
-        "Association": {"TransitGatewayRouteTableId": TRANSIT_GATEWAY_TABLE, "State": "associated"},
-    }
-
-
-def _route_to_egress_vpc() -> dict[str, Any]:
-    attached = {"ResourceId": _id("vpc", 0), "TransitGatewayAttachmentId": _id("tgw-attach", 0), "ResourceType": "vpc"}
-    return {
-        "DestinationCidrBlock": "0.0.0.0/0",
-        "TransitGatewayAttachments": [attached],
-        "Type": "static",
-        "State": "active",
+        "vpc": _id("vpc", vpc),
+        "vpc_owner": account,
+        "subnets": _subnet_ids(vpc)[:3],
+        "table": TRANSIT_GATEWAY_TABLE,
     }

@@ -4,7 +4,7 @@ A finding is a NON_COMPLIANT subnet. It is identified by account, Region, subnet
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -61,22 +61,25 @@ class PastFinding:
 class Coverage:
     """What a scan covered.
 
-    accounts: the accounts and Regions that it read, such as "111122223333 us-east-1". not_read: the places that it
-    could not read. filters: its --vpc and --tag options. parameters: its rule parameters by name, those with a value.
+    accounts: the accounts and Regions that it read, such as "111122223333 us-east-1". filters: its --vpc and --tag
+    options. parameters: its rule parameters by name, those with a value.
     """
 
     accounts: tuple[str, ...] = ()
-    not_read: tuple[str, ...] = ()
     filters: tuple[str, ...] = ()
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The findings of an earlier scan, each with its VPC, and what that scan covered, None if its file lacks that."""
+    """The findings of an earlier scan, each with its VPC.
+
+    coverage: what that scan covered, None if its file lacks that. not_read: the places that it could not read.
+    """
 
     findings: Mapping[FindingId, str]
     coverage: Coverage | None = None
+    not_read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +135,9 @@ def notes_on_scope(baseline: Baseline, now: Coverage) -> list[str]:
     """Return how a scan and its baseline differ in what they covered; empty if the baseline does not say it."""
     if baseline.coverage is None:
         return []
-    # What this scan could not read is an error of its own, and what the baseline lacks is named below.
-    before = replace(baseline.coverage, not_read=now.not_read)
-    changes = [f"since the baseline, {change}" for change in _scope_changes(before, now)]
-    return changes + [
-        f"the baseline lacks {where}: findings there count as new" for where in baseline.coverage.not_read
-    ]
+    # What this scan could not read is an error of its own.
+    changes = [f"since the baseline, {change}" for change in _scope_changes(baseline.coverage, now)]
+    return changes + [f"the baseline lacks {where}: findings there count as new" for where in baseline.not_read]
 
 
 def _past(
@@ -180,13 +180,7 @@ def _finding_of(row: Row) -> FindingId:
 def _scope_changes(before: Coverage, after: Coverage) -> list[str]:
     """Return how two scans differ in what they covered. If they do, fewer findings are not an improvement."""
     added, lost = _only_in(after.accounts, before.accounts), _only_in(before.accounts, after.accounts)
-    failed, recovered = _only_in(after.not_read, before.not_read), _only_in(before.not_read, after.not_read)
-    changes = [
-        *_named(added, "was added", "were added"),
-        *_named(lost, "was not read", "were not read"),
-        *_named(_without(failed, lost), "could not be read", "could not be read"),
-        *_named(_without(recovered, added), "could be read again", "could be read again"),
-    ]
+    changes = [*_named(added, "was added", "were added"), *_named(lost, "was not read", "were not read")]
     if before.filters != after.filters:
         changes.append(f"the filters changed from {_listed(before.filters)} to {_listed(after.filters)}")
     for name in sorted({*before.parameters, *after.parameters}):
@@ -198,12 +192,6 @@ def _scope_changes(before: Coverage, after: Coverage) -> list[str]:
 
 def _only_in(names: Sequence[str], others: Sequence[str]) -> list[str]:
     return sorted(set(names) - set(others))
-
-
-def _without(places: Sequence[str], accounts: Sequence[str]) -> list[str]:
-    """Return the places, such as "account 1 (web) us-east-1", that are not "1 us-east-1" or another of the accounts."""
-    words = [set(account.split()) for account in accounts]
-    return [place for place in places if not any(found <= set(place.split()) for found in words)]
 
 
 def _named(names: Sequence[str], one: str, several: str) -> list[str]:
@@ -225,16 +213,19 @@ def read_baseline(file: Path) -> Baseline:
     with faults_in(file):
         flagged = findings_in(document)
         unknown = [row for row in rows(document, "unknown", DOCUMENT) if row.get("cause") != Cause.NOT_LISTED.name]
-        coverage, counted = None, len(flagged)
+        coverage: Coverage | None = None
+        not_read: tuple[str, ...] = ()
+        counted = len(flagged)
         if "madeAt" in document:
             coverage, counted = _coverage_in(document), _flagged_in(document)
+            not_read = tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT))
         findings = dict(map(finding_in, unknown)) | flagged
     if counted > len(flagged):
         raise OptionError(
             f"{file} lists {len(flagged)} of its {counted} NON_COMPLIANT subnets",
             "make the baseline without --show, or with --show NON_COMPLIANT",
         )
-    return Baseline(findings, coverage)
+    return Baseline(findings, coverage, not_read)
 
 
 def _coverage_in(document: Description) -> Coverage:
@@ -242,7 +233,6 @@ def _coverage_in(document: Description) -> Coverage:
     parameters = nested(document, "parameters", DOCUMENT)
     return Coverage(
         ids(document, "accounts", DOCUMENT),
-        tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT)),
         ids(document, "filters", DOCUMENT),
         {name: identifier(parameters, name, "parameters") for name in parameters},
     )

@@ -40,7 +40,6 @@ class Result:
         """What the scan covered."""
         return Coverage(
             tuple(sorted(f"{view.account.id} {view.region}" for view in self.views)),
-            tuple(failure.where for failure in self.failures),
             tuple(self.filters),
             parameter_values(self.parameters),
         )

@@ -1,26 +1,81 @@
-"""`express-path collect` writes a dump with live credentials, and its verdicts are those of the rule."""
+"""`express-path collect`: the files of a dump, and where AWS or the disk refuses.
+
+tests/test_same_verdicts.py shows that a dump gives the verdicts of the rule.
+"""
 
 import json
+import os
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import Result
 
+from sandbox.networks import Account, BehindFirewall, Hub
+from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
-from tests.cli.collect.collecting import OPTIONAL, REQUIRED, collect, everything
-from tests.support.command import scan
-from tests.support.network import Builder, Private
-from tests.support.rule import Rule
+from tests.support.command import invoke, scan
 
 pytestmark = pytest.mark.slow
+
+REQUIRED = {
+    "vpcs.json": ("ec2", "DescribeVpcs"),
+    "subnets.json": ("ec2", "DescribeSubnets"),
+    "route-tables.json": ("ec2", "DescribeRouteTables"),
+    "vpc-endpoints.json": ("ec2", "DescribeVpcEndpoints"),
+    "nat-gateways.json": ("ec2", "DescribeNatGateways"),
+    "prefix-lists.json": ("ec2", "DescribePrefixLists"),
+    "identity.json": ("sts", "GetCallerIdentity"),
+}
+OPTIONAL = {
+    "network-interfaces.json": ("ec2", "DescribeNetworkInterfaces"),
+    "managed-prefix-lists.json": ("ec2", "DescribeManagedPrefixLists"),
+    "managed-prefix-list-entries/": ("ec2", "GetManagedPrefixListEntries"),
+    "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
+    "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
+    "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
+    "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
+    "firewalls/": ("network-firewall", "DescribeFirewall"),
+    "firewall-endpoint-associations/": ("network-firewall", "DescribeVpcEndpointAssociation"),
+    "directory-buckets.json": ("s3", "ListDirectoryBuckets"),
+    "shared-subnets.json": ("ram", "ListResources"),
+}
+
+
+@pytest.fixture(scope="module")
+def with_network(running_sandbox: Sandbox) -> Iterator[Sandbox]:
+    """Yield the sandbox with a network for which each call is made. No test here changes it."""
+    with pytest.MonkeyPatch.context() as changed, emptied(running_sandbox, changed) as sandbox:
+        account = Account(sandbox)
+        firewall = BehindFirewall(account)
+        BehindFirewall(account, firewall_of=firewall)
+        hub = Hub(account)
+        hub.join(account)
+        account.ec2.create_managed_prefix_list(
+            PrefixListName="customer", MaxEntries=5, AddressFamily="IPv4", Entries=[{"Cidr": "198.18.0.0/15"}]
+        )
+        yield sandbox
+
+
+@pytest.fixture
+def sandbox(with_network: Sandbox) -> Sandbox:
+    """Return the sandbox with the network, where no call fails yet."""
+    with_network.faults.clear()
+    with_network.calls.clear()
+    return with_network
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder that does not exist yet, two levels below one that does."""
-    return tmp_path / "dumps" / "here"
+    """Return a folder that does not exist yet, two levels below one that does. Its name has a space."""
+    return tmp_path / "my dumps" / "here"
+
+
+def collect(folder: Path, *options: str) -> Result:
+    """Run the command in this process."""
+    return invoke(["collect", str(folder), *options])
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -29,154 +84,130 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def rows(result: Result) -> dict[str, dict[str, Any]]:
-    """Return the rows that a scan printed, by subnet."""
-    return {row["subnetId"]: row for row in json.loads(result.stdout)["subnets"]}
-
-
-def test_dump_and_rule_give_the_same_verdicts(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """A scan of the dump, a change event, and the sweep give each subnet the same verdict and text."""
-    vpc = everything(builder)
-    rule = Rule(sandbox)
-    assert collect(folder).exit_code == 0
-    scanned = rows(scan(folder))
-    item = {
-        "awsAccountId": sandbox.account_id,
-        "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
-        "configurationItemStatus": "OK",
-        "resourceType": "AWS::EC2::VPCEndpoint",
-        "resourceId": "vpce-0",
-        "configuration": {"vpcId": vpc.vpc, "vpcEndpointType": "Gateway"},
-    }
-    evaluated = {evaluation["subnetId"]: evaluation for evaluation in rule.invoke(rule.event(item))["evaluations"]}
-    of_vpc = {subnet: row for subnet, row in scanned.items() if row["vpcId"] == vpc.vpc}
-    assert {row["reason"] for row in of_vpc.values()} >= {
-        "PARTLY_NAT",
-        "NAT_GATEWAY",
-        "NAT_INSTANCE",
-        "NAT_BEHIND_APPLIANCE",
-        "INTERNET_GATEWAY",
-        "NO_ROUTE",
-        "EXCLUDED",
-    }
-    compared = ("routeTableId", "compliance", "reason", "annotation", "path")
-    assert evaluated.keys() == of_vpc.keys()
-    for subnet, row in of_vpc.items():
-        assert {name: evaluated[subnet][name] for name in compared} == {name: row[name] for name in compared}
-    rule.loop.results.forget_rule(rule.loop.rule.name)
-    rule.sweep()
-    assert {subnet: (result.compliance, result.annotation) for subnet, result in rule.held().items()} == {
-        subnet: (row["compliance"], row["annotation"])
-        for subnet, row in scanned.items()
-        if row["compliance"] != "NOT_APPLICABLE"
-    }
-
-
-def test_dump_has_a_file_for_each_call(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """Files have the documented names, each is listed in the output, and the next command is suggested."""
-    list_id = builder.prefix_list("198.18.0.0/15")
-    gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
+def test_a_dump_has_a_file_for_each_call(sandbox: Sandbox, folder: Path) -> None:
+    """Each file is listed, nothing is changed, and the next command can be copied, whatever the folder's name."""
     result = collect(folder)
     assert (result.exit_code, result.stderr) == (0, "")
-    written = {str(path.relative_to(folder)) for path in folder.rglob("*.json")}
-    assert {name for name in REQUIRED | OPTIONAL if name.endswith(".json")} <= written
-    assert f"managed-prefix-list-entries/{list_id}.json" in written
-    assert len([name for name in written if name.startswith("transit-gateway-routes/tgw-rtb-")]) == 1
-    assert gateway
-    lines = result.stdout.splitlines()
-    assert {line.rpartition(":")[0] for line in lines[:-1]} == {str(folder / name) for name in written}
-    assert lines[-1] == f"next: express-path scan --from-dump {folder}"
-    assert {call.account_id for call in sandbox.calls if call.service == "ec2"} == {sandbox.account_id}
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*.json")}
+    names = REQUIRED | OPTIONAL
+    assert {name for name in names if name.endswith(".json")} <= written
+    assert {name.partition("/")[0] for name in written if "/" in name} == {
+        name.rstrip("/") for name in names if name.endswith("/")
+    }
+    *lines, last = result.stdout.splitlines()
+    assert {line.rpartition(":")[0] for line in lines} == {str(folder / name) for name in written}
+    command = shlex.split(last.removeprefix("next: express-path "))
+    assert command == ["scan", "--from-dump", str(folder)]
+    assert invoke(command).exit_code == 1
+    assert sandbox.calls.mutating() == []
+
+
+def test_files_have_the_format_of_the_aws_cli(sandbox: Sandbox, folder: Path) -> None:
+    """A file is the API's response with ISO 8601 times, without boto3's metadata; identity.json has the Region."""
+    collect(folder)
+    assert read(folder / "subnets.json").keys() == {"Subnets"}
+    gateway = read(folder / "nat-gateways.json")["NatGateways"][0]
+    assert gateway["CreateTime"].endswith("+00:00")
+    [firewall] = (folder / "firewalls").iterdir()
+    assert "ResponseMetadata" not in read(firewall)
+    identity = read(folder / "identity.json")
+    assert identity.keys() == {"UserId", "Account", "Arn", "Region"}
+    assert (identity["Account"], identity["Region"]) == (sandbox.account_id, sandbox.region)
+
+
+def test_lists_are_read_to_their_last_page(
+    sandbox: Sandbox, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files have all items and no NextToken, whatever AWS's page size."""
+    collect(folder)
+    monkeypatch.setattr(sandbox.ec2.knobs, "page_size", 2)
+    collect(tmp_path / "in pages")
+    for name in ("subnets.json", "route-tables.json"):
+        assert read(tmp_path / "in pages" / name) == read(folder / name)
+
+
+def test_a_region_without_the_service_can_be_collected(
+    sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without S3 Express in the Region its host does not exist, so directory buckets are not listed.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html has the hosts.
+    """
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    result = collect(folder, "--region", "eu-south-1")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert read(folder / "identity.json")["Region"] == "eu-south-1"
+    assert {call.region for call in sandbox.calls.of("ec2")} == {"eu-south-1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [(".", "is not empty; use a new or empty folder"), ("file", "is not empty"), ("file/dump", "Not a directory")],
+)
+def test_a_folder_that_cannot_be_used_is_refused(sandbox: Sandbox, tmp_path: Path, name: str, says: str) -> None:
+    """A dump never overwrites files: the folder is refused before the first call. An empty one is used."""
+    (tmp_path / "file").write_text("mine")
+    result = collect(tmp_path / name)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"express-path: {tmp_path / name}: {says}")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
+    assert list(sandbox.calls) == []
+    (tmp_path / "empty").mkdir()
+    assert collect(tmp_path / "empty").exit_code == 0
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_the_next_command_can_be_copied(tmp_path: Path) -> None:
-    """A folder name with a space is quoted for the shell."""
-    folder = tmp_path / "my dump"
-    [*_, line] = collect(folder).stdout.splitlines()
-    command = line.removeprefix("next: express-path ")
-    assert shlex.split(command) == ["scan", "--from-dump", str(folder)]
+def test_a_file_that_cannot_be_written_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the disk is full, the error names the file and not standard output."""
+    usual = os.open
 
+    def full(path: Any, *more: Any) -> int:
+        """Fail like a disk without free space."""
+        if str(path).startswith(str(folder)):
+            raise OSError(28, "No space left on device")
+        return usual(path, *more)
 
-def test_files_have_the_format_of_the_aws_cli(sandbox: Sandbox, builder: Builder, folder: Path) -> None:
-    """A file is the API's response with ISO 8601 times, without boto3's metadata; identity.json has the Region."""
-    vpc = Private(builder)
-    collect(folder)
-    assert read(folder / "subnets.json").keys() == {"Subnets"}
-    [gateway] = read(folder / "nat-gateways.json")["NatGateways"]
-    assert gateway["NatGatewayId"] == vpc.nat
-    assert gateway["CreateTime"].endswith("+00:00")
-    assert read(folder / "identity.json").keys() == {"UserId", "Account", "Arn", "Region"}
-    assert read(folder / "identity.json")["Account"] == sandbox.account_id
-    assert read(folder / "identity.json")["Region"] == sandbox.region
-
-
-def test_lists_are_read_to_their_last_page(sandbox: Sandbox, folder: Path) -> None:
-    """The files have all items and no NextToken, whatever AWS's page size."""
-    sandbox.ec2.knobs.page_size = 2
-    collect(folder)
-    assert len(read(folder / "subnets.json")["Subnets"]) == 6
-    assert "NextToken" not in (folder / "subnets.json").read_text(encoding="utf-8")
-
-
-def test_region_option_overrides_the_environment(sandbox: Sandbox, folder: Path) -> None:
-    """--region takes precedence over the Region in the environment."""
-    assert collect(folder, "--region", "eu-west-1").exit_code == 0
-    assert read(folder / "identity.json")["Region"] == "eu-west-1"
-    assert {call.region for call in sandbox.calls.of("ec2")} == {"eu-west-1"}
-
-
-def test_empty_folder_is_used(sandbox: Sandbox, tmp_path: Path) -> None:
-    """An existing empty folder is used."""
-    assert sandbox.endpoint_url
-    assert collect(tmp_path).exit_code == 0
-
-
-def test_folder_that_is_not_empty_is_refused(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A dump never overwrites files: the folder is refused before the first call."""
-    (tmp_path / "notes.txt").write_text("mine")
-    result = collect(tmp_path)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"express-path: {tmp_path}: is not empty; use a new or empty folder" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    assert list(sandbox.calls) == []
-
-
-def test_file_is_no_folder(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A file at the folder's path is refused before the first call."""
-    file = tmp_path / "dump"
-    file.write_text("mine")
-    assert collect(file).exit_code == 2
-    assert (file.read_text(), list(sandbox.calls)) == ("mine", [])
-
-
-def test_missing_region_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a Region, the command prints one line and writes nothing."""
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    monkeypatch.setattr(os, "open", full)
     result = collect(folder)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no AWS Region is set" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    assert not folder.exists()
+    [line] = result.stderr.splitlines()
+    assert "vpcs.json: No space left on device; free some space" in line
 
 
-def test_missing_credentials_are_one_line(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without credentials, the command prints one line and writes nothing."""
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_denied_optional_read_is_named_and_left_out(sandbox: Sandbox, folder: Path, name: str) -> None:
+    """It writes no file and is named on standard error, and the dump can be scanned."""
+    sandbox.faults.deny(*OPTIONAL[name])
+    result = collect(folder)
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert lines
+    assert all(line.startswith(str(folder / name)) and "denied" in line for line in lines)
+    if name.endswith(".json"):
+        assert not (folder / name).exists()
+    assert scan(folder).exit_code == 1
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_denied_required_read_makes_no_dump(sandbox: Sandbox, folder: Path, name: str) -> None:
+    """The status is 2, and the folder cannot be scanned: the file that makes it a dump is written last."""
+    service, operation = REQUIRED[name]
+    sandbox.faults.deny(service, operation)
     result = collect(folder)
     assert result.exit_code == 2
-    assert "Unable to locate credentials" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    assert list(sandbox.calls) == []
+    assert f"express-path: {sandbox.region}: {service}:{operation} failed with " in result.stderr
+    assert "next:" not in result.stdout
+    assert not (folder / "identity.json").exists()
+    assert scan(folder).exit_code == 2
 
 
-def test_unknown_profile_is_one_line(folder: Path) -> None:
-    """If the profile does not exist, the command prints one line and writes nothing."""
-    result = collect(folder, "--profile", "nowhere", "--region", "us-east-1")
+def test_a_failing_optional_read_makes_no_dump(sandbox: Sandbox, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Throttling is not a denial: a dump without the file would wrongly say that the data is not readable."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    sandbox.faults.throttle("ec2", "DescribeNetworkInterfaces")
+    result = collect(folder)
     assert result.exit_code == 2
-    assert "nowhere" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert "ec2:DescribeNetworkInterfaces failed with RequestLimitExceeded" in result.stderr
+    assert scan(folder).exit_code == 2

@@ -1,9 +1,8 @@
-"""The AWS CLI patches that explain prints, run with the real AWS CLI against the sandbox."""
+"""The commands that scan and explain print, run with the real AWS CLI against the sandbox."""
 
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,36 +32,23 @@ def run(patch: str, sandbox: Sandbox, home: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def explained(subnet_id: str) -> dict[str, Any]:
-    """Return the command's explanation of a subnet."""
-    found: dict[str, Any] = json.loads(invoke(["explain", subnet_id, "--format", "json"]).stdout)
-    return found
-
-
-def test_cli_patches_fix_the_verdict(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """The first table's patch creates the endpoint, the second's associates it, and both verdicts are ENDPOINT."""
+def test_the_commands_of_a_scan_fix_its_findings(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
+    """The first command creates one endpoint that serves two route tables; the next one adds another table to it."""
     network = Private(builder)
-    second = builder.subnet(network.vpc, builder.table(network.vpc, NatGatewayId=network.nat))
-    for subnet_id, operation in ((network.subnet, "create-vpc-endpoint"), (second, "modify-vpc-endpoint")):
-        before = explained(subnet_id)
-        patch = before["plan"]["patches"]["cli"]
-        assert (before["reason"], patch.split()[2]) == ("NAT_GATEWAY", operation)
-        run(patch, sandbox, tmp_path)
-        after = explained(subnet_id)
-        assert (after["reason"], after["plan"]["patches"]) == ("ENDPOINT", {})
-
-
-def test_the_command_of_a_scan_fixes_all_tables_of_a_vpc(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """A scan prints one command for two route tables, and it creates one endpoint that serves both."""
-    network = Private(builder)
-    second = builder.table(network.vpc, NatGatewayId=network.nat)
-    builder.subnet(network.vpc, second)
-    scanned = invoke(["scan", "--vpc", network.vpc])
-    [command] = [line for line in scanned.stdout.splitlines() if line.startswith("aws ec2 ")]
-    run(command, sandbox, tmp_path)
-    [made] = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])["VpcEndpoints"]
-    assert sorted(made["RouteTableIds"]) == sorted([network.table, second])
-    assert (scanned.exit_code, invoke(["scan", "--vpc", network.vpc]).exit_code) == (1, 0)
+    tables = [network.table, builder.table(network.vpc, NatGatewayId=network.nat)]
+    builder.subnet(network.vpc, tables[1])
+    for operation in ("create-vpc-endpoint", "modify-vpc-endpoint"):
+        scanned = invoke(["scan", "--vpc", network.vpc])
+        [command] = [line for line in scanned.stdout.splitlines() if line.startswith("aws ec2 ")]
+        assert (scanned.exit_code, command.split()[2]) == (1, operation)
+        run(command, sandbox, tmp_path)
+        assert invoke(["scan", "--vpc", network.vpc]).exit_code == 0
+        [made] = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])[
+            "VpcEndpoints"
+        ]
+        assert sorted(made["RouteTableIds"]) == sorted(tables)
+        tables.append(builder.table(network.vpc, NatGatewayId=network.nat))
+        builder.subnet(network.vpc, tables[-1])
 
 
 def test_cli_patch_creates_with_any_policy(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:

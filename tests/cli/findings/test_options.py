@@ -1,21 +1,22 @@
 """The commands that a scan prints for the next step."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Reason
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.worklist import worklist
 from express_path_cli.main import SUBCOMMANDS
 from express_path_cli.sources.source import Source
-from tests.cli.findings.test_formats import verdict
+from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED
 
-PARTLY = verdict(reason=Reason.PARTLY_NAT)
-THROUGH_NAT = verdict(region="eu-west-1", subnet_id="subnet-2", route_table_id="rtb-2")
+PARTLY = replace(FLAGGED, reason=Reason.PARTLY_NAT, subnet_id="subnet-1")
+THROUGH_NAT = replace(FLAGGED, region="eu-west-1", subnet_id="subnet-2", route_table_id="rtb-2")
 LIVE = LiveOptions(external_id="7", profile="prod eu", regions=("eu-west-1", "us-east-1"))
 MEMBERS = LiveOptions(organization=True, role_name="Audit", external_id="42", all_regions=True, profile="prod")
 SELECTION = Selection(frozenset({"vpc-2", "vpc-1"}), ("team=data",))
@@ -107,9 +108,10 @@ def test_explain_of_a_dump_selects_the_region_of_its_subnet() -> None:
 
 
 def test_without_work_there_is_no_command() -> None:
-    """A dropped subnet can be explained, but not healed."""
-    dropped = verdict(compliance=Compliance.NOT_APPLICABLE, reason=Reason.DROPPED)
-    commands = [step.command for step in ScanOptions().next_commands(worklist([dropped]), details=False)]
-    assert commands == ["express-path scan --details", "express-path explain subnet-1 --region us-east-1"]
-    fine = verdict(compliance=Compliance.COMPLIANT, reason=Reason.ENDPOINT)
-    assert list(ScanOptions().next_commands(worklist([fine]), details=False)) == []
+    """A dropped subnet, or one whose route table is unknown, can be explained, but not healed."""
+    commands = [step.command for step in ScanOptions().next_commands(worklist([DROPPED]), details=False)]
+    assert commands == ["express-path scan --details", "express-path explain subnet-3 --region us-east-1"]
+    unknown_table = replace(FLAGGED, route_table_id=None)
+    purposes = [step.purpose for step in ScanOptions().next_commands(worklist([unknown_table]), details=False)]
+    assert not any("heal" in purpose for purpose in purposes)
+    assert list(ScanOptions().next_commands(worklist([COMPLIANT]), details=False)) == []

@@ -1,9 +1,6 @@
-"""The names and tags of a row."""
+"""The row: a verdict with its remedy, and the names and tags of its resources."""
 
-import json
-import shutil
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import fields, replace
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, Tags, Vpc
@@ -13,8 +10,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
 from express_path_cli.findings.row import Row, notes_on_tags, rows_of
 from express_path_cli.sources.network import View
-from tests.support.command import invoke
-from tests.support.scenarios import dump_of
+from tests.cli.findings.results import NAT
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
 VERDICT = Verdict(
@@ -38,6 +34,19 @@ def _view(subnet: Tags, route_table: Tags, vpc: Tags) -> View:
 def _row(verdict: Verdict, view: View, tag_keys: tuple[str, ...] = ()) -> Row:
     [row] = rows_of([verdict], [view], tag_keys)
     return row
+
+
+def test_a_row_is_its_verdict_with_its_remedy() -> None:
+    """Each field of the verdict is unchanged, and the remedy names the route table."""
+    verdict = replace(VERDICT, path=(NAT,), note="a note", lacks="ec2:DescribeVpcs")
+    row = _row(verdict, _view({}, {}, {}))
+    assert {name.name: getattr(row, name.name) for name in fields(Verdict)} == {
+        name.name: getattr(verdict, name.name) for name in fields(Verdict)
+    }
+    assert row.remedy
+    assert row.remedy.command.endswith("--route-table-ids rtb-1")
+    assert row.key == (ACCOUNT, REGION, "subnet-1")
+    assert row.baseline is None
 
 
 def test_each_resource_has_the_name_in_its_tag() -> None:
@@ -64,21 +73,3 @@ def test_a_tag_that_no_resource_has_is_noted() -> None:
         "no subnet, route table or VPC that was read has the tag Owner (keys are case-sensitive)"
     ]
     assert notes_on_tags([], ("owner",)) == []
-
-
-def test_explain_shows_the_names(tmp_path: Path) -> None:
-    """They follow the IDs in the text, and JSON has those that exist. A name cannot control the terminal."""
-    dump = dump_of("more-specific-route-to-nat")
-    command = ["explain", "subnet-private-a", "--from-dump", str(dump)]
-    names = json.loads(invoke([*command, "--format", "json"]).stdout)["names"]
-    assert names == {"subnet": "private-a", "routeTable": "private", "vpc": "app"}
-    text = invoke(command).stdout
-    for id_and_name in ("subnet-private-a (private-a)", "vpc-app (app)", "route table rtb-private (private),"):
-        assert id_and_name in text
-    file = "vpcs.json"
-    shutil.copytree(dump, tmp_path, dirs_exist_ok=True)
-    described = (dump / file).read_text(encoding="utf-8").replace('"app"', '"\\u001b[2J[red]"')
-    (tmp_path / file).write_text(described, encoding="utf-8")
-    forged = invoke([*command[:3], str(tmp_path)]).stdout
-    assert "vpc-app (\ufffd[2J[red])" in forged
-    assert "\x1b" not in forged

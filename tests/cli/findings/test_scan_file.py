@@ -1,51 +1,60 @@
-"""Reading the findings of an earlier scan from its JSON output."""
+"""The JSON document of an earlier scan, read strictly: a damaged file must not hide a finding."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from express_path_cli.findings.output import Format
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.terminal.errors import OptionError
+from tests.cli.findings.results import EVERY, FLAGGED, rendered, result_of
+
+ROW = {
+    "accountId": "123456789012",
+    "region": "us-east-1",
+    "vpcId": "vpc-app",
+    "subnetId": "subnet-a",
+    "compliance": "NON_COMPLIANT",
+    "reason": "NAT_GATEWAY",
+}
 
 
-def row(**values: str) -> dict[str, str]:
-    """Return a NON_COMPLIANT row of a scan."""
-    here = {"accountId": "123456789012", "region": "us-east-1", "subnetId": "subnet-00000000"}
-    return {**here, "compliance": "NON_COMPLIANT", "reason": "NAT_GATEWAY"} | values
+def written(folder: Path, document: object) -> Path:
+    """Write a document and return its file."""
+    file = folder / "last.json"
+    file.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return file
 
 
-def of_rows(*rows: Mapping[str, object]) -> str:
-    """Return the JSON document of a scan with these rows."""
-    return json.dumps({"schemaVersion": 1, "subnets": rows, "fixed": []})
+def test_the_findings_of_a_scan_are_read(tmp_path: Path) -> None:
+    """They are its NON_COMPLIANT subnets, each once. The version and these fields of the rows are enough."""
+    file = written(tmp_path, rendered(Format.JSON, result_of(*EVERY)))
+    assert read_findings(file) == [FindingId(*FLAGGED.key, "NAT_GATEWAY")]
+    assert read_findings(written(tmp_path, {"schemaVersion": 1, "subnets": [ROW, ROW]})) == [
+        FindingId("123456789012", "us-east-1", "subnet-a", "NAT_GATEWAY")
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("subnets", "fault"),
     [
-        ("", "scan.json is not JSON, or is cut short"),
-        ("[]", "scan.json is not the JSON output of a scan"),
-        ('{"schemaVersion": 1, "subnets": {}}', "scan.json: subnets must be a list of objects"),
-        ('{"schemaVersion": 1, "subnets": [{"a": 1, "a": 2}]}', "has the key 'a' twice in one object"),
-        (of_rows(row(), row(region="")), "scan.json: subnet-00000000: field region is ''"),
-        (of_rows(row(compliance="FAILED")), "scan.json: subnet-00000000: field compliance is 'FAILED'"),
-        (of_rows(row() | {"subnetId": 1}), "scan.json: the scan: field subnetId is 1"),
+        ({}, "subnets must be a list of objects"),
+        ([1], "subnets must be a list of objects"),
+        ([{}], "field subnetId"),
+        ([ROW | {"subnetId": "\x1b[2J"}], "field subnetId"),
+        ([ROW | {"accountId": 123456789012}], "subnet-a: field accountId"),
+        ([ROW | {"reason": None}], "subnet-a: field reason"),
+        ([ROW | {"vpcId": 1}], "subnet-a: field vpcId"),
+        ([ROW | {"compliance": "non_compliant"}], "subnet-a: field compliance"),
     ],
 )
-def test_a_bad_file_is_refused(tmp_path: Path, text: str, problem: str) -> None:
-    """The message names the file, the subnet, and the field; the hint says how to make a good one."""
-    file = tmp_path / "scan.json"
-    file.write_text(text, encoding="utf-8")
-    with pytest.raises(OptionError) as error:
+def test_a_row_that_is_not_valid_is_named(tmp_path: Path, subnets: Any, fault: str) -> None:
+    """The error names the file, the subnet, and the field, and how to make another file."""
+    file = written(tmp_path, {"schemaVersion": 1, "subnets": subnets})
+    with pytest.raises(OptionError) as raised:
         read_findings(file)
-    assert problem in str(error.value)
-    assert "express-path scan --format json" in error.value.hint
-
-
-def test_a_scan_lists_each_flagged_subnet_once(tmp_path: Path) -> None:
-    """Rows of other compliances are ignored; unknown fields do not matter."""
-    file = tmp_path / "scan.json"
-    rows = [row(), row(), row(subnetId="subnet-1", compliance="NOT_APPLICABLE")]
-    file.write_text(of_rows(*rows), encoding="utf-8")
-    assert read_findings(file) == [FindingId("123456789012", "us-east-1", "subnet-00000000", "NAT_GATEWAY")]
+    assert str(raised.value).startswith(f"{file}: ")
+    assert fault in str(raised.value)
+    assert raised.value.hint == "make one with: express-path scan --format json --output last.json"

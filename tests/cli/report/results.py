@@ -43,8 +43,8 @@ DENIED = Failure(
     "account 444455556666 (payments) eu-west-1",
     ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "You are not authorized <to> perform this operation."),
 )
-OWNERS = ("payments", '=HYPERLINK("http://x")', 'a,b\n"c"')
-"""Owners of VPCs, of which two need care in a CSV file."""
+OWNERS = ("payments", '=HYPERLINK("http://x")', 'a,b\n=1"c"', "\uff0b1")
+"""Owners of VPCs, of which three need care in a CSV file."""
 NOTE = "account 111122223333 us-east-1: ec2:DescribeNetworkInterfaces was denied & counts as unknown"
 
 
@@ -97,7 +97,7 @@ def named(view: View, name: str) -> View:
 
 
 def with_owners(result: Result) -> Result:
-    """Return the result with an owner tag on VPCs; those of every fourth view have none."""
+    """Return the result with an owner tag on VPCs; those of every fifth view have none."""
     views = []
     for view, owner in zip(result.views, cycle((*OWNERS, None)), strict=False):
         snapshot = view.tracer.snapshot

@@ -1,7 +1,13 @@
-"""The report as a person uses it, in a real browser: choose, sort, open, draw, print, share."""
+"""The page in a real browser: how it is filtered, sorted, opened, drawn, linked, shown on every screen, and printed.
 
+What its data contains is shown in tests/cli/findings/formats/html.
+"""
+
+import csv
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -9,23 +15,106 @@ from playwright.sync_api import Locator, Page, expect
 
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.worklist import CROSSES_NAT
-from tests.cli.report.browser import Visit
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, changes_of, worklist
+from express_path_cli.sources.source import Source
+from tests.cli.findings.formats.html.test_page import HOSTILE
+from tests.cli.report.browser import NARROW, Visit
+from tests.cli.report.paper import texts_by_page
 from tests.cli.report.results import (
     DENIED,
     MADE_AT,
     NOTE,
+    OWNERS,
     as_account,
+    costs_of,
     named,
     organization,
     result_of,
     views_of,
+    with_owners,
     written,
 )
-from tests.cli.report.test_document import HOSTILE
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """An organization of many kinds of network, with owners."""
+    return with_owners(organization(failures=[DENIED], notes=[NOTE]))
+
+
+@pytest.fixture(scope="module")
+def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its report, with links, costs, and the options of its command."""
+    options = ScanOptions(Source(live=LiveOptions(profile="prod eu")), ("publicSubnets=COMPLIANT",))
+    additions = RenderOptions(costs=costs_of(result), console_links=True, scan=options)
+    return written(result, tmp_path_factory.mktemp("report"), additions)
+
+
+def listed(page: Page) -> list[str]:
+    """The subnets in the table, in its order."""
+    return [str(subnet_id) for subnet_id in page.locator("#rows tr.subnet th code").all_text_contents()]
+
+
+def ids(verdicts: list[Row]) -> list[str]:
+    """The subnets of verdicts, in order of their ids."""
+    return sorted(verdict.subnet_id for verdict in verdicts)
+
+
+def row_of(page: Page, reason: Reason) -> Locator:
+    """The first row with a reason."""
+    return page.locator("tr.subnet", has=page.get_by_role("cell", name=reason, exact=True)).first
+
+
+def vpc_of(row: Verdict) -> str:
+    """The key of a VPC in the page."""
+    return f"{row.account_id}/{row.region}/{row.vpc_id}"
+
+
+def worked_on(page: Page, kind: str) -> list[list[str]]:
+    """The cells of each row of a part of the worklist, without names and costs."""
+    return page.locator(f"#work-{kind} .work-row").evaluate_all(  # type: ignore[no-any-return]
+        "all => all.map(row => [...row.children].map(cell => "
+        "(cell.querySelector('code') ?? cell.querySelector('strong') ?? cell.querySelector('span')).textContent))"
+    )
+
+
+def expected_row(item: WorkItem) -> list[str]:
+    """The same of an item of the command's worklist, with its first NAT."""
+    row, nat, number = item.first, next(iter(item.nat_ids), "none"), str(len(item.rows))
+    return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id]
+
+
+def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
+    """The table has all subnets, worst first; the worklist, the costs, failures and notes are visible."""
+    page = visit.open(file)
+    crossing = [verdict for verdict in result.rows if verdict.reason in CROSSES_NAT]
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        f"{len(crossing)} of {len(result.rows)} subnets reach S3 Express through a NAT"
+    )
+    assert sorted(listed(page)) == ids(list(result.rows))
+    flagged = ids([verdict for verdict in result.rows if verdict.is_flagged])
+    assert sorted(listed(page)[: len(flagged)]) == flagged
+    expect(page.get_by_role("region", name="Could not be read")).to_contain_text("You are not authorized <to> perform")
+    expect(page.get_by_role("region", name="Notes")).to_contain_text("was denied & counts")
+    found = worklist(result.rows)
+    for kind, items in (("flagged", found.flagged), ("dropped", found.dropped), ("unresolved", found.unresolved)):
+        assert items
+        assert worked_on(page, kind) == list(map(expected_row, items))
+    tables = len({item.first.route_table_id for item in found.flagged})
+    expect(page.locator("#work-summary")).to_have_text(
+        f"{len(flagged)} of {len(result.rows)} subnets reach S3 Express through a NAT ({tables} route tables)."
+    )
+    total = sum(charge.upper_bound or 0 for charge in costs_of(result).by_nat.values())
+    expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,.0f} a month")
+    expect(page.locator("#worklist")).to_contain_text("at most $100 a month, measured at least $7.50")
+
 
 # One call for all values, because each call passes through four processes.
 CHOOSE = """([choice, values]) => values.map(value => {
@@ -35,6 +124,183 @@ CHOOSE = """([choice, values]) => values.map(value => {
     const rows = [...document.querySelectorAll("#rows tr.subnet th code")].map(code => code.textContent);
     return [rows, document.getElementById("shown").textContent];
 })"""
+
+
+def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result) -> None:
+    """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
+    page = visit.open(file)
+    choices: dict[str, Callable[[Row], str]] = {
+        "compliance": lambda row: row.compliance,
+        "reason": lambda row: row.reason,
+        "account": lambda row: row.account_id,
+        "region": lambda row: row.region,
+        "vpc": vpc_of,
+        "tag-0": lambda row: row.tags.get("owner", "(no tag)"),
+    }
+    for choice, value_of in choices.items():
+        values = sorted({value_of(row) for row in result.rows})
+        page.locator(f"#choose-{choice}").select_option(values[-1])
+        for value, (rows, shown) in zip(values, page.evaluate(CHOOSE, [choice, values]), strict=True):
+            expected = [row for row in result.rows if value_of(row) == value]
+            assert sorted(rows) == ids(expected)
+            assert f"{len(expected)} of {len(result.rows)} subnets shown" in shown
+        page.get_by_role("button", name="Clear").click()
+        assert len(listed(page)) == len(result.rows)
+
+
+def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, result: Result) -> None:
+    """Every word of a search must be in the row; a search without matches says so."""
+    page = visit.open(file)
+    nat = next(verdict for verdict in result.rows if verdict.reason is Reason.NAT_GATEWAY)
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill(f"{nat.path[0].id.upper()} {nat.account_id}")
+    expect(page.locator("#shown")).to_contain_text("shown")
+    expected = [row for row in result.rows if row.account_id == nat.account_id and nat.path[0] in row.path]
+    assert sorted(listed(page)) == ids(expected)
+    search.fill("nothing-is-called-so")
+    expect(page.get_by_text("No subnets match.")).to_be_visible()
+    expect(page.locator("#networks")).to_be_hidden()
+    assert listed(page) == []
+
+
+def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
+    """A total is a button: pressed, the worklist and the table have only its subnets; pressed again, all."""
+    page = visit.open(file)
+    button = page.locator("#summary").get_by_role("button", name=re.compile("^NO_ROUTE"))
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    assert sorted(listed(page)) == ids([verdict for verdict in result.rows if verdict.reason is Reason.NO_ROUTE])
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    assert len(listed(page)) == len(result.rows)
+    card = page.locator("#rollups .card", has=page.get_by_role("heading", name="By tag owner", exact=True))
+    totals: dict[str, list[int]] = {}
+    for row in result.rows:
+        total = totals.setdefault(row.tags.get("owner", "(no tag)"), [0, 0, 0, 0])
+        marks = (row.reason in CROSSES_NAT, row.reason is Reason.DROPPED, row.reason is Reason.UNRESOLVED_EGRESS, True)
+        for place, mark in enumerate(marks):
+            total[place] += mark
+    numbers = "all => all.map(row => [...row.querySelectorAll('.number')].map(cell => Number(cell.textContent)))"
+    names = card.locator("tbody button").all_text_contents()
+    assert dict(zip(names, card.locator("tbody tr").evaluate_all(numbers), strict=True)) == totals
+    assert [totals[shown][0] for shown in names] == sorted((total[0] for total in totals.values()), reverse=True)
+    chosen = [row for row in result.rows if row.tags.get("owner") == OWNERS[0]]
+    card.get_by_role("button", name=OWNERS[0], exact=True).click()
+    assert worked_on(page, "flagged") == list(map(expected_row, worklist(chosen).flagged))
+    assert sorted(listed(page)) == ids(chosen)
+    assert "tag%3Aowner=payments" in page.url
+
+
+def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
+    """A heading sorts by its column, then in reverse order; screen readers announce it."""
+    page = visit.open(file)
+    heading = page.get_by_role("columnheader", name="Subnet", exact=True)
+    for order, expected in (("ascending", ids(list(result.rows))), ("descending", ids(list(result.rows))[::-1])):
+        heading.get_by_role("button").click()
+        expect(heading).to_have_attribute("aria-sort", order)
+        assert listed(page) == expected
+    page.locator("th[data-column=account]").get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "none")
+    shown = page.locator("#rows .cell-account").all_inner_texts()
+    assert shown == sorted(shown)
+
+
+def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> None:
+    """By mouse or keyboard a row opens to its annotation, every hop in order, and the commands for it."""
+    page = visit.open(file)
+    row = row_of(page, Reason.NAT_GATEWAY)
+    subnet_id = row.locator("th code").inner_text()
+    verdict = next(verdict for verdict in result.rows if verdict.subnet_id == subnet_id)
+    opener = row.get_by_role("button")
+    for key in (None, "Enter", "Space"):
+        if key:
+            opener.press(key)
+        else:
+            row.locator(".cell-path").click()
+        expect(opener).to_have_attribute("aria-expanded", "true")
+        detail = page.locator(f"#{opener.get_attribute('aria-controls')}")
+        expect(detail).to_contain_text(verdict.annotation)
+        hops = detail.get_by_role("listitem").all_inner_texts()
+        assert [hop.id in text for hop, text in zip(verdict.path, hops[2:], strict=True)] == [True] * len(verdict.path)
+        assert f"deciding route {verdict.path[0].destination}" in hops[2].replace("\n", " ")
+        for command in ("explain", "heal"):
+            expect(detail).to_contain_text(f"express-path {command} {subnet_id} --region {verdict.region}")
+        opener.press("Enter")
+        expect(detail).to_have_count(0)
+    row_of(page, Reason.ENDPOINT).get_by_role("button").click()
+    expect(page.locator(".detail")).to_contain_text("Nothing to do.")
+    expect(page.locator(".detail")).not_to_contain_text("express-path heal")
+
+
+def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, result: Result) -> None:
+    """A row has the remedy, the patch for each tool, the commands, links to the console, and leads to its subnets."""
+    page = visit.open(file)
+    changes = {row.key: change for change in changes_of(worklist(result.rows).flagged) for row in change.rows}
+    item = next(item for item in worklist(result.rows).flagged if len(changes[item.first.key].route_table_ids) > 1)
+    row, remedy = item.first, changes[item.first.key].remedy
+    opener = page.locator("#worklist .opener", has_text=row.route_table_id or "").first
+    opener.press("Enter")
+    detail = page.locator(f"#{opener.get_attribute('aria-controls')}")
+    expect(detail).to_contain_text(remedy.text)
+    tools = detail.locator(".patch summary").all_text_contents()
+    where = f"--region {row.region}"
+    assert dict(zip(tools, detail.locator("pre").all_text_contents(), strict=True)) == {
+        "AWS CLI": remedy.command,
+        "CloudFormation": remedy.patches["cloudFormation"].rstrip(),
+        "Terraform": remedy.patches["terraform"].rstrip(),
+        "express-path": f"express-path explain {row.subnet_id} {where} --profile 'prod eu' "
+        f"--parameter publicSubnets=COMPLIANT\nexpress-path heal {row.route_table_id} {where} --profile 'prod eu'",
+    }
+    link = detail.get_by_role("link", name=row.route_table_id).first
+    assert link.get_attribute("href") == (
+        f"https://{row.region}.console.aws.amazon.com/vpcconsole/home?region={row.region}"
+        f"#RouteTableDetails:RouteTableId={row.route_table_id}"
+    )
+    assert link.get_attribute("rel") == "noopener noreferrer"
+    detail.get_by_role("button", name=re.compile("Show its subnet")).click()
+    assert sorted(listed(page)) == ids(list(item.rows))
+
+
+def downloaded(page: Page) -> str:
+    """The file that the button of the table saves."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download these rows as CSV").click()
+    assert download.value.suggested_filename == "express-path-subnets.csv"
+    return Path(download.value.path()).read_bytes().decode()
+
+
+def test_the_rows_shown_are_saved_as_csv(visit: Visit, file: Path, result: Result) -> None:
+    """The file has the rows, columns and quoting of --format csv, in the order of the table, with formulas disarmed."""
+    page = visit.open(file)
+    page.locator("th[data-column=subnet] button").click()
+    expected = "".join(as_csv(replace(result, rows=sorted(result.rows, key=lambda row: row.subnet_id))))
+    saved = downloaded(page)
+    assert saved == expected
+    for formula in ("'=HYPERLINK", "\n'=1", "'\uff0b1"):
+        assert formula in saved
+    page.locator("#choose-reason").select_option("NAT_GATEWAY")
+    rows = list(csv.reader(StringIO(downloaded(page), newline="")))
+    assert sorted(row[3] for row in rows[1:]) == ids([row for row in result.rows if row.reason is Reason.NAT_GATEWAY])
+
+
+def test_a_link_shows_the_same_again(visit: Visit, file: Path) -> None:
+    """The fragment of the address keeps choices, order and opened rows; what another report had can be cleared."""
+    page = visit.open(file)
+    page.locator("#choose-compliance").select_option("NON_COMPLIANT")
+    page.locator("th[data-column=vpc]").get_by_role("button").click()
+    row_of(page, Reason.NAT_GATEWAY).get_by_role("button").click()
+    shared = page.url.partition("#")[2]
+    assert shared
+    shown = listed(page), page.locator(".detail").all_inner_texts()
+    assert all(shown)
+    again = visit.open(file, f"#{shared}")
+    assert (listed(again), again.locator(".detail").all_inner_texts()) == shown
+    page = visit.open(file, "#vpc=gone&reason=GONE&sort=gone&open=gone&else=%00")
+    expect(page.get_by_text("No subnets match.")).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#rows tr.subnet").first).to_be_visible()
+
+
 DRAWN = """all => all.map(panel => {
     const pictures = [...panel.querySelectorAll("[role=img]")];
     const texts = pictures.flatMap(picture => [...picture.querySelectorAll("text")]);
@@ -51,198 +317,29 @@ DRAWN = """all => all.map(panel => {
 })"""
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
-    """An organization of many kinds of network."""
-    return organization(failures=[DENIED], notes=[NOTE])
-
-
-@pytest.fixture(scope="module")
-def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its report."""
-    return written(result, tmp_path_factory.mktemp("report"))
-
-
-def listed(page: Page) -> list[str]:
-    """The subnets in the table, in its order."""
-    return [str(subnet_id) for subnet_id in page.locator("#rows tr.subnet th code").all_text_contents()]
-
-
-def ids(verdicts: list[Verdict]) -> list[str]:
-    """The subnets of verdicts, in order of their ids."""
-    return sorted(verdict.subnet_id for verdict in verdicts)
-
-
-def row_of(page: Page, reason: Reason) -> Locator:
-    """The first row with a reason."""
-    return page.locator("tr.subnet", has=page.get_by_role("cell", name=reason, exact=True)).first
-
-
-def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
-    """The table begins with all subnets, worst first; totals, failures and notes are visible."""
-    page = visit.open(file)
-    crossing = [verdict for verdict in result.rows if verdict.reason in CROSSES_NAT]
-    expect(page.get_by_role("heading", level=1)).to_have_text(
-        f"{len(crossing)} of {len(result.rows)} subnets reach S3 Express through a NAT"
-    )
-    assert sorted(listed(page)) == ids(list(result.rows))
-    flagged = ids([verdict for verdict in result.rows if verdict.compliance == "NON_COMPLIANT"])
-    assert sorted(listed(page)[: len(flagged)]) == flagged
-    expect(page.get_by_role("region", name="Could not be read")).to_contain_text("You are not authorized <to> perform")
-    expect(page.get_by_role("region", name="Notes")).to_contain_text("was denied & counts")
-    expect(page.get_by_role("button", name=re.compile(rf"^{len(flagged)}.*NON_COMPLIANT$"))).to_be_visible()
-
-
-def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result) -> None:
-    """Every value of every choice shows exactly its subnets, and the count that is read aloud says how many."""
-    page = visit.open(file)
-
-    def value_of(verdict: Verdict, choice: str) -> str:
-        vpc = f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"
-        return {"account": verdict.account_id, "vpc": vpc}.get(choice) or str(getattr(verdict, choice))
-
-    for choice in ("compliance", "reason", "account", "region", "vpc"):
-        values = sorted({value_of(verdict, choice) for verdict in result.rows})
-        page.locator(f"#choose-{choice}").select_option(values[-1])
-        for value, (rows, shown) in zip(values, page.evaluate(CHOOSE, [choice, values]), strict=True):
-            expected = [verdict for verdict in result.rows if value_of(verdict, choice) == value]
-            assert sorted(rows) == ids(expected)
-            assert f"{len(expected)} of {len(result.rows)} subnets shown" in shown
-        page.get_by_role("button", name="Clear").click()
-        assert len(listed(page)) == len(result.rows)
-
-
-def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, result: Result) -> None:
-    """Every word of a search must be in the row; a search without matches says so."""
-    page = visit.open(file)
-    nat = next(verdict for verdict in result.rows if verdict.reason is Reason.NAT_GATEWAY)
-    search = page.get_by_role("searchbox", name="Search")
-    search.fill(f"{nat.path[0].id.upper()} {nat.account_id}")
-    expect(page.locator("#shown")).to_contain_text("shown")
-    expected = [
-        verdict
-        for verdict in result.rows
-        if verdict.account_id == nat.account_id and any(hop.id == nat.path[0].id for hop in verdict.path)
-    ]
-    assert sorted(listed(page)) == ids(expected)
-    search.fill("nothing-is-called-so")
-    expect(page.get_by_text("No subnets match.")).to_be_visible()
-    expect(page.locator("#networks")).to_be_hidden()
-    assert listed(page) == []
-
-
-def test_totals_choose_and_let_go(visit: Visit, file: Path, result: Result) -> None:
-    """A reason's total is a button: pressed, its subnets are shown; pressed again, all."""
-    page = visit.open(file)
-    button = page.locator("#summary").get_by_role("button", name=re.compile("^NO_ROUTE"))
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "true")
-    assert sorted(listed(page)) == ids([verdict for verdict in result.rows if verdict.reason is Reason.NO_ROUTE])
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "false")
-    assert len(listed(page)) == len(result.rows)
-
-
-def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
-    """A heading sorts by its column, then in reverse order; screen readers announce it."""
-    page = visit.open(file)
-    heading = page.get_by_role("columnheader", name="Subnet", exact=True)
-    heading.get_by_role("button").click()
-    expect(heading).to_have_attribute("aria-sort", "ascending")
-    assert listed(page) == ids(list(result.rows))
-    heading.get_by_role("button").click()
-    expect(heading).to_have_attribute("aria-sort", "descending")
-    assert listed(page) == ids(list(result.rows))[::-1]
-    account = page.locator("th[data-column=account]")
-    account.get_by_role("button").click()
-    expect(heading).to_have_attribute("aria-sort", "none")
-    shown = page.locator("#rows .cell-account").all_inner_texts()
-    assert shown == sorted(shown)
-
-
-def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> None:
-    """By mouse or keyboard a row opens to its annotation, every hop in order, and the commands for it."""
-    page = visit.open(file)
-    row = row_of(page, Reason.NAT_GATEWAY)
-    subnet_id = row.locator("th code").inner_text()
-    verdict = next(verdict for verdict in result.rows if verdict.subnet_id == subnet_id)
-    opener = row.get_by_role("button")
-    for key in (None, "Enter", "Space"):
-        if key:
-            opener.focus()
-            page.keyboard.press(key)
-        else:
-            row.locator(".cell-path").click()
-        expect(opener).to_have_attribute("aria-expanded", "true")
-        detail = page.locator(f"#{opener.get_attribute('aria-controls')}")
-        expect(detail).to_contain_text(verdict.annotation)
-        hops = detail.get_by_role("listitem").all_inner_texts()
-        assert [hop.id in text for hop, text in zip(verdict.path, hops[2:], strict=True)] == [True] * len(verdict.path)
-        assert f"deciding route {verdict.path[0].destination}" in hops[2].replace("\n", " ")
-        expect(detail).to_contain_text(f"express-path explain {subnet_id} --region {verdict.region}")
-        expect(detail).to_contain_text(f"express-path heal {subnet_id} --region {verdict.region}")
-        opener.press("Enter")
-        expect(detail).to_have_count(0)
-
-
-def test_a_compliant_row_asks_for_nothing(visit: Visit, file: Path) -> None:
-    """If every subnet is compliant, the page has no worklist and no command that heals."""
-    page = visit.open(file)
-    row_of(page, Reason.ENDPOINT).get_by_role("button").click()
-    expect(page.locator(".detail")).to_contain_text("Nothing to do.")
-    expect(page.locator(".detail")).not_to_contain_text("express-path heal")
-
-
-def test_a_link_shows_the_same_again(visit: Visit, file: Path, result: Result) -> None:
-    """The fragment of the address keeps choices, order and opened rows: another window opens to the same."""
-    page = visit.open(file)
-    page.locator("#choose-compliance").select_option("NON_COMPLIANT")
-    page.locator("th[data-column=vpc]").get_by_role("button").click()
-    row_of(page, Reason.NAT_GATEWAY).get_by_role("button").click()
-    shared = page.url.partition("#")[2]
-    assert shared
-    shown = listed(page), page.locator(".detail").all_inner_texts()
-    again = visit.open(file, f"#{shared}")
-    assert (listed(again), again.locator(".detail").all_inner_texts()) == shown
-    assert all(shown)
-    again.get_by_role("button", name="Clear").click()
-    assert len(listed(again)) == len(result.rows)
-
-
-def test_a_link_of_another_report_shows_what_there_is(visit: Visit, file: Path) -> None:
-    """A fragment that names what this report does not have finds nothing, and can be cleared."""
-    page = visit.open(file, "#vpc=gone&reason=GONE&sort=gone&open=gone&else=%00")
-    expect(page.get_by_text("No subnets match.")).to_be_visible()
-    page.get_by_role("button", name="Clear").click()
-    expect(page.locator("#rows tr.subnet").first).to_be_visible()
-
-
 def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Result) -> None:
-    """Each VPC's drawing has its subnets or their number, its tables and every hop of every path; a NAT says so."""
+    """Each VPC's drawing, made when it is opened, has its tables and every hop of every path; a NAT says so."""
     page = visit.open(file)
-    by_vpc: dict[str, list[Verdict]] = {}
-    for verdict in result.rows:
-        by_vpc.setdefault(f"{verdict.account_id}/{verdict.region}/{verdict.vpc_id}", []).append(verdict)
+    by_vpc: dict[str, list[Row]] = {}
+    for row in result.rows:
+        by_vpc.setdefault(vpc_of(row), []).append(row)
     while page.locator("#more-vpcs button").count():
         page.locator("#more-vpcs button").click()
     panels = page.locator("#vpcs details[data-vpc]")
-    for panel in panels.evaluate_all(DRAWN):
-        assert panel["isOpen"] or panel["canvases"] == 0, "drawings are made when they are opened"
-    page.locator("#vpcs details[data-vpc]:not([open]) summary").first.click()
+    assert all(panel["isOpen"] or panel["canvases"] == 0 for panel in panels.evaluate_all(DRAWN))
     page.evaluate("document.querySelectorAll('#vpcs details[data-vpc]:not([open]) > summary').forEach(x => x.click())")
-    expect(page.locator("#vpcs details[data-vpc]").get_by_role("img")).to_have_count(len(by_vpc))
+    expect(panels.get_by_role("img")).to_have_count(len(by_vpc))
     found = {panel["vpc"]: panel for panel in panels.evaluate_all(DRAWN)}
     assert found.keys() == by_vpc.keys()
-    for key, verdicts in by_vpc.items():
+    for key, rows in by_vpc.items():
         panel = found[key]
         assert panel["pictures"] == 1
-        for verdict in verdicts:
-            assert (verdict.route_table_id or "unknown") in panel["drawn"]
-            assert all(hop.id in panel["drawn"] for hop in verdict.path), verdict
-            crosses = verdict.reason in CROSSES_NAT
-            assert not crosses or panel["edges"] >= 2
-            assert not crosses or panel["boxes"] >= 1
-            assert not crosses or panel["labels"] >= 1
+        for row in rows:
+            assert (row.route_table_id or "unknown") in panel["drawn"]
+            assert all(hop.id in panel["drawn"] for hop in row.path), row
+            if row.reason in CROSSES_NAT:
+                assert panel["edges"] >= 2
+                assert min(panel["boxes"], panel["labels"]) >= 1
 
 
 def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Result) -> None:
@@ -252,29 +349,22 @@ def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Re
     subnet_id = row.locator("th code").inner_text()
     row.get_by_role("button").click()
     page.get_by_role("button", name="Show the drawing of its VPC").click()
-    verdict = next(verdict for verdict in result.rows if verdict.subnet_id == subnet_id)
-    panel = page.locator(f'details[data-vpc="{verdict.account_id}/{verdict.region}/{verdict.vpc_id}"]')
+    [vpc] = {vpc_of(verdict) for verdict in result.rows if verdict.subnet_id == subnet_id}
+    panel = page.locator(f'details[data-vpc="{vpc}"]')
     expect(panel.get_by_role("img")).to_be_visible()
     expect(panel.locator("summary")).to_be_focused()
     panel.get_by_role("button", name="Show only this VPC's subnets").click()
-    in_vpc = [
-        other
-        for other in result.rows
-        if (other.account_id, other.region, other.vpc_id) == (verdict.account_id, verdict.region, verdict.vpc_id)
-    ]
-    assert sorted(listed(page)) == ids(in_vpc)
+    assert sorted(listed(page)) == ids([verdict for verdict in result.rows if vpc_of(verdict) == vpc])
 
 
-def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, tmp_path: Path) -> None:
+def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path) -> None:
     """Light or dark as the system is; the button turns it round, without any storage."""
-    file = written(result_of(views_of("nat-gateway-zonal")), tmp_path)
     ground = "getComputedStyle(document.body).backgroundColor"
     for dark in (False, True):
         page = visit.open(file, dark=dark)
         first = page.evaluate(ground)
         page.get_by_role("button", name="Light theme" if dark else "Dark theme").click()
-        second = page.evaluate(ground)
-        lightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (first, second)]
+        lightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (first, page.evaluate(ground))]
         assert (lightness[0] < lightness[1]) is dark
         expect(page.get_by_role("button", name="Dark theme" if dark else "Light theme")).to_be_visible()
 
@@ -305,9 +395,132 @@ def test_without_script_the_headline_and_failures_remain(visit: Visit, file: Pat
     expect(page.get_by_role("searchbox")).to_have_count(0)
 
 
-def test_nothing_found_is_a_whole_page(visit: Visit, tmp_path: Path) -> None:
-    """A scan without a subnet says so, with the parameters that it had, and without an empty table."""
+def test_nothing_found_and_nothing_to_fix_are_said(visit: Visit, tmp_path: Path) -> None:
+    """A scan without a subnet has no empty table; if nothing is flagged, there is no worklist, link or cost."""
     page = visit.open(written(Result((), MADE_AT), tmp_path))
     expect(page.get_by_role("heading", level=1)).to_have_text("No subnets were found")
     expect(page.get_by_text("publicSubnets")).to_be_visible()
     expect(page.get_by_role("table")).to_have_count(0)
+    page = visit.open(written(result_of(views_of("gateway-endpoint")), tmp_path))
+    expect(page.locator("#work-summary")).to_have_text(
+        "There is nothing to fix: none of these subnets is NON_COMPLIANT."
+    )
+    expect(page.locator("#worklist table")).to_have_count(0)
+    expect(page.locator("main a")).to_have_count(0)
+
+
+def open_drawings(page: Page) -> None:
+    """Open the drawing of every VPC that is listed."""
+    page.evaluate("for (const element of document.querySelectorAll('details.vpc')) element.open = true")
+    page.locator("#vpcs svg[role=img]").last.wait_for(state="attached")
+
+
+def test_no_screen_scrolls_sideways(visit: Visit, file: Path) -> None:
+    """From a phone to a wide screen: an id on a path is in one line on a laptop, and no drawing there is cut."""
+    page = visit.open(file, size=(1400, 900))
+    page.locator("#more-vpcs button").click()
+    open_drawings(page)
+    drawings = page.locator(".canvas > svg")
+    assert (
+        page.locator(".canvas").evaluate_all("all => all.filter(one => one.scrollWidth > one.clientWidth).length") == 0
+    )
+    assert max(drawings.evaluate_all("all => all.map(one => one.querySelectorAll('.box').length)")) > 7
+    drawn = page.locator(".box .mono").all_text_contents()
+    assert [shown for shown in drawn if "…" in shown and not shown.startswith("arn")] == []
+    for part in ("#worklist", "#rows"):
+        page.locator(f"{part} .opener").first.click()
+    hops = page.locator(".cell-path .step code").filter(has_text=re.compile(r"^[a-z]+-[0-9a-f]{17}$"))
+    assert hops.count()
+    for width in (320, NARROW[0], 768, 920, 1024, 1280, 1440, 1920):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if 920 <= width < 1920:
+            assert set(hops.evaluate_all("all => all.map(element => element.getClientRects().length)")) == {1}, width
+
+
+BOXES = """svg => [...svg.querySelectorAll(".box")].map(box => {
+    const rect = box.querySelector("rect");
+    const place = ["x", "y", "width", "height"].map(name => rect[name].baseVal.value);
+    const { left, right } = rect.getBoundingClientRect();
+    const texts = [...box.querySelectorAll("text")].map(text => text.getBoundingClientRect());
+    return [place, texts.every(text => text.left >= left - 1 && text.right <= right + 1)];
+})"""
+
+
+@pytest.mark.parametrize("scenario", ["subnets-on-the-main-table-250", "firewall-then-nat-instance"])
+def test_a_drawing_is_whole(visit: Visit, tmp_path: Path, scenario: str) -> None:
+    """250 subnets of a table are one box; no box is cut off or overlaps another, and no long name leaves its box."""
+    views = [named(view, "データ処理-" * 8 + "x" * 60) for view in views_of(scenario)]
+    page = visit.open(written(result_of(views), tmp_path))
+    picture = page.get_by_role("img").first
+    picture.wait_for()
+    assert ("249 subnets" in (picture.text_content() or "")) is ("250" in scenario)
+    across, down = picture.evaluate("svg => [svg.width.baseVal.value, svg.height.baseVal.value]")
+    assert down < 1200
+    boxes = picture.evaluate(BOXES)
+    assert all(holds_its_texts for _, holds_its_texts in boxes)
+    for place, ((x, y, width, height), _) in enumerate(boxes):
+        assert min(x, y) >= 0
+        assert (x + width <= across, y + height <= down) == (True, True)
+        for (left, top, wide, high), _ in boxes[place + 1 :]:
+            assert x + width <= left or left + wide <= x or y + height <= top or top + high <= y
+
+
+def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) -> None:
+    """On a phone each hop is below the one before, with its whole id and name, and nothing is cut off."""
+    name = "data-processing-" * 4
+    views = [named(view, name) for view in views_of("transit-gateway-inspection-then-egress")]
+    page = visit.open(written(result_of(views), tmp_path), size=NARROW)
+    journey = page.locator(".journey").first
+    expect(journey).to_be_visible()
+    expect(page.locator(".canvas").first).to_be_hidden()
+    steps = journey.locator(".hops > li")
+    subnet_id = journey.locator(".members code").first.text_content()
+    [verdict] = [verdict for verdict in result_of(views).rows if verdict.subnet_id == subnet_id]
+    for hop, text in zip(verdict.path, steps.all_inner_texts()[1:], strict=True):
+        assert hop.id in text
+    tops = steps.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert tops == sorted(set(tops))
+    assert name in journey.inner_text()
+    rights = journey.locator("*").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert max(rights) <= NARROW[0]
+
+
+HEADING = 12
+"""More pieces of text than a heading has."""
+A4, LETTER = (210, 297), (216, 279)
+"""Paper, in millimeters."""
+MARGINS = 28
+"""The margins of the page above and below, in millimeters."""
+
+
+def test_paper_is_a_document(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
+    """A print is light, without buttons, with the rows; no page is only a heading, and each drawing is in one piece."""
+    page = visit.open(file, dark=True)
+    open_drawings(page)
+    for name in ("A4", "Letter"):
+        page.pdf(path=tmp_path / f"{name}.pdf", format=name)
+        pages = texts_by_page(tmp_path / f"{name}.pdf")
+        assert len(pages) > 2
+        assert min(pages) > HEADING
+    page.emulate_media(media="print", color_scheme="dark")
+    for button in page.get_by_role("button").filter(has_text=re.compile("theme|CSV|Show|Clear")).all():
+        expect(button).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("#rows tr.subnet").count() == len(result.rows)
+    expect(page.locator(".work-row").first).to_be_visible()
+    for width, height in (A4, LETTER):
+        page.set_viewport_size({"width": round((width - 24) * 96 / 25.4), "height": 900})
+        drawings = page.locator(".canvas > svg").evaluate_all(
+            """all => all.filter(one => one.checkVisibility()).map(one => {
+                const { width, height } = one.getBoundingClientRect();
+                const part = getComputedStyle(one.closest(".vpc")).breakInside;
+                return [height, width / one.viewBox.baseVal.width, part];
+            })"""
+        )
+        assert drawings
+        for tall, scale, inside in drawings:
+            assert tall < (height - MARGINS) * 96 / 25.4
+            assert (scale > 0.7, inside) == (True, "avoid")
+        assert page.locator(".large > .journeys").first.is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

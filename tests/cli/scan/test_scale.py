@@ -47,7 +47,7 @@ def test_every_format_takes_little_time_and_memory(scans: dict[str, Run], form: 
 def test_no_subnet_is_left_out(scans: dict[str, Run]) -> None:
     """A scan of many subnets has a verdict on each of them, also on those behind a transit gateway of another account.
 
-    test_formats.py looks at what is written.
+    tests/cli/findings/formats looks at what is written.
     """
     rows = json.loads(scans["json"].file.read_bytes())["subnets"]
     assert len({row["subnetId"] for row in rows}) == len(rows) == SUBNETS

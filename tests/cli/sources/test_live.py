@@ -1,4 +1,7 @@
-"""Scans of live accounts: same verdicts as from a dump, selection of Regions, and every kind of failure."""
+"""Scans of live accounts: selection of Regions and accounts, and every kind of failure.
+
+tests/test_same_verdicts.py shows that the verdicts are those of other sources.
+"""
 
 import json
 from pathlib import Path
@@ -7,12 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from express_path.errors import ApiError
 from express_path_cli.main import SUBCOMMANDS
-from express_path_cli.terminal.errors import one_line
 from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
-from tests.support.command import invoke, scan, without_time
+from tests.support.command import invoke
 from tests.support.network import Builder, Private
 
 ELSEWHERE = "eu-west-1"
@@ -43,18 +44,6 @@ def network(builder: Builder) -> Private:
     return Private(builder)
 
 
-def test_live_scan_and_dump_give_the_same_document(network: Private, tmp_path: Path) -> None:
-    """A live scan and a scan of the dump that collect writes print the same document, except for the time."""
-    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
-    from_dump = scan(tmp_path / "dump")
-    assert without_time(live()) == without_time(from_dump)
-    assert (live().exit_code, from_dump.exit_code) == (1, 1)
-    assert {row["reason"] for row in rows(live()) if row["vpcId"] == network.vpc} == {
-        "NAT_GATEWAY",
-        "INTERNET_GATEWAY",
-    }
-
-
 def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
     """Each --region is read once, and its subnets are reported with its name."""
     vpc = sandbox.client("ec2", ELSEWHERE).create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
@@ -68,41 +57,28 @@ def test_regions_are_read_as_named(sandbox: Sandbox, network: Private) -> None:
     assert {row["region"] for row in rows(live("--region", ELSEWHERE))} == {ELSEWHERE}
 
 
-def test_all_regions_are_those_that_offer_the_service(sandbox: Sandbox, network: Private) -> None:
-    """--all-regions skips only the enabled Regions without an S3 Express prefix list."""
+def test_all_regions_are_those_that_offer_the_service(
+    sandbox: Sandbox, network: Private, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """--all-regions skips only the enabled Regions without an S3 Express prefix list, and needs no default Region."""
     asked = {region["RegionName"] for region in sandbox.client("ec2").describe_regions()["Regions"]}
     offering = {region for region in asked if _offers(sandbox, region)}
     assert sandbox.region in offering
     assert offering < asked
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     sandbox.calls.clear()
     result = live("--all-regions")
     assert network.subnet in {row["subnetId"] for row in rows(result)}
     assert {row["region"] for row in rows(result)} <= offering
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == len(offering)
+    assert sandbox.calls.mutating() == []
 
 
 def _offers(sandbox: Sandbox, region: str) -> bool:
     lists = sandbox.client("ec2", region).describe_prefix_lists()["PrefixLists"]
     return any(prefix_list["PrefixListName"].endswith(".s3express") for prefix_list in lists)
-
-
-def test_all_regions_need_no_region_in_the_settings(
-    network: Private, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """--all-regions works if the settings have no default Region."""
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    assert network.subnet in {row["subnetId"] for row in rows(live("--all-regions"))}
-
-
-@pytest.mark.usefixtures("sandbox")
-@pytest.mark.parametrize("options", [(), ("--all-regions",)], ids=" ".join)
-def test_a_missing_vpc_gets_a_hint_where_to_search(options: tuple[str, ...]) -> None:
-    """The hint names options that search elsewhere, except those that conflict with the given ones."""
-    result = live("--vpc", "vpc-0elsewhere", *options)
-    assert result.exit_code == 2
-    assert ("--region" in result.stderr, "--profile" in result.stderr) == (not options, True)
 
 
 WITHOUT_REGION = {
@@ -132,7 +108,7 @@ def test_without_a_region_options_of_the_command_are_named(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     result = invoke([*name.split(), *WITHOUT_REGION.get(name, [])])
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert (result.exit_code, result.stdout, list(tmp_path.iterdir())) == (2, "", [])
     [message] = result.stderr.splitlines()
     named = {option for parameter in SUBCOMMANDS.load(name).params for option in parameter.opts}
     named &= {"--region", "--all-regions"}
@@ -148,14 +124,6 @@ def test_parameters_reach_the_live_scan(sandbox: Sandbox, network: Private) -> N
     sandbox.ec2.sharing.share_subnet(network.subnet, "210987654321")
     found = rows(live("--parameter", f"vpcIds={network.vpc}", "--parameter", "scope=DIRECTORY_BUCKETS"))
     assert {row["subnetId"] for row in found if row["reason"] == "NAT_GATEWAY"} == {network.subnet}
-
-
-@pytest.mark.usefixtures("network")
-def test_scan_only_reads(sandbox: Sandbox) -> None:
-    """A scan makes no call that changes anything."""
-    sandbox.calls.clear()
-    assert live("--all-regions").exit_code == 1
-    assert sandbox.calls.mutating() == []
 
 
 @pytest.mark.parametrize(
@@ -195,49 +163,6 @@ def test_a_disabled_region_does_not_hide_others(sandbox: Sandbox, network: Priva
     assert "ExpiredToken" in nowhere.stderr
 
 
-def test_a_region_that_is_refused_on_its_second_page_has_no_verdicts(
-    sandbox: Sandbox, builder: Builder, network: Private
-) -> None:
-    """If the second page of a list is denied, the Region is named as failed and none of its subnets is evaluated."""
-    for _ in range(100):  # as many as a page holds, beside those that there are
-        builder.ec2.create_route_table(VpcId=network.vpc)
-    seen = ("ec2", "DescribeRouteTables")
-    sandbox.faults.before(*seen, lambda: sandbox.faults.deny(*seen, times=1))  # the call after that: the next page
-    result = live("--region", sandbox.region, "--region", ELSEWHERE, "--workers", "1")
-    assert result.exit_code == 2
-    assert "NextToken" in list(sandbox.calls.of(*seen))[1].parameters
-    assert network.subnet not in result.stdout
-    assert {row["region"] for row in rows(result)} == {ELSEWHERE}
-    assert f"{sandbox.region}: ec2:DescribeRouteTables failed with UnauthorizedOperation" in result.stderr
-
-
-def test_a_service_control_policy_is_not_reported_as_a_missing_permission() -> None:
-    """The message for a denial by the organization does not suggest an IAM change."""
-    why = "not authorized to perform: ec2:DescribeVpcs with an explicit deny in a service control policy"
-    line = one_line(ApiError("ec2:DescribeVpcs", "UnauthorizedOperation", why))
-    assert "a service control policy of the organization denies ec2:DescribeVpcs" in line
-    assert "allow ec2:" not in line
-
-
-@pytest.mark.parametrize(
-    ("code", "hint"),
-    [
-        ("ExpiredToken", "sign in again"),
-        ("InvalidClientTokenId", "sign in again"),
-        ("AccessDenied", "allow sts:GetCallerIdentity"),
-        ("AuthFailure", "check that the Region is enabled for the account"),
-    ],
-)
-def test_credentials_that_do_not_work_are_one_line(sandbox: Sandbox, code: str, hint: str) -> None:
-    """Expired, invalid, or denied credentials give one line with a fix, no output, and status 2."""
-    sandbox.faults.fail("sts", "GetCallerIdentity", code, 403)
-    result = live()
-    assert (result.exit_code, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert code in line
-    assert hint in line
-
-
 @pytest.mark.usefixtures("sandbox")
 def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without credentials, the error is one line that says how to get some."""
@@ -254,19 +179,6 @@ def test_no_credentials_are_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert "list-profiles" in unknown.stderr
 
 
-def test_an_optional_read_that_is_denied_is_noted(sandbox: Sandbox, builder: Builder, network: Private) -> None:
-    """A denied optional read makes paths unknown; a note says so unless --quiet is set."""
-    instance = builder.ec2.run_instances(ImageId="ami-12345678", MinCount=1, MaxCount=1, SubnetId=network.public_subnet)
-    interface = instance["Instances"][0]["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    subnet = builder.subnet(network.vpc, builder.table(network.vpc, NetworkInterfaceId=interface))
-    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
-    result = live()
-    assert result.exit_code == 1
-    assert {row["subnetId"]: row["reason"] for row in rows(result)}[subnet] == "UNRESOLVED_EGRESS"
-    assert "note: account 123456789012 us-east-1: ec2:DescribeNetworkInterfaces was denied" in result.stderr
-    assert live("--quiet").stderr == ""
-
-
 def test_a_network_role_that_is_denied_fails_the_scan(sandbox: Sandbox) -> None:
     """The subnets are listed, but the exit status says that paths beyond the transit gateway are unknown."""
     hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
@@ -281,3 +193,82 @@ def test_a_network_role_that_is_denied_fails_the_scan(sandbox: Sandbox) -> None:
     assert result.exit_code == 2
     assert {row["subnetId"]: row["reason"] for row in rows(result)}[spoke.subnet] == "UNRESOLVED_EGRESS"
     assert "paths beyond a transit gateway are unknown" in result.stderr
+
+
+ROLE = ("--organization", "--role-name", "Audit")
+
+
+@pytest.fixture
+def members(sandbox: Sandbox) -> list[str]:
+    """Return an organization's two member accounts, each with an additional VPC and subnet."""
+    organizations = sandbox.client("organizations")
+    organizations.create_organization(FeatureSet="ALL")
+    found = []
+    for name in ("data", "web"):
+        answer = organizations.create_account(AccountName=name, Email=f"{name}@example.com")
+        account_id = answer["CreateAccountStatus"]["AccountId"]
+        ec2 = sandbox.client("ec2", credentials=sandbox.credentials(account_id))
+        vpc_id = ec2.create_vpc(CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
+        ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.7.0.0/24")
+        found.append(account_id)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", ["Audit", "team/audit/Reader"])
+def test_every_active_account_is_read_by_its_role(sandbox: Sandbox, members: list[str], name: str) -> None:
+    """All members are read with the named role, with its path, and the caller's own account without one."""
+    sandbox.calls.clear()
+    result = live("--organization", "--role-name", name)
+    assert {row["accountId"] for row in rows(result)} == {*members, sandbox.account_id}
+    assumed = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
+    assert assumed == {f"arn:aws:iam::{account_id}:role/{name}" for account_id in members}
+    assert result.exit_code == 0
+
+
+def test_an_account_that_refuses_the_role_is_named(sandbox: Sandbox, members: list[str]) -> None:
+    """An account whose role cannot be assumed is named with a hint; the others are reported; the status is 2."""
+    sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{members[0]}:role/Audit")
+    result = live(*ROLE)
+    assert result.exit_code == 2
+    assert {row["accountId"] for row in rows(result)} == {members[1], sandbox.account_id}
+    [line] = result.stderr.splitlines()
+    assert f"account {members[0]}" in line
+    assert "AccessDenied" in line
+    assert "must exist and trust this account" in line
+
+
+def test_accounts_that_are_not_active_are_left_out(sandbox: Sandbox, members: list[str]) -> None:
+    """A suspended account is skipped, because its role cannot be assumed."""
+    sandbox.client("organizations").close_account(AccountId=members[0])
+    sandbox.calls.clear()
+    assert live(*ROLE).exit_code == 0
+    arns = {call.parameters["RoleArn"] for call in sandbox.calls.of("sts", "AssumeRole")}
+    assert arns == {f"arn:aws:iam::{members[1]}:role/Audit"}
+
+
+def test_without_an_organization_it_is_one_line(sandbox: Sandbox) -> None:
+    """If the account is not in an organization or cannot list it, the error is one line and the status is 2."""
+    sandbox.faults.fail("organizations", "ListAccounts", "AWSOrganizationsNotInUseException", 400)
+    result = live(*ROLE)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "leave --organization out" in result.stderr
+    sandbox.faults.clear()
+    nobody = live(*ROLE)
+    assert (nobody.exit_code, nobody.stdout) == (2, "")
+    assert "no active account" in nobody.stderr
+    sandbox.faults.deny("organizations", "ListAccounts")
+    result = live(*ROLE)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert f"account {sandbox.account_id} {sandbox.region}: organizations:ListAccounts failed with " in line
+    assert "works only in the management account and for delegated administrators" in line
+
+
+def test_each_region_is_read_in_each_account(sandbox: Sandbox, members: list[str]) -> None:
+    """If a Region fails in one account, the other accounts and Regions are still reported."""
+    elsewhere = "eu-west-1"
+    result = live(*ROLE, "--region", sandbox.region, "--region", elsewhere, "--workers", "2")
+    places = {(row["accountId"], row["region"]) for row in rows(result)}
+    assert places == {
+        (account, region) for account in (*members, sandbox.account_id) for region in (sandbox.region, elsewhere)
+    }

@@ -96,9 +96,9 @@ def test_approvers_may_be_roles_of_the_account() -> None:
 
 
 def test_blockers_that_may_be_warnings_are_read_and_documented() -> None:
-    """WARN_ONLY takes every blocker that may be a warning, and the table in docs/healing.md marks these."""
+    """WARN_ONLY takes every blocker that may be a warning, and the table in docs/heal-and-undo.md marks these."""
     assert parse_settings(LEDGER | {"WARN_ONLY": ",".join(MAY_WARN)}, ACCOUNT_ID).warn_only == MAY_WARN
-    document = (Path(__file__).parents[3] / "docs" / "healing.md").read_text(encoding="utf-8")
+    document = (Path(__file__).parents[3] / "docs" / "heal-and-undo.md").read_text(encoding="utf-8")
     assert {Blocker(name) for name in re.findall(r"^\| ([A-Z_]+) \|.*\| yes \|$", document, re.MULTILINE)} == MAY_WARN
 
 

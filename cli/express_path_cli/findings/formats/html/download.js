@@ -1,8 +1,8 @@
 // The filtered rows as a CSV file, with the columns of `express-path scan --format csv`.
 
-/** A value that a spreadsheet would run as a formula gets an apostrophe. */
+/** Lines that a spreadsheet would run as a formula get an apostrophe, as in the command's CSV (formats/csv.py). */
 function csvCell(value) {
-    const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+    const text = value.replace(/(^|[\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])/g, "$1'");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from express_path_cli.findings.output import Format, write_result
-from express_path_cli.findings.result import Result
 from express_path_cli.terminal.console import Terminal, echo, without_controls
-from tests.cli.findings.test_formats import MADE_AT, verdict
+from express_path_cli.terminal.progress import watching
 
 CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066"
 
@@ -22,16 +20,6 @@ def test_only_tabs_and_ends_of_lines_remain(text: str) -> None:
     found = without_controls(text)
     assert not re.search(r"[^\t\n\r -~\xa0-\U0010ffff]|\r(?!\n)", found)
     assert len(found) == len(text)
-
-
-@pytest.mark.parametrize("chosen", list(Format))
-def test_documents_have_none(chosen: Format, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """In no format; a forged answer may contain them."""
-    forged = verdict(annotation=f"NAT_GATEWAY: {CONTROLS}", vpc_id="vpc-1")
-    write_result(Result([forged], MADE_AT), chosen, None, quiet=True)
-    text = capfdbinary.readouterr().out.decode()
-    assert text
-    assert [character for character in CONTROLS if character in text] == []
 
 
 def test_messages_have_none(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,3 +41,14 @@ def test_tables_have_none(
     assert re.search("a\ufffd+b", shown)
     assert ("\x1b[" in shown) is is_terminal
     assert [character for character in CONTROLS if character in re.sub(r"\x1b\[[\d;]*m", "", shown)] == []
+
+
+def test_the_progress_bar_escapes_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An account's name can contain markup characters. A quiet command shows no bar."""
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    for quiet in (True, False):
+        with watching(quiet=quiet) as watch:
+            watch.expect(1)
+            watch.done("account 1 ([/red] oops)")
+        assert ("account 1 ([/red] oops)" in capsys.readouterr().err) is not quiet

@@ -1,0 +1,118 @@
+"""Rows as JSON: the document that its JSON Schema describes."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta, timezone
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from express_path_cli.findings.output import Format
+from express_path_cli.findings.result import Result
+from express_path_cli.schema.command import FILES, Schema
+from tests.cli.findings.results import (
+    COMPLIANT,
+    DENIED,
+    EVERY,
+    FLAGGED,
+    LABELED,
+    MADE_AT,
+    NAT,
+    UNKNOWN,
+    compared,
+    labeled,
+    rendered,
+    result_of,
+)
+
+SCHEMA = Draft202012Validator(json.loads(FILES[Schema.SCAN].read_text(encoding="utf-8")))
+
+
+def document(result: Result) -> dict[str, Any]:
+    """Return the document of a result, which fits the schema."""
+    found: dict[str, Any] = json.loads(rendered(Format.JSON, result))
+    SCHEMA.validate(found)
+    return found
+
+
+def test_the_schema_has_no_field_that_documents_lack() -> None:
+    """With a baseline, a document has every field; without one, it lacks the marks and the lists of past findings."""
+    found = document(compared())
+    assert found.keys() == SCHEMA.schema["properties"].keys()
+    fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys()
+    assert all(subnet.keys() == fields for subnet in found["subnets"])
+    without = document(result_of(*EVERY))
+    assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
+    assert all(fields - subnet.keys() == {"baseline"} for subnet in without["subnets"])
+
+
+def test_a_row_has_its_fields() -> None:
+    """`names` and `tags` contain only those that exist, and an unknown route table is null."""
+    first, second = document(labeled())["subnets"]
+    assert first == {
+        "accountId": LABELED.account_id,
+        "region": LABELED.region,
+        "vpcId": LABELED.vpc_id,
+        "subnetId": LABELED.subnet_id,
+        "availabilityZoneId": LABELED.availability_zone_id,
+        "routeTableId": LABELED.route_table_id,
+        "compliance": "NON_COMPLIANT",
+        "reason": "NAT_GATEWAY",
+        "annotation": LABELED.annotation,
+        "path": [{"kind": "NAT_GATEWAY", "id": NAT.id, "destination": NAT.destination}],
+        "names": {"subnet": "app-a", "routeTable": LABELED.route_table_name, "vpc": "prod"},
+        "tags": {"owner": "data:team", "cost=center": "42"},
+    }
+    assert (second["names"], second["tags"]) == ({}, {})
+    assert document(result_of(UNKNOWN))["subnets"][0]["routeTableId"] is None
+
+
+def test_a_document_says_what_its_scan_covered() -> None:
+    """The time is in UTC, the totals count hidden rows, too, and a place that was not read is named with its error."""
+    here = replace(
+        result_of(FLAGGED, unlisted=[COMPLIANT], failures=[DENIED], filters=["--vpc vpc-1"]),
+        made_at=MADE_AT.astimezone(timezone(timedelta(hours=5))),
+    )
+    found = document(here)
+    assert found["madeAt"] == "2026-02-13T05:48:51Z"
+    assert found["totals"] == {
+        "evaluated": 2,
+        "compliances": {"COMPLIANT": 1, "NON_COMPLIANT": 1, "NOT_APPLICABLE": 0},
+        "reasons": {"ENDPOINT": 1, "NAT_GATEWAY": 1},
+    }
+    assert len(found["subnets"]) == 1
+    assert found["filters"] == ["--vpc vpc-1"]
+    [place] = found["notRead"]
+    assert place["where"] == DENIED.where
+    assert "UnauthorizedOperation" in place["error"]
+
+
+def test_past_findings_have_their_reason_and_what_is_known_now() -> None:
+    """The cause is named for those that are unknown."""
+    found = document(compared())
+    past = {
+        row["subnetId"]: (mark, row["reason"], row["now"], row["cause"])
+        for mark in ("fixed", "unknown", "replaced")
+        for row in found[mark]
+    }
+    assert past == {
+        "subnet-fixed": ("fixed", "NAT_GATEWAY", "ENDPOINT", None),
+        "subnet-hidden": ("unknown", "NAT_GATEWAY", "UNRESOLVED_EGRESS", "PATH_UNKNOWN"),
+        "subnet-gone": ("unknown", "NAT_GATEWAY", None, "NOT_LISTED"),
+        "subnet-worse": ("replaced", "NAT_GATEWAY", "PARTLY_NAT", None),
+    }
+    place = {"accountId": FLAGGED.account_id, "region": FLAGGED.region, "vpcId": FLAGGED.vpc_id}
+    assert place.items() <= found["fixed"][0].items()
+
+
+@pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.OCSF])
+def test_each_subnet_is_one_line(chosen: Format) -> None:
+    """A document is easy to search and to compare, whatever its texts contain."""
+    odd = '"results": [] "subnets": []\n{"'
+    text = rendered(chosen, result_of(FLAGGED, replace(FLAGGED, subnet_id="subnet-2", annotation=odd)))
+    found = json.loads(text)
+    rows = {Format.JSON: lambda: found["subnets"], Format.SARIF: lambda: found["runs"][0]["results"]}
+    lines = [line.removesuffix(",") for line in text.splitlines() if line.startswith('{"')]
+    assert [json.loads(line) for line in lines] == rows.get(chosen, lambda: found)()
+    assert len(lines) == 2

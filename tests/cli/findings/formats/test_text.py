@@ -1,0 +1,276 @@
+"""The table of a scan: the worklist, groups, and subnets, in terminals and in pipes."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.remedy.texts import Remedy
+from express_path_cli.findings.formats.text import as_text
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.summary import EXCLUDED_FIX
+from express_path_cli.terminal.tables import Screen
+from tests.cli.findings import results
+from tests.cli.findings.results import (
+    COMPLIANT,
+    DROPPED,
+    EXCLUDED,
+    FLAGGED,
+    LABELED,
+    NAT,
+    REMEDY,
+    TAG_KEYS,
+    UNKNOWN,
+    compared,
+    result_of,
+)
+
+CENTRAL = replace(
+    FLAGGED,
+    account_id="444455556666",
+    region="ap-southeast-1",
+    route_table_id="rtb-0aaaaaaaaaaaaaaaa",
+    reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY,
+)
+LONG = replace(
+    DROPPED, note="blackhole: its target is gone; 部署 in words of two columns each; replace or delete the route"
+)
+EVERY = (FLAGGED, replace(FLAGGED, subnet_id="subnet-0b"), CENTRAL, LONG, COMPLIANT)
+
+
+def terminal(*rows: Row, options: RenderOptions | None = None, **console: object) -> str:
+    """Return the table as a terminal shows it."""
+    usual = {"force_terminal": True, "color_system": None, "legacy_windows": False}
+    screen = Screen(Console(file=io.StringIO(), **(usual | console)))  # type: ignore[arg-type]
+    return "".join(as_text(result_of(*rows), options or RenderOptions(), screen))
+
+
+def piped(*rows: Row, options: RenderOptions | None = None, **more: object) -> list[str]:
+    """Return the lines that a pipe or a file gets."""
+    return lines_of(result_of(*rows, **more), options)
+
+
+def lines_of(result: Result, options: RenderOptions | None = None) -> list[str]:
+    """Return the lines of a result in a pipe."""
+    return "".join(as_text(result, options or RenderOptions(), Screen())).splitlines()
+
+
+def test_terminals_show_colors() -> None:
+    """Headings stand out, and secondary lines are dim; without colors the text is the same."""
+    colored = terminal(*EVERY, width=80, color_system="standard")
+    assert "\x1b[1;31mNON_COMPLIANT\x1b[0m\n" in colored
+    assert "\x1b[1mSubnets  Route table" in colored
+    assert re.search(r"\n\x1b\[2m +NAT_GATEWAY +nat-0204e28944207a124 +us-east-1\x1b\[0m\n", colored)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == terminal(*EVERY, width=80)
+    assert "\x1b" not in terminal(*EVERY, width=80)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_a_table_fits(width: int) -> None:
+    """No line but a command is wider than the terminal. IDs are whole, and text is broken between words."""
+    lines = terminal(*EVERY, width=width).splitlines()
+    assert max(cell_len(line) for line in lines if not line.startswith("  express-path")) <= width
+    text = "\n".join(lines)
+    for whole in (FLAGGED.route_table_id, FLAGGED.vpc_id, FLAGGED.account_id, CENTRAL.region, NAT.id, CENTRAL.reason):
+        assert re.search(rf"(^|\s){whole}(\s|$)", text)
+    assert LONG.note in " ".join(text.split())
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_the_narrowest_terminal_breaks_no_id() -> None:
+    """If the columns do not fit, lines are longer than the terminal, which wraps them."""
+    assert re.search(f"\n      2  {FLAGGED.route_table_id} +{FLAGGED.vpc_id} ", terminal(*EVERY, width=20))
+
+
+def test_rows_of_one_account_name_it_once() -> None:
+    """A terminal shows the account and Region of all rows in the heading; a pipe has them in every row."""
+    lines = terminal(FLAGGED, width=80).splitlines()
+    assert "NON_COMPLIANT, account 111122223333 us-east-1" in lines
+    assert sum("111122223333" in line for line in lines) == 1
+    [row] = [line for line in piped(FLAGGED) if line.startswith("      1  ")]
+    assert row.split() == [
+        *("1", "NAT_GATEWAY", FLAGGED.route_table_id, "-", FLAGGED.vpc_id, "-", FLAGGED.account_id, "us-east-1", NAT.id)
+    ]
+
+
+def test_the_worst_is_first_and_parts_are_separate() -> None:
+    """NAT paths by reason, then dropped subnets with their fix, then unresolved ones; others only if they are wanted."""
+    lines = piped(*EVERY, EXCLUDED, UNKNOWN)
+    rows = [line.split()[:3] for line in lines if re.match(r" +\d+  ", line)]
+    assert rows == [
+        ["2", "NAT_GATEWAY", FLAGGED.route_table_id],
+        ["1", "NAT_BEYOND_TRANSIT_GATEWAY", CENTRAL.route_table_id],
+        ["1", "DROPPED", DROPPED.route_table_id],
+        ["1", "UNRESOLVED_EGRESS", "unknown"],
+    ]
+    [dropped] = [line for line in lines if "DROPPED  rtb-" in line]
+    assert dropped.endswith(f"0.0.0.0/0 -> {NAT.id}  {LONG.note}")
+    assert "3 of 7 subnets reach S3 Express through a NAT (2 route tables)." in lines
+    assert f"EXCLUDED: {EXCLUDED_FIX}" in lines
+    assert any("express-path explain" in line for line in lines)
+    assert "ENDPOINT" in "\n".join(piped(*EVERY, options=RenderOptions(with_all=True)))
+
+
+def test_details_are_one_line_each() -> None:
+    """A line has everything that grep may look for, and the first seven columns have no spaces."""
+    lines = piped(*EVERY, replace(UNKNOWN, path=()), options=RenderOptions(details=True))
+    [line] = [line for line in lines if FLAGGED.subnet_id in line and " NAT_GATEWAY " in line]
+    ids = (FLAGGED.account_id, FLAGGED.region, FLAGGED.vpc_id, FLAGGED.subnet_id, FLAGGED.route_table_id)
+    assert line.split()[:7] == [*ids, "NON_COMPLIANT", "NAT_GATEWAY"]
+    assert line.endswith(f"0.0.0.0/0 -> {NAT.id}")
+    [dropped] = [line for line in lines if " DROPPED " in line]
+    assert dropped.endswith(f"(to fix: {LONG.note})")
+    [unknown] = [line for line in lines if " UNRESOLVED_EGRESS " in line]
+    assert unknown.endswith("its route table is not known")
+    assert not any("ENDPOINT" in line for line in lines)
+    assert "1 COMPLIANT not listed; --show COMPLIANT lists them" in lines
+    every = piped(*EVERY, options=RenderOptions(details=True, with_all=True))
+    assert sum("subnet-" in line for line in every) == len(EVERY) + 1  # and the next command
+    assert [
+        line for line in terminal(*EVERY, width=80, options=RenderOptions(details=True)).splitlines() if line in every
+    ]
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    """A forged name or ID cannot color, overwrite, or imitate other lines."""
+    evil = "rtb-1\x1b[2J\r\n0 subnets\u202e\u0085"
+    for lines in (
+        piped(replace(FLAGGED, route_table_id=evil, vpc_id=evil)),
+        piped(replace(FLAGGED, subnet_id=evil, annotation=evil, path=()), options=RenderOptions(details=True)),
+        terminal(replace(FLAGGED, route_table_id=evil), replace(DROPPED, note=evil), width=80).splitlines(),
+    ):
+        assert not any(line.startswith("0 subnets") for line in lines)
+        assert all(line.isprintable() for line in lines)
+
+
+def test_a_long_name_does_not_push_columns_away() -> None:
+    """A terminal shortens names; IDs and what a pipe gets are whole."""
+    options = RenderOptions(grouping=Grouping("vpc"))
+    for value in ("部署" * 40, "x" * 200):
+        row = replace(FLAGGED, account_id=value)
+        assert max(cell_len(line) for line in terminal(row, width=80, options=options).splitlines()[:4]) <= 80
+        assert any(value in line for line in piped(row, options=options))
+
+
+def test_a_terminal_shows_two_of_many_values() -> None:
+    """The others are counted, and a pipe gets all of them."""
+    nats = [f"nat-{number}" for number in range(1, 5)]
+    rows = [replace(FLAGGED, subnet_id=f"subnet-{nat}", path=(NAT._replace(id=nat),)) for nat in nats]
+    shown = terminal(*rows, width=200)
+    assert [nat in shown for nat in nats] == [True, True, False, False]
+    assert "and 2 more" in shown
+    assert any(line.endswith("nat-1, nat-2, nat-3, nat-4") for line in piped(*rows))
+
+
+def test_names_and_tags_are_columns() -> None:
+    """The names of the table and the VPC, and the values of selected tags, are in the worklist and the details."""
+    row = replace(LABELED, route_table_name="private-a")
+    [line] = [line for line in piped(row, tag_keys=TAG_KEYS) if line.startswith("      1  ")]
+    words = line.split()
+    assert (words[3], words[5], words[-3:]) == ("private-a", "prod", ["data:team", "42", "-"])
+    lines = piped(row, tag_keys=TAG_KEYS, options=RenderOptions(details=True))
+    assert next(line for line in lines if line.startswith("1111")).split()[7:13] == [
+        *("app-a", "private-a", "prod"),
+        *("data:team", "42", "-"),
+    ]
+    assert not any("express-path scan --details" in line for line in lines)
+
+
+def test_groups_replace_the_worklist() -> None:
+    """Each group is one row; groups without work are counted, and there are no remedies."""
+    lines = piped(*EVERY, options=RenderOptions(grouping=Grouping("reason")))
+    header = next(place for place, line in enumerate(lines) if "NON_COMPLIANT  Route tables  DROPPED" in line)
+    rows = [line.split() for line in lines[header + 1 : lines.index("", header)]]
+    assert [row[0] for row in rows] == ["NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "DROPPED"]
+    assert any("1 more without" in line for line in lines)
+    assert not any(line.startswith("What to do") for line in lines)
+    assert len(piped(COMPLIANT, options=RenderOptions(grouping=Grouping("vpc"), with_all=True))) > len(
+        piped(COMPLIANT, options=RenderOptions(grouping=Grouping("vpc")))
+    )
+
+
+def tables(number: int, **changed: object) -> list[Row]:
+    """Return a flagged row in each of several route tables, each with a remedy of its own."""
+    return [
+        replace(
+            FLAGGED,
+            subnet_id=f"subnet-{place}",
+            route_table_id=f"rtb-{place}",
+            remedy=replace(REMEDY, text=f"Associate rtb-{place}."),
+            **changed,  # type: ignore[arg-type]
+        )
+        for place in range(number)
+    ]
+
+
+def test_only_a_few_remedies_are_printed() -> None:
+    """A command is a line of its own; the remedies of other tables are counted, with the command that shows them."""
+    lines = piped(*tables(5))
+    assert sum(line.startswith("1 subnet: Associate rtb-") for line in lines) == 3
+    assert lines.count(REMEDY.command) == 3
+    assert any(line.startswith("2 subnets: changes like these, in other route tables.") for line in lines)
+    assert "  express-path report" in lines
+    assert "  express-path report" not in piped(*tables(3))
+
+
+def test_a_change_that_fixes_two_reasons_is_shown_where_there_is_space() -> None:
+    """Five VPCs have a table behind a NAT and one behind an appliance: three changes are below one reason, two below the other."""
+    rows = []
+    for number in range(5):
+        endpoint = VpcEndpoint(
+            f"vpce-{number}", f"vpc-{number}", "gateway", "com.amazonaws.us-east-1.s3express", "available"
+        )
+        here = replace(FLAGGED, vpc_id=f"vpc-{number}", remedy=Remedy("Associate it.", endpoint=endpoint))
+        rows.append(replace(here, route_table_id=f"rtb-a{number}"))
+        rows.append(replace(here, route_table_id=f"rtb-b{number}", reason=Reason.NAT_BEHIND_APPLIANCE))
+    lines = piped(*rows)
+    parts = [line for line in lines if line.startswith(("What to do", "2 subnets"))]
+    assert [line.partition(":")[0] for line in parts] == [
+        "What to do",
+        *["2 subnets, 1 of them NAT_BEHIND_APPLIANCE"] * 3,
+        "2 subnets",
+        "What to do",
+        *["2 subnets, 1 of them NAT_GATEWAY"] * 2,
+    ]
+    assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint")]) == 5
+
+
+def test_a_comparison_is_counted_and_listed() -> None:
+    """The counts come first, then what is new, fixed, or unknown; each row counts its new subnets, or has its mark."""
+    lines = lines_of(compared())
+    assert lines[1].startswith("Compared with the baseline: 2 new (1 NON_COMPLIANT before, for another reason), 1 unch")
+    assert f"  fixed: 111122223333 us-east-1 {FLAGGED.vpc_id} subnet-fixed NAT_GATEWAY -> ENDPOINT" in lines
+    [row] = [line.split()[:3] for line in lines if line.endswith(NAT.id) and " NAT_GATEWAY " in line]
+    assert row == ["2", "1", "NAT_GATEWAY"]
+    details = lines_of(compared(), RenderOptions(details=True))
+    assert {line.split()[3] for line in details if line.startswith("1111") and " new " in line} == {
+        "subnet-new",
+        "subnet-worse",
+    }
+
+
+def test_a_terminal_shows_the_first_findings_of_each_mark() -> None:
+    """In a pipe, the list is complete."""
+    result = compared()
+    comparison = replace(result.comparison, new=[FLAGGED] * 25)  # type: ignore[type-var]
+    result = replace(result, comparison=comparison)
+    screen = Screen(Console(file=io.StringIO(), force_terminal=True, color_system=None, width=200))
+    shown = "".join(as_text(result, RenderOptions(), screen)).splitlines()
+    assert sum(line.startswith("  new: 1111") for line in shown) == 20
+    assert "  new: 5 more, which --format json lists" in shown
+    assert sum(line.startswith("  new: 1111") for line in lines_of(result)) == 25
+
+
+def test_a_part_that_could_not_be_read_is_not_called_fine() -> None:
+    """The sentence at the end says that it is about what was read."""
+    lines = piped(COMPLIANT, failures=[results.DENIED])
+    assert "No subnet that could be read is NON_COMPLIANT." in lines
+    assert piped()[0] == f"0 subnets: 0 {Compliance.NON_COMPLIANT}, 0 COMPLIANT, 0 NOT_APPLICABLE"

@@ -1,0 +1,188 @@
+"""The remedy of a verdict: what to do, with the names of the resources, and the command that does it."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.remedies import Remedies, remedy
+from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
+from express_path.domain.verdict.evaluator import Account
+from tests.support.make import ACCOUNT, EXPRESS, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+
+ROOT = Path(__file__).parents[3]
+NAT = route("0.0.0.0/0", "nat-1")
+ENDPOINT = route("pl-express", "vpce-express")
+
+
+def network(*tables: RouteTable, **more: object) -> Snapshot:
+    """Return a network of subnet-1 and these tables."""
+    return snapshot(**{"subnets": by_id(subnet()), "route_tables": by_id(*tables), **more})
+
+
+def remedy_in(found: Snapshot, reason: Reason) -> Remedy:
+    """Return the remedy of subnet-1, which has this reason."""
+    verdict = verdict_on(found)
+    assert verdict.reason is reason
+    result = remedy(verdict, Tracer(found))
+    assert result is not None
+    return result
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_the_document_has_the_remedy_of_every_reason(reason: Reason) -> None:
+    """docs/fix.md lists each reason with its text, and with "nothing" where nothing has to change."""
+    document = (ROOT / "docs" / "fix.md").read_text(encoding="utf-8")
+    [shown] = re.findall(rf"^\| {reason} \| [^|]+ \| (.+) \|$", document, re.MULTILINE)
+    if general_remedy(reason):
+        assert shown == general_remedy(reason)
+    else:
+        assert shown.startswith("nothing")
+        assert reason not in TEXTS
+
+
+def test_without_an_endpoint_one_is_created() -> None:
+    """The table, the NAT, the VPC and the service are named."""
+    found = remedy_in(network(table("rtb-1", NAT, subnets=("subnet-1",))), Reason.NAT_GATEWAY)
+    for part in ("route table rtb-1", "a new gateway endpoint", "vpc-1", "no longer crosses nat-1"):
+        assert part in found.text
+    assert found.command == (
+        "aws ec2 create-vpc-endpoint --region us-east-1 --vpc-endpoint-type Gateway --vpc-id vpc-1 "
+        f"--service-name {EXPRESS} --ip-address-type ipv4 --route-table-ids rtb-1"
+    )
+
+
+def many(number: int, **more: object) -> Snapshot:
+    """Return a network of a VPC with this many subnets, each with its own table."""
+    subnets = [subnet(f"subnet-{place}") for place in range(number)]
+    tables = [table(f"rtb-{place}", NAT, subnets=(f"subnet-{place}",)) for place in range(number)]
+    return snapshot(**{"subnets": by_id(*subnets), "route_tables": by_id(*tables), **more})
+
+
+def test_one_finding_says_what_to_do_if_another_one_creates_the_endpoint() -> None:
+    """A finding is about its own table; without a new endpoint, there is nothing to say."""
+    found = many(2)
+    for place in range(2):
+        single = remedy(verdict_on(found, f"subnet-{place}"), Tracer(found))
+        assert single is not None
+        assert single.command.endswith(f"--route-table-ids rtb-{place}")
+        assert single.note == "If vpc-1 gets an endpoint for S3 Express first, associate the route table with that one."
+    existing = many(1, vpc_endpoints=by_id(endpoint()))
+    assert getattr(remedy(verdict_on(existing, "subnet-0"), Tracer(existing)), "note", None) == ""
+
+
+def test_an_endpoint_of_the_vpc_is_associated() -> None:
+    """The command changes the endpoint that exists; a tag of CloudFormation says where to make the change."""
+    tags = {"aws:cloudformation:stack-name": "net"}
+    found = remedy_in(
+        network(table("rtb-1", NAT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint(tags=tags))),
+        Reason.NAT_GATEWAY,
+    )
+    assert "with gateway endpoint vpce-express," in found.text
+    assert "vpce-express has the tag aws:cloudformation:stack-name=net" in found.text
+    assert found.command == (
+        "aws ec2 modify-vpc-endpoint --region us-east-1 --vpc-endpoint-id vpce-express --add-route-table-ids rtb-1"
+    )
+
+
+def test_an_endpoint_that_is_already_there_is_not_associated_again() -> None:
+    """For PARTLY_NAT, the route that wins is named and deleted."""
+    narrow = route("198.51.100.128/25", "nat-1")
+    found = remedy_in(
+        network(table("rtb-1", NAT, ENDPOINT, narrow, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())),
+        Reason.PARTLY_NAT,
+    )
+    assert found.text.startswith("Route table rtb-1 already has a route to gateway endpoint vpce-express")
+    assert "route 198.51.100.128/25 -> nat-1 wins" in found.text
+    assert "Associate" not in found.text
+    assert found.command == (
+        "aws ec2 delete-route --region us-east-1 --route-table-id rtb-1 --destination-cidr-block 198.51.100.128/25"
+    )
+
+
+def test_an_equal_route_is_deleted() -> None:
+    """An associated endpoint whose route never wins is not associated again either."""
+    equal = route("198.51.100.0/24", "nat-1")
+    found = remedy_in(
+        network(table("rtb-1", ENDPOINT, equal, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())),
+        Reason.NAT_GATEWAY,
+    )
+    assert found.command.endswith("--destination-cidr-block 198.51.100.0/24")
+
+
+@pytest.mark.parametrize(
+    ("destination", "has_dns64", "command"),
+    [
+        ("198.51.100.128/25", False, "delete-route --region us-east-1 --route-table-id rtb-1 --destination-cidr-block"),
+        ("pl-1", False, "--destination-prefix-list-id pl-1"),
+        ("fd00::/64", True, "--destination-ipv6-cidr-block fd00::/64"),
+        ("64:ff9b::/96", True, "modify-subnet-attribute --region us-east-1 --subnet-id subnet-1 --no-enable-dns64"),
+        ("0.0.0.0/0", False, ""),
+        ("::/0", False, ""),
+    ],
+)
+def test_the_route_that_wins_beside_an_endpoint_is_deleted(destination: str, command: str, *, has_dns64: bool) -> None:
+    """A default route is never deleted, since it carries the rest; for NAT64, the subnet is changed, not the route."""
+    found = network(table("rtb-1", NAT, ENDPOINT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint()))
+    found = replace(found, subnets=by_id(subnet(dns64=has_dns64)))
+    hop = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",)))).path[0]._replace(destination=destination)
+    partly = replace(verdict_on(found), compliance=Compliance.NON_COMPLIANT, reason=Reason.PARTLY_NAT, path=(hop,))
+    result = remedy(partly, Tracer(found))
+    assert result is not None
+    assert command in result.command
+    assert bool(result.command) is bool(command)
+    assert ("Use a dual-stack endpoint" in result.text) is not bool(command)
+
+
+@pytest.mark.parametrize(
+    ("reason", "compliance", "has_one"),
+    [
+        (Reason.ENDPOINT, Compliance.COMPLIANT, False),
+        (Reason.INTERNET_GATEWAY, Compliance.COMPLIANT, False),
+        (Reason.INTERNET_GATEWAY, Compliance.NON_COMPLIANT, True),
+        (Reason.UNRESOLVED_EGRESS, Compliance.COMPLIANT, False),
+        (Reason.UNRESOLVED_EGRESS, Compliance.NOT_APPLICABLE, True),
+        (Reason.NO_ROUTE, Compliance.NOT_APPLICABLE, False),
+        (Reason.DROPPED, Compliance.NOT_APPLICABLE, True),
+    ],
+)
+def test_only_what_has_to_change_has_a_remedy(reason: Reason, compliance: Compliance, *, has_one: bool) -> None:
+    """A passing subnet has none."""
+    verdict = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",))))
+    assert (remedy(replace(verdict, reason=reason, compliance=compliance), None) is not None) is has_one
+
+
+def test_a_name_of_a_forged_dump_is_no_command() -> None:
+    """A command that people copy contains no id that a shell would run."""
+    odd = "rtb-$(reboot)"
+    found = remedy_in(network(table(odd, NAT, subnets=("subnet-1",))), Reason.NAT_GATEWAY)
+    assert found.command == ""
+
+
+class Seen(NamedTuple):
+    """An account, and the network in which its traffic is traced."""
+
+    account: Account
+    tracer: Tracer
+
+
+def test_each_vpc_has_its_own_remedy() -> None:
+    """Subnets of one table share a remedy; another VPC's endpoint is not used."""
+    subnets = by_id(subnet(), subnet("subnet-2"), subnet("subnet-3", "vpc-2"))
+    tables = by_id(
+        table("rtb-1", NAT, subnets=("subnet-1", "subnet-2")),
+        table("rtb-2", NAT, subnets=("subnet-3",), vpc_id="vpc-2"),
+    )
+    both = snapshot(subnets=subnets, route_tables=tables, vpc_endpoints=by_id(endpoint()))
+    remedies = Remedies([Seen(Account(ACCOUNT), Tracer(both))])
+    first, second, third = (remedies.of(verdict_on(both, subnet_id)) for subnet_id in subnets)
+    assert first is second
+    assert first is not None
+    assert third is not None
+    assert ("modify-vpc-endpoint" in first.command, "create-vpc-endpoint" in third.command) == (True, True)
