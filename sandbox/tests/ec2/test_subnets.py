@@ -5,8 +5,6 @@ import ipaddress
 import pytest
 
 from sandbox.dynamic import Client
-from sandbox.ec2.prefix_lists import REGIONS
-from sandbox.server import Sandbox
 
 
 @pytest.fixture
@@ -47,13 +45,6 @@ def test_dns64(ec2: Client, vpc_id: str) -> None:
     assert (shown[first], shown[second]) == (True, False)
 
 
-def test_other_attributes(ec2: Client, vpc_id: str) -> None:
-    """The other attributes of a subnet can still be set (ModifySubnetAttribute)."""
-    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
-    ec2.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True})
-    assert ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["MapPublicIpOnLaunch"] is True
-
-
 def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> None:
     """A subnet outside the default VPC is not a default subnet and assigns no public addresses.
 
@@ -66,18 +57,3 @@ def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> N
     (default,) = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
     in_it = ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [default["VpcId"]]}])["Subnets"]
     assert all(subnet["DefaultForAz"] for subnet in in_it)
-
-
-@pytest.mark.parametrize("region", REGIONS)
-def test_zone_ids(sandbox: Sandbox, region: str) -> None:
-    """In every Region with S3 Express One Zone, zone ids have AWS's form, such as use1-az4.
-
-    https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html
-    """
-    zones = sandbox.client("ec2", region).describe_availability_zones()["AvailabilityZones"]
-    area, direction, number = region.split("-")
-    short = area + "".join(
-        part[0] for part in direction.replace("north", "n-").replace("south", "s-").split("-") if part
-    )
-    assert zones
-    assert all(zone["ZoneId"].startswith(f"{short}{number}-az") for zone in zones)
