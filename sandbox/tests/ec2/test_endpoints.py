@@ -115,21 +115,6 @@ def test_a_token_makes_one_endpoint(ec2: Client, vpc_id: str, table_id: str) -> 
     assert endpoint_routes(ec2, table_id) == []
 
 
-def test_a_token_outlives_its_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A repeated request succeeds and does nothing: it returns the id of an endpoint that was deleted.
-
-    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
-    """
-    sandbox.ec2.knobs.tokens_outlive_endpoints = True
-    first = create(ec2, vpc_id, ClientToken="token")
-    ec2.delete_vpc_endpoints(VpcEndpointIds=[first["VpcEndpointId"]])
-    assert create(ec2, vpc_id, ClientToken="token")["VpcEndpointId"] == first["VpcEndpointId"]
-    code = refused(lambda: create(ec2, vpc_id, ClientToken="token", RouteTableIds=[table_id]))
-    assert code == "IdempotentParameterMismatch"
-    assert {endpoint["State"] for endpoint in ec2.describe_vpc_endpoints()["VpcEndpoints"]} == {"deleted"}
-    assert create(ec2, vpc_id, ClientToken="other")["VpcEndpointId"] != first["VpcEndpointId"]
-
-
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
