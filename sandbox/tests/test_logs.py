@@ -150,6 +150,8 @@ def test_what_does_not_exist_or_is_no_range_is_refused(logs: Client) -> None:
         'filter interface = "eni-1" source',
         "filter interface = other",
         "filter interface in",
+        "filter interface =",
+        "filter ",
     ],
 )
 def test_what_is_not_understood_fails_loudly(logs: Client, command: str) -> None:

@@ -168,7 +168,10 @@ def test_details_come_in_pages(config: BaseClient, put: Callable[..., Any]) -> N
     wanted = [f"subnet-{number:02}" for number in range(25)]
     put(*map(evaluation, wanted))
     details = config.get_compliance_details_by_config_rule
-    pages = [ids(page) for page in config.get_paginator(details.__name__).paginate(ConfigRuleName=RULE)]
+    pages = [
+        ids(page)
+        for page in config.get_paginator("get_compliance_details_by_config_rule").paginate(ConfigRuleName=RULE)
+    ]
     assert [len(page) for page in pages] == [10, 10, 5]
     assert [resource_id for page in pages for resource_id in page] == wanted
     assert len(ids(details(ConfigRuleName=RULE, Limit=100))) == 25

@@ -36,13 +36,15 @@ def test_state_of_an_ipv6_block(ec2: Client, blocks: tuple[str, list[str]]) -> N
 
 
 def test_dns64(ec2: Client, vpc_id: str) -> None:
-    """EnableDns64 is false by default and can be set for each subnet (ModifySubnetAttribute)."""
+    """EnableDns64 is false by default and can be set for each subnet, beside the other attributes (ModifySubnetAttribute)."""
     first, second = (
         ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24")["Subnet"]["SubnetId"] for number in range(2)
     )
     ec2.modify_subnet_attribute(SubnetId=first, EnableDns64={"Value": True})
-    shown = {subnet["SubnetId"]: subnet["EnableDns64"] for subnet in ec2.describe_subnets()["Subnets"]}
-    assert (shown[first], shown[second]) == (True, False)
+    ec2.modify_subnet_attribute(SubnetId=second, MapPublicIpOnLaunch={"Value": True})
+    shown = {subnet["SubnetId"]: subnet for subnet in ec2.describe_subnets()["Subnets"]}
+    assert [shown[name]["EnableDns64"] for name in (first, second)] == [True, False]
+    assert [shown[name]["MapPublicIpOnLaunch"] for name in (first, second)] == [False, True]
 
 
 def test_only_the_default_vpc_has_default_subnets(ec2: Client, vpc_id: str) -> None:
