@@ -1,7 +1,6 @@
 """Security Hub CSPM where moto lacks it: findings that are checked, merged, filtered, and announced as events.
 
-`apply` lets moto answer with it. `findings_of` returns the findings of one account and Region, for tests, and
-`forward_results` creates the findings that Security Hub makes of AWS Config's results.
+`apply` lets moto answer with it. `findings_of` returns the findings of one account and Region, for tests.
 """
 
 import json
@@ -12,14 +11,11 @@ from datetime import UTC, datetime
 from threading import RLock
 from typing import Any
 
-from moto.config.models import config_backends
 from moto.securityhub import urls
 from moto.securityhub.exceptions import SecurityHubClientError
 from moto.securityhub.models import securityhub_backends
 from moto.securityhub.responses import SecurityHubResponse
-from moto.utilities.utils import get_partition
 
-from sandbox.config_service.results import Result, results_of
 from sandbox.iam_policies import Authorization
 from sandbox.patches import Patches
 from sandbox.wire import Request
@@ -397,75 +393,6 @@ def findings_of(account_id: str, region: str) -> Findings:
     backend = securityhub_backends[account_id][region]
     found: Findings = vars(backend).setdefault("sandbox_findings", Findings(account_id, region))
     return found
-
-
-# --- results of AWS Config -----------------------------------------------------------------------------------------
-#
-# The findings that Security Hub creates of AWS Config's results, when a test says that they arrive.
-#
-# https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-internal-providers.html#integration-config: within
-# about five minutes, only for changes of the compliance, with the severity MEDIUM and without the annotation. A finding
-# stays as it is when Config has no result anymore, for example because its resource was deleted.
-
-
-STATUS = {"COMPLIANT": "PASSED", "NON_COMPLIANT": "FAILED", "NOT_APPLICABLE": "NOT_AVAILABLE"}
-"""What the result of NOT_APPLICABLE becomes is not documented."""
-
-RESOURCE_TYPES = {"AWS::EC2::Subnet": ("AwsEc2Subnet", "ec2", "subnet/")}
-"""The type in findings, and how an ARN begins, by Config's resource type."""
-
-
-def forward_results(account_id: str, region: str) -> int:
-    """Create or update the findings of results that changed since the last call, and return how many there are."""
-    findings = findings_of(account_id, region)
-    sent: dict[tuple[str, str], str] = vars(findings).setdefault("sent_by_config", {})
-    forwarded = 0
-    for rule_name in config_backends[account_id][region].config_rules:
-        for result in results_of(account_id, region).of_rule(rule_name):
-            key = (rule_name, result.resource[1])
-            if sent.get(key) == result.compliance or (key not in sent and result.compliance == "NOT_APPLICABLE"):
-                continue
-            sent[key] = result.compliance
-            findings.provide(_finding(account_id, region, result))
-            forwarded += 1
-    return forwarded
-
-
-def _finding(account_id: str, region: str, result: Result) -> dict[str, object]:
-    partition = get_partition(region)
-    rule_arn = config_backends[account_id][region].config_rules[result.rule_name].config_rule_arn
-    now = datetime.now(UTC).isoformat()
-    return {
-        "SchemaVersion": "2018-10-08",
-        "Id": f"{rule_arn.rpartition('/')[2]}-{result.resource[1]}",
-        "ProductArn": f"arn:{partition}:securityhub:{region}::product/aws/config",
-        "ProductName": "Config",
-        "CompanyName": "AWS",
-        "Region": region,
-        "GeneratorId": rule_arn,
-        "AwsAccountId": account_id,
-        "Types": ["Software and Configuration Checks"],
-        "CreatedAt": now,
-        "UpdatedAt": now,
-        "Severity": {"Label": "MEDIUM", "Normalized": 40},
-        "Title": result.rule_name,
-        "Description": f"This finding is created for a resource compliance change for config rule: {result.rule_name}",
-        "ProductFields": {
-            "aws/config/ConfigRuleArn": rule_arn,
-            "aws/config/ConfigRuleName": result.rule_name,
-            "aws/config/ConfigComplianceType": result.compliance,
-        },
-        "Resources": [_resource(account_id, region, result)],
-        "Compliance": {"Status": STATUS[result.compliance]},
-        "RecordState": "ACTIVE",
-    }
-
-
-def _resource(account_id: str, region: str, result: Result) -> dict[str, str]:
-    partition = get_partition(region)
-    kind, service, prefix = RESOURCE_TYPES[result.resource[0]]
-    arn = f"arn:{partition}:{service}:{region}:{account_id}:{prefix}{result.resource[1]}"
-    return {"Type": kind, "Id": arn, "Partition": partition, "Region": region}
 
 
 # --- operations ----------------------------------------------------------------------------------------------------

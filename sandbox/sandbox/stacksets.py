@@ -4,7 +4,7 @@ Each instance is a stack of its own. One that fails leaves the others as they ar
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stacksets-concepts.html
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sandbox.cloudformation.account import Account
@@ -35,18 +35,6 @@ def deploy(
     if transform := next(filter(None, (_found(parsed, name) for name in REFUSED)), None):
         raise TemplateError(f"service-managed StackSets do not accept {transform}")
     return create_stack(Account(sandbox, account_id, region), stack_name, parsed, parameters)
-
-
-def deploy_everywhere(
-    sandbox: Sandbox,
-    template: str,
-    parameters: Mapping[str, str],
-    account_ids: Iterable[str],
-    regions: Iterable[str],
-) -> dict[tuple[str, str], Stack]:
-    """Create a stack in every account and Region; return the stacks by account and Region."""
-    places = [(account_id, region) for region in regions for account_id in account_ids]
-    return {place: deploy(sandbox, template, parameters, *place) for place in places}
 
 
 def _found(node: Any, name: str) -> str | None:  # noqa: ANN401  # JSON

@@ -77,6 +77,9 @@ def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch:
     assert "NextToken" not in second
 
 
+METRIC = query({})["MetricStat"]
+
+
 @pytest.mark.parametrize(
     ("queries", "window", "fault"),
     [
@@ -98,15 +101,14 @@ def test_what_cloudwatch_refuses_is_refused(
     assert raised.value.response["Error"]["Code"] == "ValidationError"
 
 
-def test_what_the_sandbox_cannot_evaluate_fails_loudly(cloudwatch: Client) -> None:
+@pytest.mark.parametrize(
+    "asked", [{"Id": "e", "Expression": "SUM(METRICS())"}, query({}) | {"MetricStat": {**METRIC, "Stat": "p99"}}]
+)
+def test_what_the_sandbox_cannot_evaluate_fails_loudly(cloudwatch: Client, asked: dict[str, Any]) -> None:
     """An expression or a percentile is rejected instead of getting an invented result."""
-    for asked in ({"Id": "e", "Expression": "SUM(METRICS())"}, query({}) | {"MetricStat": {**METRIC, "Stat": "p99"}}):
-        with pytest.raises(ClientError) as raised:
-            ask(cloudwatch, asked)
-        assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
-
-
-METRIC = query({})["MetricStat"]
+    with pytest.raises(ClientError) as raised:
+        ask(cloudwatch, asked)
+    assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
 
 
 def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox, cloudwatch: Client) -> None:
@@ -129,24 +131,16 @@ def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox
     assert cloudwatch.list_metrics(Namespace="AWS/EC2")["Metrics"] == []
 
 
-def test_a_listing_has_pages_of_500(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """The token returns the remaining metrics.
-
-    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
-    """
-    for number in range(501):
-        sandbox.metrics.record(f"nat-{number}", "BytesInFromSource", [(NOW - HOUR, 1.0)])
-    first = cloudwatch.list_metrics()
-    assert len(first["Metrics"]) == 500
-    assert len(cloudwatch.list_metrics(NextToken=first["NextToken"])["Metrics"]) == 1
-
-
-def test_metrics_belong_to_an_account_and_region(sandbox: Sandbox) -> None:
-    """Each account and Region has its own metrics.
+def test_a_listing_has_pages_of_500_metrics_of_one_account_and_region(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """The token returns the remaining metrics; each account and Region has its own.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html#Metric.
     """
+    for number in range(501):
+        sandbox.metrics.record(f"nat-{number}", "BytesInFromSource", [(NOW - HOUR, 1.0)])
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - HOUR, 1.0)], place=("222222222222", "eu-west-1"))
+    first = cloudwatch.list_metrics()
+    assert len(first["Metrics"]) == 500
+    assert len(cloudwatch.list_metrics(NextToken=first["NextToken"])["Metrics"]) == 1
     there = sandbox.client("cloudwatch", "eu-west-1", sandbox.credentials("222222222222"))
     assert len(there.list_metrics()["Metrics"]) == 1
-    assert sandbox.client("cloudwatch").list_metrics()["Metrics"] == []

@@ -1,6 +1,5 @@
 """The Lambda runtime: a small artifact with the real Runtime Interface Emulator and runtime client."""
 
-import json
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -63,41 +62,28 @@ def function(artifact: Path) -> Iterator[LambdaRuntime]:
 
 
 def test_answers(function: LambdaRuntime) -> None:
-    """The function gets the event, and the caller gets its response."""
+    """The function gets the event, the configured memory, and the time that is left; the caller gets its response."""
     event = {"text": "ü", "number": 1.5, "list": [None, True]}
-    assert function.invoke(event)["event"] == event
+    answer = function.invoke(event)
+    assert (answer["event"], int(answer["memory"])) == (event, 512)
+    assert 0 < answer["remaining"] <= 1000
 
 
-def test_artifact_comes_first(function: LambdaRuntime, artifact: Path) -> None:
-    """Imports use the artifact's modules, not those of this environment, even if both have the module."""
+def test_artifact_comes_first_and_this_environment_is_out_of_sight(
+    function: LambdaRuntime, artifact: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Imports use the artifact, then the runtime and the standard library; variables are the given ones and Lambda's."""
+    monkeypatch.setenv("AWS_PROFILE", "somebody")
     answer = function.invoke({})
     assert answer["boto3"] == str(artifact / "boto3.py")
-    assert answer["path"][0] == str(artifact)
-
-
-def test_this_environment_is_out_of_sight(function: LambdaRuntime) -> None:
-    """The function's path has no site-packages or source folders, so modules that the artifact lacks are missing."""
-    artifact, runtime, *standard_library = [Path(entry) for entry in function.invoke({})["path"]]
-    assert (artifact.name[:8], runtime.name) == ("artifact", "runtime")
+    first, runtime, *standard_library = map(Path, answer["path"])
+    assert (first, runtime.name) == (artifact, "runtime")
     assert all(entry.is_relative_to(sys.base_prefix) for entry in standard_library)
     assert "site-packages" not in str(standard_library)
-
-
-def test_has_only_its_own_variables(function: LambdaRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The function sees the given variables and Lambda's own, and no variables of this process."""
-    monkeypatch.setenv("AWS_PROFILE", "somebody")
-    environment = function.invoke({})["environment"]
-    assert environment["GREETING"] == "hello"
-    assert environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] == "512"
+    environment = answer["environment"]
+    assert (environment["GREETING"], environment["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]) == ("hello", "512")
     assert environment["_HANDLER"] == "app.handler"
     assert not {"AWS_PROFILE", "HOME", "VIRTUAL_ENV"} & set(environment)
-
-
-def test_context(function: LambdaRuntime) -> None:
-    """The function has the configured memory and timeout."""
-    answer = function.invoke({})
-    assert int(answer["memory"]) == 512
-    assert 0 < answer["remaining"] <= 1000
 
 
 def test_error_is_raised(function: LambdaRuntime) -> None:
@@ -186,18 +172,14 @@ def test_emulator_that_dies(artifact: Path, monkeypatch: pytest.MonkeyPatch, tmp
     assert raised.value.log == "out of order\n"
 
 
-def test_in_process_passes_json() -> None:
+def test_in_process_passes_json_and_raises_what_the_handler_raises() -> None:
     """The in-process runtime gives the handler a context and converts values to JSON, so a tuple becomes a list."""
     invoke = in_process(lambda event, context: {"event": event, "memory": context.memory_limit_in_mb})
     assert invoke({"pair": (1, 2)}) == {"event": {"pair": [1, 2]}, "memory": 256}
     with pytest.raises(TypeError, match="not JSON serializable"):
         in_process(lambda _event, _context: object())({})
-
-
-def test_in_process_raises_what_the_handler_raises() -> None:
-    """The in-process runtime raises the handler's own errors."""
     with pytest.raises(KeyError, match="absent"):
-        in_process(lambda event, _context: event["absent"])(json.loads("{}"))
+        in_process(lambda event, _context: event["absent"])({})
 
 
 def test_context_of_the_stand_in() -> None:

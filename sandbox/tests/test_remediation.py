@@ -170,45 +170,40 @@ def test_configuration_is_stored_and_described(config: BaseClient, put: Put) -> 
     assert found["Arn"].startswith(f"arn:aws:config:us-east-1:123456789012:remediation-configuration/{RULE}/")
 
 
+NOTE = {"StaticValue": {"Values": ["a"]}}
+
+
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "parameters", "code"),
     [
-        {"TargetId": "Nothing"},
-        {"TargetVersion": "7"},
-        {"Parameters": {"AutomationAssumeRole": {"StaticValue": {"Values": ["a"]}}}},
-        {"Automatic": True, "TargetId": "Roleless", "Parameters": {}},
-        {"TargetId": "Roleless", "Parameters": {}},
+        ({"ConfigRuleName": "other"}, {}, "NoSuchConfigRuleException"),
+        ({"TargetId": "Nothing"}, {}, "InvalidParameterValueException"),
+        ({"TargetVersion": "7"}, {}, "InvalidParameterValueException"),
+        ({"Parameters": {"AutomationAssumeRole": NOTE}}, {}, "InvalidParameterValueException"),
+        ({"Automatic": True, "TargetId": "Roleless", "Parameters": {}}, {}, "InvalidParameterValueException"),
+        ({"TargetId": "Roleless", "Parameters": {}}, {}, "InvalidParameterValueException"),
+        ({}, {"Wrong": NOTE}, "InvalidParameterValueException"),
+        ({}, {"Note": {**NOTE, "ResourceValue": {"Value": "RESOURCE_ID"}}}, "InvalidParameterValueException"),
+        ({}, {"Note": {}}, "InvalidParameterValueException"),
     ],
 )
 def test_configuration_that_cannot_work_is_refused(
-    config: BaseClient, sandbox: Sandbox, configuration: Put, changed: dict[str, Any]
+    config: BaseClient,
+    sandbox: Sandbox,
+    configuration: Put,
+    changed: dict[str, Any],
+    parameters: dict[str, Any],
+    code: str,
 ) -> None:
-    """The document must exist and get its parameters. Automatic remediation needs AutomationAssumeRole.
+    """The rule and the document must exist, which gets its parameters, each with a static value or the resource's.
 
-    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html: automatic remediation
+    needs AutomationAssumeRole.
     """
     store(sandbox, {"schemaVersion": "0.3", "mainSteps": RUNBOOK["mainSteps"][1:]}, "Roleless")  # type: ignore[index]
-    request = [configuration(**changed)]
-    code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
-    assert code == "InvalidParameterValueException"
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    [
-        {"Wrong": {"StaticValue": {"Values": ["a"]}}},
-        {"Note": {"StaticValue": {"Values": ["a"]}, "ResourceValue": {"Value": "RESOURCE_ID"}}},
-        {"Note": {}},
-    ],
-)
-def test_parameters_are_static_or_the_resource(
-    config: BaseClient, configuration: Put, parameter: dict[str, Any]
-) -> None:
-    """A document parameter has either a StaticValue or a ResourceValue."""
-    request = configuration()
-    request["Parameters"] = request["Parameters"] | parameter
-    code = refused(config.put_remediation_configurations, RemediationConfigurations=[request])
-    assert code == "InvalidParameterValueException"
+    request = configuration(**changed)
+    request["Parameters"] = request["Parameters"] | parameters
+    assert refused(config.put_remediation_configurations, RemediationConfigurations=[request]) == code
 
 
 @pytest.mark.parametrize(
@@ -237,72 +232,40 @@ def test_limits_of_the_model_hold(sandbox: Sandbox, configuration: Put, changed:
     assert code == "ValidationException"
 
 
-def test_unknown_rule_is_refused(config: BaseClient, configuration: Put) -> None:
-    """The rule must exist."""
-    request = [configuration(ConfigRuleName="other")]
-    code = refused(config.put_remediation_configurations, RemediationConfigurations=request)
-    assert code == "NoSuchConfigRuleException"
-
-
-def test_remediation_of_a_resource_runs_its_runbook(
-    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
-) -> None:
-    """StartRemediationExecution runs the document with the resource's id and the static values.
+def test_remediation_of_a_resource_runs_its_runbook(config: BaseClient, automation: Automation, put: Put) -> None:
+    """The document gets the resource's id and static values; the status shows steps and errors, in pages.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_StartRemediationExecution.html
     """
     events: list[dict[str, str]] = []
-    automation.functions.register("heal", events.append)
-    put()
-    verdict(sandbox, "subnet-1")
-    answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1")])
-    assert "FailedItems" not in answer
-    assert settled(config) == {"subnet-1": "SUCCEEDED"}
-    assert events == [{"id": "subnet-1", "note": ""}]
-    (found,) = config.describe_remediation_execution_status(ConfigRuleName=RULE)["RemediationExecutionStatuses"]
-    assert [(step["Name"], step["State"]) for step in found["StepDetails"]] == [
-        ("heal", "SUCCEEDED"),
-        ("rest", "SUCCEEDED"),
-    ]
-    assert found["InvocationTime"] <= found["StepDetails"][0]["StartTime"] <= found["LastUpdatedTime"]
 
-
-def test_status_shows_steps_and_errors(config: BaseClient, automation: Automation, put: Put) -> None:
-    """A failed step has its error message, and later steps are pending. States can be requested for one resource."""
-
-    def refuse(event: dict[str, str]) -> None:
+    def heal(event: dict[str, str]) -> None:
+        events.append(event)
         if event["id"] == "subnet-bad":
             raise LookupError("BLOCKED")
 
-    automation.functions.register("heal", refuse)
+    automation.functions.register("heal", heal)
     put()
     keys = [key("subnet-bad"), key("subnet-good"), key("nonsense")]
     answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=keys)
     assert answer["FailedItems"] == [key("nonsense")]
     assert "does not match" in answer["FailureMessage"]
     assert settled(config) == {"subnet-bad": "FAILED", "subnet-good": "SUCCEEDED", "nonsense": "FAILED"}
+    assert sorted(event["id"] + event["note"] for event in events) == ["subnet-bad", "subnet-good"]
     assert states(config, "subnet-good") == {"subnet-good": "SUCCEEDED"}
-    request = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-bad")]}
-    (found,) = config.describe_remediation_execution_status(**request)["RemediationExecutionStatuses"]
-    assert [step["State"] for step in found["StepDetails"]] == ["FAILED", "PENDING"]
-    assert "BLOCKED" in found["StepDetails"][0]["ErrorMessage"]
-
-
-def test_status_comes_in_pages(config: BaseClient, automation: Automation, put: Put) -> None:
-    """With a Limit, there is a token for the next page."""
-    automation.functions.register("heal", lambda _: None)
-    put()
-    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1"), key("subnet-2")])
-    first = config.describe_remediation_execution_status(ConfigRuleName=RULE, Limit=1)
-    second = config.describe_remediation_execution_status(ConfigRuleName=RULE, NextToken=first["NextToken"])
-    found = [page["RemediationExecutionStatuses"][0]["ResourceKey"]["resourceId"] for page in (first, second)]
-    assert found == ["subnet-1", "subnet-2"]
+    asked = {"ConfigRuleName": RULE, "ResourceKeys": keys[:2], "Limit": 1}
+    first = config.describe_remediation_execution_status(**asked)
+    second = config.describe_remediation_execution_status(**asked, NextToken=first["NextToken"])
+    [[bad], [good]] = [page["RemediationExecutionStatuses"] for page in (first, second)]
+    assert [(step["Name"], step["State"]) for step in bad["StepDetails"]] == [("heal", "FAILED"), ("rest", "PENDING")]
+    assert "BLOCKED" in bad["StepDetails"][0]["ErrorMessage"]
+    assert good["InvocationTime"] <= good["StepDetails"][0]["StartTime"] <= good["LastUpdatedTime"]
 
 
 def test_compliant_and_busy_resources_are_not_remediated(
-    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
+    remediation: Remediation, config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
 ) -> None:
-    """Compliant resources, and those in progress, are failed items. A configuration in use cannot be deleted."""
+    """Compliant resources, and those in progress, are not started. A configuration in use cannot be deleted."""
     entered, leave = Event(), Event()
 
     def stay(_event: object) -> None:
@@ -318,6 +281,9 @@ def test_compliant_and_busy_resources_are_not_remediated(
     assert answer["FailedItems"] == [key("subnet-1"), key("subnet-2")]
     assert "already compliant" in answer["FailureMessage"]
     assert "in progress" in answer["FailureMessage"]
+    put(Automatic=True)
+    verdict(sandbox, "subnet-2")
+    assert remediation.remediate(RULE) == []
     delete = {"ConfigRuleName": RULE}
     assert refused(config.delete_remediation_configuration, **delete) == "RemediationInProgressException"
     leave.set()
@@ -347,26 +313,21 @@ def test_rule_with_a_configuration_cannot_be_deleted(config: BaseClient, put: Pu
 def test_automatic_remediation_heals_what_is_not_compliant(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
-    """Remediation runs for every noncompliant resource of the rule, and for no other.
+    """If it is automatic, remediation runs for every noncompliant resource of the rule, and for no other.
 
     https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html
     """
     healed: list[str] = []
     automation.functions.register("heal", lambda event: healed.append(event["id"]))
-    put(Automatic=True, TargetVersion="1")
     for subnet, compliance in (("subnet-1", "NON_COMPLIANT"), ("subnet-2", "COMPLIANT"), ("subnet-3", "NON_COMPLIANT")):
         verdict(sandbox, subnet, compliance)
+    put()
+    assert remediation.remediate(RULE) == []
+    put(Automatic=True, TargetVersion="1")
     runs = remediation.remediate(RULE)
     assert sorted(healed) == ["subnet-1", "subnet-3"]
     assert [run.state for run in runs] == ["SUCCEEDED", "SUCCEEDED"]
     assert states(config) == {"subnet-1": "SUCCEEDED", "subnet-3": "SUCCEEDED"}
-
-
-def test_manual_remediation_does_nothing_by_itself(remediation: Remediation, sandbox: Sandbox, put: Put) -> None:
-    """If Automatic is off, nothing is started for a noncompliant resource."""
-    put()
-    verdict(sandbox, "subnet-1")
-    assert remediation.remediate(RULE) == []
 
 
 def test_failed_remediation_is_tried_again_then_excepted(
@@ -391,32 +352,28 @@ def test_failed_remediation_is_tried_again_then_excepted(
     assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-2"]
 
 
+def refuse(_event: object) -> None:
+    """Fail as a runbook that may not heal."""
+    raise LookupError("BLOCKED")
+
+
 def test_failures_long_ago_do_not_count(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:
     """Only failures within RetryAttemptSeconds count, so with slower failures the attempts never end."""
     clock = iter(range(0, 10_000, 100))
     remediation.clock = lambda: float(next(clock))
-
-    def refuse(_event: object) -> None:
-        raise LookupError("BLOCKED")
-
     automation.functions.register("heal", refuse)
     put(Automatic=True, MaximumAutomaticAttempts=2, RetryAttemptSeconds=60)
     verdict(sandbox, "subnet-1")
-    assert len(remediation.remediate(RULE)) == 2
+    assert [len(remediation.remediate(RULE)) for _ in range(2)] == [2, 2]
     assert exceptions(config) == {}
-    assert len(remediation.remediate(RULE)) == 2
 
 
 def test_too_many_errors_stop_the_rest(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
 ) -> None:
     """With an ErrorPercentage of 40 for ten resources, no run is started after the fifth error."""
-
-    def refuse(_event: object) -> None:
-        raise LookupError("BLOCKED")
-
     automation.functions.register("heal", refuse)
     controls = {"SsmControls": {"ConcurrentExecutionRatePercentage": 10, "ErrorPercentage": 40}}
     put(Automatic=True, MaximumAutomaticAttempts=1, ExecutionControls=controls)
@@ -448,17 +405,3 @@ def test_exceptions_are_put_described_and_deleted(
     config.delete_remediation_exceptions(**one)
     assert refused(config.delete_remediation_exceptions, **one) == "NoSuchRemediationExceptionException"
     assert "subnet-1" in {run.resource[1] for run in remediation.remediate(RULE)}
-
-
-def test_resource_that_is_being_remediated_is_not_started_again(
-    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
-) -> None:
-    """Automatic remediation skips a resource that is being remediated on demand."""
-    leave = Event()
-    automation.functions.register("heal", lambda _: leave.wait(10))
-    put(Automatic=True)
-    verdict(sandbox, "subnet-1")
-    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1")])
-    assert remediation.remediate(RULE) == []
-    leave.set()
-    assert settled(config) == {"subnet-1": "SUCCEEDED"}

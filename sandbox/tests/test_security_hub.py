@@ -1,15 +1,12 @@
 """Security Hub in the sandbox keeps the rules of AWS for imports, updates, filters, and events."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from sandbox.config_service import Result, results_of
-from sandbox.config_service.deployment import RuleDefinition, deploy_rule
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
-from sandbox.security_hub import Findings, findings_of, forward_results
+from sandbox.security_hub import Findings, findings_of
 from sandbox.server import Sandbox
 
 NOTE = {"Text": "text", "UpdatedBy": "jane"}
@@ -165,31 +162,6 @@ def test_each_import_and_update_is_announced(client: Client, store: Findings) ->
     client.batch_update_findings(FindingIdentifiers=[identifier()], Note=NOTE)
     assert [event["detail-type"] for event in store.events] == ["Security Hub Findings - Imported"] * 2
     assert [("Note" in event["detail"]["findings"][0]) for event in store.events] == [False, True]
-
-
-def test_results_of_config_become_findings_when_the_test_says(sandbox: Sandbox, client: Client) -> None:
-    """Only changes of the compliance arrive, without the annotation; a finding outlives its result."""
-    deploy_rule(sandbox, RuleDefinition("rule"))
-    results = results_of(sandbox.account_id, sandbox.region)
-
-    def put(compliance: str, annotation: str, ordering: float) -> int:
-        resource = ("AWS::EC2::Subnet", "subnet-1")
-        results.store(Result("rule", resource, compliance, ordering, ordering, ordering, annotation))
-        return forward_results(sandbox.account_id, sandbox.region)
-
-    now = datetime.now(UTC).timestamp()
-    assert [put("NOT_APPLICABLE", "a", now), put("NON_COMPLIANT", "b", now), put("NON_COMPLIANT", "c", now)] == [
-        0,
-        1,
-        0,
-    ]
-    [found] = client.get_findings()["Findings"]
-    assert (found["Title"], found["Compliance"]["Status"]) == ("rule", "FAILED")
-    assert found["Resources"][0]["Id"] == "arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"
-    assert "'b'" not in str(found)
-    results.forget_rule("rule")
-    assert forward_results(sandbox.account_id, sandbox.region) == 0
-    assert client.get_findings()["Findings"] == [found]
 
 
 def test_account_must_have_enabled_security_hub(sandbox: Sandbox) -> None:

@@ -16,10 +16,7 @@ DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "werkzeug", "y
 CORRECTIONS = (ROOT / "CORRECTIONS.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
-ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \|(?P<cells>.+)\|$", re.MULTILINE)
-LINK = re.compile(r"\]\((https://[^)]+)\)")
-UPSTREAM = {"yes", "in part", "no"}
-WITHOUT_SOURCE = ("botocore model", "not a difference from AWS")
+ROW = re.compile(r"^\| `([\w/]+\.py)` \|", re.MULTILINE)
 
 
 def name(path: Path) -> str:
@@ -55,18 +52,18 @@ def patches(path: Path) -> bool:
     )
 
 
-def corrections() -> list[tuple[str, list[str]]]:
-    """Return the module of each row of the table of corrections, and its other cells."""
+def corrections() -> set[str]:
+    """Return the modules in the table of corrections."""
     table = CORRECTIONS.partition("<!-- corrections -->")[2].partition("<!-- /corrections -->")[0]
-    return [(row["module"], [cell.strip() for cell in row["cells"].split(" | ")]) for row in ROW.finditer(table)]
+    return set(ROW.findall(table))
 
 
-# One test for all files: a test for each takes longer than the check.
-def test_modules_import_only_the_sandbox_and_its_dependencies() -> None:
-    """A module imports the standard library, moto and what moto needs, and other modules of the sandbox."""
-    assert len(MODULES) > 80
+@pytest.mark.parametrize("paths", [MODULES, TESTS], ids=["modules", "tests"])
+def test_imports_only_the_sandbox_and_its_dependencies(paths: list[Path]) -> None:
+    """Everything in the package and its tests imports the standard library, moto and what moto needs, and the sandbox."""
+    assert len(paths) > 20
     allowed = {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
-    roots = {name(path): {module.partition(".")[0] for module in imported(path)} for path in MODULES}
+    roots = {name(path): {module.partition(".")[0] for module in imported(path)} for path in paths}
     assert {path: found - allowed for path, found in roots.items() if not found <= allowed} == {}
 
 
@@ -75,32 +72,11 @@ def test_modules_do_not_name_the_product() -> None:
     assert [name(path) for path in MODULES if PRODUCT.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_tests_of_the_sandbox_import_nothing_from_the_product() -> None:
-    """These tests can be extracted together with the package."""
-    assert len(TESTS) > 50
-    allowed = {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
-    roots = {name(path): {module.partition(".")[0] for module in imported(path)} for path in TESTS}
-    assert {path: found - allowed for path, found in roots.items() if not found <= allowed} == {}
-
-
 def test_module_that_changes_moto_is_listed() -> None:
     """The table of corrections has a row for each module that replaces something in moto, and none for another."""
     changing = {name(path) for path in MODULES if patches(path)}
-    assert {module for module, _ in corrections()} == changing
+    assert corrections() == changing
     assert len(changing) > 25
-
-
-@pytest.mark.parametrize(("module", "cells"), corrections())
-def test_correction_names_its_source(module: str, cells: list[str]) -> None:
-    """A row has a source that a module beside it cites too, and says whether the correction could go upstream."""
-    _, aws, upstream = cells
-    assert upstream in UPSTREAM
-    path = PACKAGE / module
-    package = [path] if path.parent in (PACKAGE, PACKAGE / "ec2") else sorted(path.parent.rglob("*.py"))
-    cited = "".join(neighbor.read_text(encoding="utf-8") for neighbor in package)
-    links = LINK.findall(aws)
-    assert links or any(words in aws for words in WITHOUT_SOURCE)
-    assert [link for link in links if link not in cited] == []
 
 
 def test_document_links_lead_somewhere() -> None:

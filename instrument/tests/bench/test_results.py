@@ -1,9 +1,10 @@
 """A measurement is written to a file, and read again without loss. A damaged file is refused."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -82,70 +83,34 @@ def test_a_step_has_the_keys_of_its_kind() -> None:
     assert constant_rate["statusOverTime"][1] == {"second": 1, "200": 50, "503": 49, "timed out": 1}
 
 
-def without_steps(document: dict[str, Any]) -> None:
-    document["steps"] = []
-
-
-def with_negative_time(document: dict[str, Any]) -> None:
-    document["steps"][0]["seconds"] = -1
-
-
-def with_infinity(document: dict[str, Any]) -> None:
-    document["steps"][0]["gbps"] = float("inf")
-
-
-def with_text(document: dict[str, Any]) -> None:
-    document["steps"][1]["latencyMs"]["p99"] = "12"
-
-
-def without_count(document: dict[str, Any]) -> None:
-    del document["steps"][1]["requests"]
-
-
-def without_throughput(document: dict[str, Any]) -> None:
-    del document["steps"][1]["gbps"]
-
-
-def with_later_version(document: dict[str, Any]) -> None:
-    document["schemaVersion"] = 2
-
-
-def with_unknown_kind(document: dict[str, Any]) -> None:
-    document["kind"] = "head"
-
-
-def with_local_time(document: dict[str, Any]) -> None:
-    document["madeAt"] = "1 March"
-
-
-def with_wrong_hops(document: dict[str, Any]) -> None:
-    document["path"]["hops"] = [1]
-
-
-def without_kind(document: dict[str, Any]) -> None:
-    del document["kind"]
+ABSENT = object()
 
 
 @pytest.mark.parametrize(
-    ("damage", "named"),
+    ("path", "value", "named"),
     [
-        (without_steps, "steps"),
-        (with_negative_time, "step 1: field seconds"),
-        (with_infinity, "step 1: field gbps"),
-        (with_text, "step 2: field p99"),
-        (without_count, "step 2: field requests"),
-        (without_throughput, "step 2: field gbps"),
-        (with_later_version, "schemaVersion 2"),
-        (with_unknown_kind, "kind"),
-        (with_local_time, "madeAt"),
-        (with_wrong_hops, "hops"),
-        (without_kind, "is not the output of express-path bench"),
+        (("steps",), [], "steps"),
+        (("steps", 0, "seconds"), -1, "step 1: field seconds"),
+        (("steps", 0, "gbps"), float("inf"), "step 1: field gbps"),
+        (("steps", 1, "latencyMs", "p99"), "12", "step 2: field p99"),
+        (("steps", 1, "requests"), ABSENT, "step 2: field requests"),
+        (("steps", 1, "gbps"), ABSENT, "step 2: field gbps"),
+        (("schemaVersion",), 2, "schemaVersion 2"),
+        (("kind",), "head", "kind"),
+        (("kind",), ABSENT, "is not the output of express-path bench"),
+        (("madeAt",), "1 March", "madeAt"),
+        (("path", "hops"), [1], "hops"),
     ],
 )
-def test_a_damaged_document_is_refused(damage: Callable[[dict[str, Any]], None], named: str, tmp_path: Path) -> None:
+def test_a_damaged_document_is_refused(path: tuple[Any, ...], value: object, named: str, tmp_path: Path) -> None:
     """A missing or invalid field is an error that names the file and the field."""
     document = json.loads(as_bench_json(RESULT))
-    damage(document)
+    *inner, last = path
+    damaged: Any = reduce(getitem, inner, document)
+    if value is ABSENT:
+        del damaged[last]
+    else:
+        damaged[last] = value
     file = tmp_path / "run.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(OptionError, match=named) as found:

@@ -367,15 +367,15 @@ def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
     """Return the endpoint that this ClientToken made, or make one.
 
     The same token with other parameters is refused with IdempotentParameterMismatch
-    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). A repeated request "succeeds without
-    performing any further actions", so it gets the first answer even if that endpoint was deleted in the meantime.
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). Unlike on AWS, the token of an endpoint
+    that was deleted makes a new one.
     """
     parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
     token = parameters.get("ClientToken")
     check_token(token)
     answered: dict[str, _Answered] = vars(self.ec2_backend).setdefault("sandbox_endpoint_tokens", {})
     first = answered.get(token or "")
-    if first and (knobs.tokens_outlive_endpoints or first.endpoint.state not in GONE):
+    if first and first.endpoint.state not in GONE:
         if first.parameters == parameters:
             return first.answer
         raise ApiError(

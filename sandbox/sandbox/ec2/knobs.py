@@ -26,12 +26,6 @@ class Knobs:
     stale_describes: int = 0
     """How often an endpoint is still described with the route tables that it had before ModifyVpcEndpoint."""
 
-    tokens_outlive_endpoints: bool = False
-    """If true, a repeated ClientToken returns the first answer although its endpoint is deleted, as EC2 does.
-
-    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
-    """
-
     gateway_endpoints: int = 20
     """Quota of gateway endpoints in a Region: https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html."""
 

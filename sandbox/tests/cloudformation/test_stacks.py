@@ -15,7 +15,7 @@ from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
 from sandbox.remediation import configuration, remediations_of
 from sandbox.server import Sandbox
-from sandbox.stacksets import deploy, deploy_everywhere
+from sandbox.stacksets import deploy
 
 TEMPLATE = """
 Parameters:
@@ -160,6 +160,11 @@ TOOLS = "999999999999"
 REGIONS = ("us-east-1", "eu-west-1")
 
 
+def one(kind: str, value: object) -> dict[str, Any]:
+    """Return a template with one resource and one property."""
+    return {"Resources": {"A": {"Type": kind, "Properties": {"P": value}}}}
+
+
 class Organization:
     """An organization with a bucket for code in each Region, in the account TOOLS."""
 
@@ -217,7 +222,11 @@ def names_of_roles(account_id: str) -> list[str]:
 def test_stack_is_created_in_every_account_and_region(organization: Organization) -> None:
     """Each account and Region gets its own resources, whose properties have their values."""
     organization.give_code(*REGIONS)
-    stacks = deploy_everywhere(organization.sandbox, TEMPLATE, {"Prefix": "code"}, organization.members, REGIONS)
+    stacks = {
+        (account_id, region): deploy(organization.sandbox, TEMPLATE, {"Prefix": "code"}, account_id, region)
+        for region in REGIONS
+        for account_id in organization.members
+    }
     assert [stack.failure for stack in stacks.values()] == [None] * 4
     account_id = organization.members[1]
     stack = stacks[account_id, "eu-west-1"]
@@ -365,7 +374,7 @@ def test_update_that_is_not_known_here_is_an_error(sandbox: Sandbox) -> None:
 
 
 def test_missing_bucket_recorder_or_permission_fails_one_instance(organization: Organization) -> None:
-    """An instance fails with the error of the call that AWS refuses, and leaves nothing behind."""
+    """An instance fails with the error of the call that AWS refuses, such as reading code from another Region."""
     first, second = organization.members
     assert attempted(organization, first, "us-east-1") == ("Function", "InvalidParameterValueException")
     organization.give_code("us-east-1")
@@ -375,16 +384,11 @@ def test_missing_bucket_recorder_or_permission_fails_one_instance(organization: 
     assert attempted(organization, second, "eu-west-1") == ("Function", "InvalidParameterValueException")
     organization.record("123123123123", "us-east-1")
     assert attempted(organization, "123123123123", "us-east-1") == ("Function", "AccessDeniedException")
-    assert not deploy(organization.sandbox, TEMPLATE, {"Prefix": "code"}, second, "us-east-1").failure
-
-
-def test_bucket_of_another_region_is_no_source_of_code(organization: Organization) -> None:
-    """Lambda does not read code from another Region."""
-    organization.give_code("us-east-1")
-    template = TEMPLATE.replace("${AWS::Region}", "us-east-1")
-    stack = deploy(organization.sandbox, template, {"Prefix": "code"}, organization.members[0], "eu-west-1")
+    elsewhere = TEMPLATE.replace("${AWS::Region}", "us-east-1")
+    stack = deploy(organization.sandbox, elsewhere, {"Prefix": "code"}, second, "eu-west-1")
     assert stack.failure
     assert "PermanentRedirect" in stack.failure.message
+    assert not deploy(organization.sandbox, TEMPLATE, {"Prefix": "code"}, second, "us-east-1").failure
 
 
 @pytest.mark.parametrize(("resource", "code"), [("Rule", "AlreadyExists"), ("Document", "DocumentAlreadyExists")])
@@ -398,33 +402,26 @@ def test_taken_name_fails(organization: Organization, resource: str, code: str) 
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("template", "parameters", "message"),
     [
-        ({"Mode": "AUTO"}, "Parameter Mode: 'AUTO'"),
-        ({"Topic": "Alarms"}, "must be lower case"),
-        ({"Attempts": "26"}, "Parameter Attempts"),
-        ({"Mood": "ON"}, r"\['Mood'\] do not exist"),
-        ({"Mode": "ON"}, "Mode ON needs Topic"),
+        (TEMPLATE, {"Mode": "AUTO"}, "Parameter Mode: 'AUTO'"),
+        (TEMPLATE, {"Topic": "Alarms"}, "must be lower case"),
+        (TEMPLATE, {"Attempts": "26"}, "Parameter Attempts"),
+        (TEMPLATE, {"Mood": "ON"}, r"\['Mood'\] do not exist"),
+        (TEMPLATE, {"Mode": "ON"}, "Mode ON needs Topic"),
+        ({"Parameters": {"P": {"Type": "String"}}}, {}, r"\['P'\] must have values"),
+        ({"Transform": "AWS::Serverless-2016-10-31"}, {}, "Transform"),
+        (one("A", [{"Fn::Transform": {}}]), {}, "Fn::Transform"),
+        (one("A::B::C", ""), {}, "A::B::C is not known"),
+        (one("A", {"Fn::Cidr": []}), {}, "Fn::Cidr is not known"),
+        (one("A", {"Ref": "A"}), {}, "Circular dependency"),
     ],
 )
-def test_refused_parameters(sandbox: Sandbox, changes: dict[str, str], message: str) -> None:
-    """A value that a parameter or a Rule does not allow is refused before anything is created."""
+def test_refused_templates_and_parameters(
+    sandbox: Sandbox, template: str | dict[str, Any], parameters: dict[str, str], message: str
+) -> None:
+    """Values that are not allowed, transforms, which StackSets refuse, and what is not known here are errors."""
+    given = parameters if isinstance(template, dict) else {"Prefix": "code", **parameters}
+    text = template if isinstance(template, str) else json.dumps({"Resources": {}, **template})
     with pytest.raises(TemplateError, match=message):
-        deploy(sandbox, TEMPLATE, {"Prefix": "code", **changes}, TOOLS, "us-east-1")
-
-
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        ({"Transform": "AWS::Serverless-2016-10-31", "Resources": {}}, "Transform"),
-        ({"Resources": {"A": {"Type": "A", "Properties": {"P": [{"Fn::Transform": {}}]}}}}, "Fn::Transform"),
-        ({"Parameters": {"P": {"Type": "String"}}, "Resources": {}}, r"\['P'\] must have values"),
-        ({"Resources": {"A": {"Type": "A::B::C"}}}, "A::B::C is not known"),
-        ({"Resources": {"A": {"Type": "A", "Properties": {"P": {"Fn::Cidr": []}}}}}, "Fn::Cidr is not known"),
-        ({"Resources": {"A": {"Type": "A", "Properties": {"P": {"Ref": "A"}}}}}, "Circular dependency"),
-    ],
-)
-def test_refused_templates(sandbox: Sandbox, template: dict[str, Any], message: str) -> None:
-    """Transforms, which StackSets refuse, and what is not known here are errors."""
-    with pytest.raises(TemplateError, match=message):
-        deploy(sandbox, json.dumps(template), {}, TOOLS, "us-east-1")
+        deploy(sandbox, text, given, TOOLS, "us-east-1")

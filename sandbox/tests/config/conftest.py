@@ -1,6 +1,6 @@
 """Fixtures for the tests of AWS Config in the sandbox."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -71,21 +71,3 @@ def network(sandbox: Sandbox) -> Mapping[str, str]:
 def results(sandbox: Sandbox) -> ConfigResults:
     """AWS Config's data in the sandbox's account and Region."""
     return results_of(sandbox.account_id, sandbox.region)
-
-
-@pytest.fixture
-def evaluation() -> Callable[..., dict[str, Any]]:
-    """Return a function that makes an evaluation of a subnet for PutEvaluations."""
-
-    def make(
-        resource_id: str = "subnet-1", compliance: str = "COMPLIANT", at: int = 100, **more: object
-    ) -> dict[str, Any]:
-        return {
-            "ComplianceResourceType": "AWS::EC2::Subnet",
-            "ComplianceResourceId": resource_id,
-            "ComplianceType": compliance,
-            "OrderingTimestamp": at,
-            **more,
-        }
-
-    return make

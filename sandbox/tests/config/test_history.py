@@ -4,13 +4,12 @@ https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop
 """
 
 import json
-from collections.abc import Callable
 
 import pytest
 from botocore.client import BaseClient
-from botocore.exceptions import ClientError
 
 from sandbox.config_loop import ConfigLoop
+from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 SUBNET = "AWS::EC2::Subnet"
@@ -35,13 +34,6 @@ def subnet_id(sandbox: Sandbox, loop: ConfigLoop) -> str:
     return subnet_id
 
 
-def error_of(call: Callable[..., object], **parameters: object) -> str:
-    """Return the error code of a rejected call."""
-    with pytest.raises(ClientError) as raised:
-        call(**parameters)
-    return str(raised.value.response["Error"]["Code"])
-
-
 def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> None:
     """Field names differ from those in events, `configuration` is a string, and times are timestamps."""
     (item, *_) = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
@@ -54,26 +46,17 @@ def test_items_have_the_shape_of_the_api(config: BaseClient, subnet_id: str) -> 
     assert not {"configurationItemVersion", "awsAccountId", "ARN"} & set(item)
 
 
-def test_newest_first_unless_asked_otherwise(config: BaseClient, subnet_id: str) -> None:
-    """The default is reverse chronological order."""
+def test_order_time_and_pages(config: BaseClient, subnet_id: str) -> None:
+    """The newest item comes first unless asked otherwise, laterTime is inclusive, and limits make pages."""
+    call = config.get_resource_config_history
     names = {}
     for order in ("Reverse", "Forward"):
-        answer = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id, chronologicalOrder=order)
+        answer = call(resourceType=SUBNET, resourceId=subnet_id, chronologicalOrder=order)
         names[order] = [item["tags"].get("Name") for item in answer["configurationItems"]]
     assert names == {"Reverse": ["second", "first", None], "Forward": [None, "first", "second"]}
-
-
-def test_later_time_and_limit_find_one_item(config: BaseClient, subnet_id: str) -> None:
-    """The time in laterTime is inclusive: with limit 1, the result is the item with that capture time."""
-    items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
-    answer = config.get_resource_config_history(
-        resourceType=SUBNET, resourceId=subnet_id, laterTime=items[1]["configurationItemCaptureTime"], limit=1
-    )
-    assert [item["tags"] for item in answer["configurationItems"]] == [{"Name": "first"}]
-
-
-def test_pages_lead_on(config: BaseClient, subnet_id: str) -> None:
-    """If the limit is below the number of items, the response has pages."""
+    second = call(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"][1]
+    then = {"laterTime": second["configurationItemCaptureTime"], "limit": 1}
+    assert call(resourceType=SUBNET, resourceId=subnet_id, **then)["configurationItems"] == [second]
     pages = config.get_paginator("get_resource_config_history").paginate(
         resourceType=SUBNET, resourceId=subnet_id, PaginationConfig={"PageSize": 2}
     )
@@ -87,25 +70,19 @@ def test_pages_lead_on(config: BaseClient, subnet_id: str) -> None:
         ({"earlierTime": 2, "laterTime": 1}, "InvalidTimeRangeException"),
         ({"nextToken": "nonsense"}, "InvalidNextTokenException"),
         ({"chronologicalOrder": "Sideways"}, "ValidationException"),
+        ({"resourceId": "subnet-unknown"}, "ResourceNotDiscoveredException"),
     ],
 )
 def test_refuses_bad_requests(config: BaseClient, subnet_id: str, bad: dict[str, object], code: str) -> None:
-    """Limits, times, tokens, and order are validated."""
-    call = config.get_resource_config_history
-    assert error_of(call, resourceType=SUBNET, resourceId=subnet_id, **bad) == code
-
-
-def test_unknown_resource(config: BaseClient, subnet_id: str) -> None:
-    """A resource that was never recorded raises ResourceNotDiscoveredException."""
-    unknown = subnet_id[:-1] + "z"
-    refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId=unknown)
-    assert refused == "ResourceNotDiscoveredException"
+    """Limits, times, tokens, and order are validated, and a resource must have been recorded."""
+    request = {"resourceType": SUBNET, "resourceId": subnet_id, **bad}
+    assert refused(config.get_resource_config_history, **request) == code
 
 
 def test_without_a_recorder(config: BaseClient) -> None:
     """If AWS Config is not set up, there is no history."""
-    refused = error_of(config.get_resource_config_history, resourceType=SUBNET, resourceId="subnet-1")
-    assert refused == "NoAvailableConfigurationRecorderException"
+    code = refused(config.get_resource_config_history, resourceType=SUBNET, resourceId="subnet-1")
+    assert code == "NoAvailableConfigurationRecorderException"
 
 
 def test_a_deleted_resource_keeps_its_history(

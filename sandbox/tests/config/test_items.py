@@ -1,7 +1,8 @@
-"""Configuration items of a VPC's resource types, in AWS Config's format.
+"""Configuration items in AWS Config's format, and the differences between two of them.
 
-https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html has the relationships, and
-https://github.com/awslabs/aws-config-resource-schema the keys.
+https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html has the relationships,
+https://github.com/awslabs/aws-config-resource-schema the keys, and
+https://docs.aws.amazon.com/config/latest/developerguide/example-sns-notification.html the differences.
 """
 
 from collections.abc import Mapping
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 from sandbox.config_items.direct import direct_client
-from sandbox.config_items.items import ItemStyle, Recorded
+from sandbox.config_items.items import ItemStyle, Recorded, diff
 from sandbox.config_items.recorder import Recorder
 from sandbox.server import Sandbox
 
 OLD = ItemStyle(explicit_nulls=True, state_as_object=True)
+
+
 NEW = ItemStyle(explicit_nulls=False)
 
 
@@ -58,16 +61,6 @@ def test_main_table_has_no_subnet(sandbox: Sandbox, network: Mapping[str, str]) 
         (association,) = items_of(sandbox, style)[main_id]["configuration"]["associations"]
         assert association["main"] is True
         assert {key: value for key, value in association.items() if key == "subnetId"} == expected
-
-
-def test_routes_lack_newer_targets(sandbox: Sandbox, network: Mapping[str, str]) -> None:
-    """Items lack coreNetworkArn, odbNetworkArn, and ipAddress of a route, even if other missing fields are null.
-
-    https://github.com/awslabs/aws-config-resource-schema
-    """
-    routes = items_of(sandbox, OLD)[network["rtb-private"]]["configuration"]["routes"]
-    assert {"transitGatewayId", "vpcPeeringConnectionId", "instanceId"} < set(routes[0])
-    assert not {"coreNetworkArn", "odbNetworkArn", "ipAddress"} & set(routes[0])
 
 
 def test_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
@@ -127,14 +120,71 @@ def test_vpc(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     assert ("Contains Subnet", network["isolated"]) in related(item)
 
 
-def test_times_agree(sandbox: Sandbox) -> None:
-    """The state id is the capture time in milliseconds."""
-    for item in items_of(sandbox, NEW).values():
-        assert item["configurationItemCaptureTime"].endswith(f"{item['configurationStateId'] % 1000:03}Z")
-
-
 def test_partition_of_china(sandbox: Sandbox) -> None:
     """ARNs in the China Regions have their own partition."""
     recorded = Recorded("123456789012", "cn-north-1", NEW)
     recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
     assert all(change.item["ARN"].startswith("arn:aws-cn:ec2:cn-north-1:") for change in recorder.look())
+
+
+def item(configuration: dict[str, Any] | None, *related: str) -> dict[str, Any]:
+    """Return the parts of a configuration item that a diff compares."""
+    return {"configuration": configuration, "relationships": [{"resourceId": resource_id} for resource_id in related]}
+
+
+def test_new_resource_is_one_creation() -> None:
+    """For a new resource, the updated value is the whole configuration."""
+    assert diff(None, item({"a": 1}, "vpc-1")) == {
+        "changedProperties": {
+            "Relationships.0": {
+                "previousValue": None,
+                "updatedValue": {"resourceId": "vpc-1"},
+                "changeType": "CREATE",
+            },
+            "Configuration": {"previousValue": None, "updatedValue": {"a": 1}, "changeType": "CREATE"},
+        },
+        "changeType": "CREATE",
+    }
+
+
+def test_deleted_resource_is_one_deletion() -> None:
+    """For a deleted resource, the previous value is the whole configuration."""
+    found = diff(item({"a": 1}, "vpc-1"), item(None))
+    assert found["changeType"] == "DELETE"
+    assert found["changedProperties"]["Configuration"]["previousValue"] == {"a": 1}
+    assert found["changedProperties"]["Relationships.0"]["changeType"] == "DELETE"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key", "change"),
+    [
+        ({"state": "pending"}, {"state": "available"}, "Configuration.State", "UPDATE"),
+        ({"state": {"value": "a"}}, {"state": {"value": "b"}}, "Configuration.State.Value", "UPDATE"),
+        ({"subnetId": None}, {"subnetId": "s"}, "Configuration.SubnetId", "CREATE"),
+        ({"subnetId": "s"}, {}, "Configuration.SubnetId", "DELETE"),
+    ],
+)
+def test_changed_property(before: dict[str, Any], after: dict[str, Any], key: str, change: str) -> None:
+    """A property has its path as its name, and each part begins with a capital letter."""
+    found = diff(item(before), item(after))
+    assert found["changeType"] == "UPDATE"
+    assert {name: entry["changeType"] for name, entry in found["changedProperties"].items()} == {key: change}
+
+
+def test_changed_member_is_removed_and_added() -> None:
+    """A changed member of a list is removed and added as a whole. Unchanged members are not listed, in any order."""
+    assert diff(item({"a": [1, 2]}, "x", "y"), item({"a": [2, 1]}, "y", "x"))["changedProperties"] == {}
+    before = {"routes": [{"d": "10.0.0.0/8"}, {"d": "0.0.0.0/0", "n": "nat-1"}]}
+    after = {"routes": [{"d": "0.0.0.0/0", "n": "nat-2"}, {"d": "10.0.0.0/8"}]}
+    assert diff(item(before), item(after))["changedProperties"] == {
+        "Configuration.Routes.0": {
+            "previousValue": {"d": "0.0.0.0/0", "n": "nat-1"},
+            "updatedValue": None,
+            "changeType": "DELETE",
+        },
+        "Configuration.Routes.1": {
+            "previousValue": None,
+            "updatedValue": {"d": "0.0.0.0/0", "n": "nat-2"},
+            "changeType": "CREATE",
+        },
+    }

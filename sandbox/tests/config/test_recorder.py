@@ -1,12 +1,15 @@
-"""The recorder: which changes it detects, and which related resources also get an item."""
+"""The recorder: the changes it detects, and its statuses where moto differs from AWS."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from sandbox.config_items.direct import direct_client
 from sandbox.config_items.items import ItemStyle, Recorded
 from sandbox.config_items.recorder import Change, Recorder
+from sandbox.config_service.recorder import recording_of
+from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 
@@ -34,13 +37,15 @@ def summary(changes: list[Change]) -> list[tuple[str, str, set[str]]]:
 
 
 def test_first_look_discovers_everything(sandbox: Sandbox, network: Mapping[str, str]) -> None:
-    """At first, every resource is new. A second recording finds no changes."""
+    """At first, every resource is new, with a capture time of its own. A second recording finds no changes."""
     recorder = Recorder(
         direct_client(sandbox, "ec2"),
         direct_client(sandbox, "s3"),
         Recorded(sandbox.account_id, sandbox.region, ItemStyle()),
     )
     changes = recorder.look()
+    times = [change.item["configurationItemCaptureTime"] for change in changes]
+    assert len(set(times)) == len(times) > len(network)
     assert {change.item["configurationItemStatus"] for change in changes} == {"ResourceDiscovered"}
     assert {network["public"], network["private"], network["isolated"]} <= {
         change.item["resourceId"] for change in changes
@@ -106,16 +111,6 @@ def test_interface_touches_its_subnet(
     ]
 
 
-def test_interface_that_goes(sandbox: Sandbox, network: Mapping[str, str]) -> None:
-    """The relationship is removed from the subnet's item."""
-    ec2 = sandbox.client("ec2")
-    interface = ec2.create_network_interface(SubnetId=network["private"])["NetworkInterface"]
-    recorder = recorder_of(sandbox)
-    ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
-    (subnet, _vpc) = recorder.look()
-    assert subnet.diff["changedProperties"]["Relationships.0"]["changeType"] == "DELETE"
-
-
 def test_deleted_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     """A deleted subnet gets one item without a configuration, and its table no longer has a relationship to it."""
     recorder = recorder_of(sandbox)
@@ -129,9 +124,65 @@ def test_deleted_subnet(sandbox: Sandbox, network: Mapping[str, str]) -> None:
     assert recorder.look() == []
 
 
-def test_capture_times_never_repeat(sandbox: Sandbox, network: Mapping[str, str]) -> None:
-    """Each item has a different capture time, in the order of the items of one type."""
-    recorder = recorder_of(sandbox)
-    recorder.last.clear()
-    times = [change.item["configurationItemCaptureTime"] for change in recorder.look()]
-    assert len(set(times)) == len(times) > len(network)
+ROLE = "arn:aws:iam::123456789012:role/recorder"
+
+
+DAILY = {
+    "recordingFrequency": "DAILY",
+    "recordingModeOverrides": [{"resourceTypes": ["AWS::EC2::Subnet"], "recordingFrequency": "CONTINUOUS"}],
+}
+
+
+@pytest.fixture
+def config(sandbox: Sandbox) -> Any:
+    """A client of AWS Config, in an account whose recorder has started."""
+    client = sandbox.client("config")
+    client.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": ROLE})
+    client.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "history"})
+    client.start_configuration_recorder(ConfigurationRecorderName="default")
+    return client
+
+
+def test_recording_is_continuous_unless_said_otherwise(config: Any) -> None:
+    """By default, a recorder records continuously. A recording mode is stored with its overrides.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_RecordingMode.html
+    """
+    [recorder] = config.describe_configuration_recorders()["ConfigurationRecorders"]
+    assert recorder["recordingMode"] == {"recordingFrequency": "CONTINUOUS"}
+    assert recorder["arn"].startswith("arn:aws:config:us-east-1:123456789012:configuration-recorder/")
+    config.put_configuration_recorder(
+        ConfigurationRecorder={"name": "default", "roleARN": ROLE, "recordingMode": DAILY}
+    )
+    [recorder] = config.describe_configuration_recorders()["ConfigurationRecorders"]
+    assert recorder["recordingMode"] == DAILY
+    unknown = {"name": "default", "roleARN": ROLE, "recordingMode": DAILY | {"recordingFrequency": "daily"}}
+    assert refused(config.put_configuration_recorder, ConfigurationRecorder=unknown) == "ValidationException"
+
+
+def test_the_recorder_tells_of_its_last_event(sandbox: Sandbox, config: Any) -> None:
+    """The last recording succeeded, or failed with a code and a message.
+
+    https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-configuration-recorder-status.html
+    """
+    [status] = config.describe_configuration_recorder_status()["ConfigurationRecordersStatus"]
+    assert (status["recording"], status["lastStatus"]) == (True, "SUCCESS")
+    recording_of(sandbox.account_id, sandbox.region).failure = ("AccessDenied", "the role may not")
+    [status] = config.describe_configuration_recorder_status()["ConfigurationRecordersStatus"]
+    assert (status["lastStatus"], status["lastErrorCode"]) == ("FAILURE", "AccessDenied")
+    sandbox.reset()
+    assert recording_of(sandbox.account_id, sandbox.region).failure is None
+
+
+def test_the_delivery_channel_tells_of_each_kind(sandbox: Sandbox, config: Any) -> None:
+    """History, snapshot, and stream each have a status. Without a topic, nothing is streamed.
+
+    https://docs.aws.amazon.com/cli/latest/reference/configservice/describe-delivery-channel-status.html
+    """
+    recording_of(sandbox.account_id, sandbox.region).deliveries["configHistoryDeliveryInfo"] = ("NoSuchBucket", "gone")
+    [status] = config.describe_delivery_channel_status()["DeliveryChannelsStatus"]
+    assert status["configHistoryDeliveryInfo"]["lastErrorCode"] == "NoSuchBucket"
+    assert status["configSnapshotDeliveryInfo"]["lastStatus"] == "SUCCESS"
+    assert status["configStreamDeliveryInfo"]["lastStatus"] == "NOT_APPLICABLE"
+    unknown = refused(config.describe_delivery_channel_status, DeliveryChannelNames=["other"])
+    assert unknown == "NoSuchDeliveryChannelException"

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of EC2: a client, a VPC, and a route table."""
+"""Fixtures for the tests of EC2: a client, a VPC, a route table, and a subnet."""
 
 import pytest
 
@@ -22,3 +22,10 @@ def vpc_id(ec2: Client) -> str:
 def table_id(ec2: Client, vpc_id: str) -> str:
     """Create a route table in the VPC and return its id."""
     return str(ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"])
+
+
+@pytest.fixture
+def subnet_id(ec2: Client, vpc_id: str) -> str:
+    """Create a subnet in the VPC and return its id."""
+    made = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24", AvailabilityZoneId="use1-az4")
+    return str(made["Subnet"]["SubnetId"])

@@ -6,18 +6,18 @@ from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
-OPERATIONS = [
-    ("describe_vpcs", "Vpcs"),
-    ("describe_subnets", "Subnets"),
-    ("describe_route_tables", "RouteTables"),
-    ("describe_vpc_endpoints", "VpcEndpoints"),
-    ("describe_nat_gateways", "NatGateways"),
-    ("describe_prefix_lists", "PrefixLists"),
-    ("describe_managed_prefix_lists", "PrefixLists"),
-    ("describe_network_interfaces", "NetworkInterfaces"),
-    ("describe_internet_gateways", "InternetGateways"),
-    ("describe_instances", "Reservations"),
-]
+OPERATIONS = {
+    "describe_vpcs": "Vpcs",
+    "describe_subnets": "Subnets",
+    "describe_route_tables": "RouteTables",
+    "describe_vpc_endpoints": "VpcEndpoints",
+    "describe_nat_gateways": "NatGateways",
+    "describe_prefix_lists": "PrefixLists",
+    "describe_managed_prefix_lists": "PrefixLists",
+    "describe_network_interfaces": "NetworkInterfaces",
+    "describe_internet_gateways": "InternetGateways",
+    "describe_instances": "Reservations",
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,55 +42,43 @@ def sandbox(full_sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     return full_sandbox
 
 
-@pytest.mark.parametrize(("operation", "key"), OPERATIONS)
-def test_max_results_makes_pages(ec2: Client, operation: str, key: str) -> None:
-    """MaxResults=5 gives pages of five, which together have the items of a single call, each once."""
-    everything = getattr(ec2, operation)()[key]
+@pytest.mark.parametrize(("operation", "key"), OPERATIONS.items())
+def test_long_lists_have_pages(sandbox: Sandbox, ec2: Client, operation: str, key: str) -> None:
+    """MaxResults, or the server by itself, makes pages that together have the items of one call, each once."""
+    call = getattr(ec2, operation)
+    everything = call()[key]
     pages = [page[key] for page in ec2.get_paginator(operation).paginate(PaginationConfig={"PageSize": 5})]
     assert [len(page) for page in pages[:-1]] == [5] * (len(pages) - 1)
     assert len(pages) > 1
     assert [item for page in pages for item in page] == everything
-
-
-@pytest.mark.parametrize(("operation", "key"), OPERATIONS)
-def test_the_server_may_page_by_itself(sandbox: Sandbox, ec2: Client, operation: str, key: str) -> None:
-    """Without MaxResults, long lists also have pages and a NextToken, as on AWS."""
     sandbox.ec2.knobs.page_size = 3
-    first = getattr(ec2, operation)()
-    assert len(first[key]) == 3
-    assert getattr(ec2, operation)(NextToken=first["NextToken"])[key] != first[key]
+    first = call()
+    assert first[key] == everything[:3]
+    assert call(NextToken=first["NextToken"])[key] == everything[3:6]
 
 
 def test_entries_of_a_prefix_list_are_paged(ec2: Client) -> None:
     """GetManagedPrefixListEntries has pages of one list's entries."""
     by_name = [{"Name": "prefix-list-name", "Values": ["com.amazonaws.us-east-1.s3express"]}]
-    (listed,) = ec2.describe_prefix_lists(Filters=by_name)["PrefixLists"]
+    [listed] = ec2.describe_prefix_lists(Filters=by_name)["PrefixLists"]
     paginator = ec2.get_paginator("get_managed_prefix_list_entries")
     pages = list(paginator.paginate(PrefixListId=listed["PrefixListId"], PaginationConfig={"PageSize": 4}))
     assert [len(page["Entries"]) for page in pages] == [4, 2]
 
 
-def test_no_token_on_the_last_page(ec2: Client) -> None:
-    """If everything fits on one page, there is no NextToken."""
-    assert "NextToken" not in ec2.describe_vpcs(MaxResults=1000)
-
-
 def test_a_foreign_token_is_refused(ec2: Client) -> None:
-    """An unknown token, or a token of another operation, is InvalidNextToken."""
+    """An unknown token, or a token of another operation, is InvalidNextToken; the last page has none."""
     token = ec2.describe_vpcs(MaxResults=5)["NextToken"]
     assert refused(lambda: ec2.describe_subnets(NextToken=token)) == "InvalidNextToken"
     assert refused(lambda: ec2.describe_subnets(NextToken="invented")) == "InvalidNextToken"
+    assert "NextToken" not in ec2.describe_vpcs(MaxResults=1000)
 
 
 def test_max_results_beyond_the_maximum(ec2: Client) -> None:
-    """MaxResults above an operation's maximum (100 route tables, botocore model) is InvalidParameterValue.
+    """More than an operation's maximum (100 route tables, botocore model) is refused; endpoints have none.
 
     https://github.com/aws/aws-cli/issues/3397
     """
     assert ec2.describe_route_tables(MaxResults=100)["RouteTables"]
     assert refused(ec2.describe_route_tables, MaxResults=101) == "InvalidParameterValue"
-
-
-def test_max_results_without_a_maximum(ec2: Client) -> None:
-    """DescribeVpcEndpoints accepts any MaxResults but returns at most 1,000 endpoints (botocore model, MaxResults)."""
     assert len(ec2.describe_vpc_endpoints(MaxResults=5000)["VpcEndpoints"]) == 7

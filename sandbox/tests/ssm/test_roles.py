@@ -46,6 +46,17 @@ def allow(sandbox: Sandbox, *actions: str, resource: str = "*") -> None:
     sandbox.client("iam").put_role_policy(RoleName="automation", PolicyName="p", PolicyDocument=json.dumps(policy))
 
 
+def ann(sandbox: Sandbox) -> BaseClient:
+    """Create a user who may do everything with Systems Manager, and return her client."""
+    iam = sandbox.client("iam")
+    iam.create_user(UserName="ann")
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ssm:*", "Resource": "*"}]}
+    iam.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=json.dumps(policy))
+    key = iam.create_access_key(UserName="ann")["AccessKey"]
+    own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+    return sandbox.client("ssm", credentials=own)
+
+
 def test_acts_as_the_assumed_role(run: Make) -> None:
     """Calls use the role's credentials, in a session that is named after the execution."""
     execution = run(WHO)
@@ -61,63 +72,44 @@ def test_without_a_role_it_acts_as_who_started_it(
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-actions.html
     """
     store(runbook(WHO, assumeRole="{{ Role }}", parameters={"Role": {"type": "String", "default": ""}}))
-    iam = sandbox.client("iam")
-    iam.create_user(UserName="ann")
-    key = iam.create_access_key(UserName="ann")["AccessKey"]
-    ann = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-    for credentials, name in ((ann, ":user/ann"), (sandbox.credentials(sandbox.account_id), ":assumed-role/sandbox/")):
-        client = sandbox.client("ssm", credentials=credentials)
+    account = sandbox.client("ssm", credentials=sandbox.credentials(sandbox.account_id))
+    for client, name in ((ann(sandbox), ":user/ann"), (account, ":assumed-role/sandbox/")):
         execution = automation.wait(client.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"])
         assert name in execution["StepExecutions"][0]["Outputs"]["Arn"][0]
         assert execution["ExecutedBy"] == execution["StepExecutions"][0]["Outputs"]["Arn"][0]
 
 
-def test_default_credentials_act_as_the_account(automation: Automation, store: Make, runbook: Make) -> None:
-    """The sandbox's default credentials work without a role."""
-    store(runbook(LOOK, assumeRole=""))
-    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+EXECUTIONS = "arn:aws:ssm:*:{}:automation-execution/*"
 
 
 @pytest.mark.parametrize(
-    "policy",
+    ("policy", "assumed"),
     [
-        trust("config.amazonaws.com"),
-        trust(Effect="Deny"),
-        trust(Action="sts:TagSession"),
-        trust(Condition={"StringEquals": {"aws:SourceAccount": "210987654321"}}),
-        trust(Condition={"ArnLike": {"aws:SourceArn": "arn:aws:ssm:*:210987654321:automation-execution/*"}}),
-        trust(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}}),
-        trust(Condition={"Bool": {"aws:SourceAccount": "true"}}),
+        (trust("config.amazonaws.com"), False),
+        (trust(Effect="Deny"), False),
+        (trust(Action="sts:TagSession"), False),
+        (trust(Condition={"StringEquals": {"aws:SourceAccount": "210987654321"}}), False),
+        (trust(Condition={"StringEquals": {"aws:SourceAccount": ["123456789012"]}}), True),
+        (trust(Condition={"ArnLike": {"aws:SourceArn": EXECUTIONS.format("210987654321")}}), False),
+        (trust(Condition={"ArnLike": {"aws:SourceArn": EXECUTIONS.format("123456789012")}}), True),
+        (trust(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}}), False),
+        (trust(Condition={"Bool": {"aws:SourceAccount": "true"}}), False),
     ],
 )
-def test_role_that_does_not_trust_systems_manager_cannot_be_assumed(
-    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, policy: dict[str, Any]
+def test_role_must_trust_systems_manager(
+    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, policy: dict[str, Any], assumed: bool
 ) -> None:
-    """The role must trust Systems Manager, and the conditions of the trust policy must be met.
+    """The role must trust Systems Manager, and the conditions on the account and the execution must be met.
 
-    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-troubleshooting.html
-    """
-    store(runbook(LOOK, assumeRole=make_role(sandbox, policy)))
-    with pytest.raises(ClientError, match="The defined assume role is unable to be assumed"):
-        automation.execute("Runbook")
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        {"StringEquals": {"aws:SourceAccount": ["123456789012"]}},
-        {"ArnLike": {"aws:SourceArn": "arn:aws:ssm:*:123456789012:automation-execution/*"}},
-    ],
-)
-def test_conditions_against_a_confused_deputy_hold_for_the_own_account(
-    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make, condition: dict[str, Any]
-) -> None:
-    """The trust policy can have conditions on the account and the execution.
-
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-troubleshooting.html,
     https://docs.aws.amazon.com/systems-manager/latest/userguide/cross-service-confused-deputy-prevention.html
     """
-    store(runbook(LOOK, assumeRole=make_role(sandbox, trust(Condition=condition))))
-    assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+    store(runbook(LOOK, assumeRole=make_role(sandbox, policy)))
+    if assumed:
+        assert automation.execute("Runbook")["AutomationExecutionStatus"] == "Success"
+    else:
+        with pytest.raises(ClientError, match="The defined assume role is unable to be assumed"):
+            automation.execute("Runbook")
 
 
 @pytest.mark.parametrize(
@@ -142,16 +134,8 @@ def test_permissions_of_the_role_are_enforced(
 ) -> None:
     """If permissions are enforced, a step may do what the role's policies allow, and everything else fails."""
     automation.functions.register("f", lambda _: None)
-    ssm: BaseClient = sandbox.client("ssm")
     store(runbook(LOOK, ASK))
-    starter = sandbox.client("iam")
-    starter.create_user(UserName="ann")
-    key = starter.create_access_key(UserName="ann")["AccessKey"]
-    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ssm:*", "Resource": "*"}]}
-    starter.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=json.dumps(everything))
-    ssm = sandbox.client(
-        "ssm", credentials={"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-    )
+    ssm = ann(sandbox)
 
     def attempt() -> str:
         with sandbox.enforcing_iam():
@@ -176,13 +160,7 @@ def test_other_calls_of_lambda_are_authorized_as_ever(
     """Invoke is the only operation whose permission has another name; PublishVersion needs lambda:PublishVersion."""
     inputs = {"Service": "lambda", "Api": "PublishVersion", "FunctionName": "nothing"}
     store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}))
-    starter = sandbox.client("iam")
-    starter.create_user(UserName="ann")
-    key = starter.create_access_key(UserName="ann")["AccessKey"]
-    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "ssm:*", "Resource": "*"}]}
-    starter.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=json.dumps(policy))
-    own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-    ssm = sandbox.client("ssm", credentials=own)
+    ssm = ann(sandbox)
     answers = {"lambda:InvokeFunction": "AccessDenied", "lambda:PublishVersion": "ResourceNotFound"}
     for allowed, answer in answers.items():
         allow(sandbox, allowed)

@@ -1,4 +1,4 @@
-"""The types of values and their conversions.
+"""Values of runbooks: their conversions, their selectors, and how the API shows them.
 
 https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 """
@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.ssm.values import convert, plain, shown, text
+from sandbox.ssm.values import ABSENT, convert, parse_selector, plain, shown
+
+NONE = "none"
+RESPONSE = {
+    "NextToken": "more",
+    "Reservations": [
+        {"Instances": [{"Ebs": {"DeleteOnTermination": True}, "State": {"Code": 16, "Name": "running"}}]},
+        {"Instances": [{"Ebs": {}, "State": {"Code": 80, "Name": "stopped"}}]},
+    ],
+}
 
 
 @pytest.mark.parametrize(
@@ -20,53 +29,55 @@ from sandbox.ssm.values import convert, plain, shown, text
         (7, "String", "7"),
         (7, "StringList", ["7"]),
         (True, "String", "true"),
-        (False, "StringList", ["false"]),
-        (["a"], "String", "a"),
         (["7"], "Integer", 7),
-        ([7], "Integer", 7),
-        ([True], "Boolean", True),
         ({"a": 1}, "StringMap", {"a": 1}),
         ([{"a": 1}], "MapList", [{"a": 1}]),
+        ("a", "Integer", NONE),
+        ("yes", "Boolean", NONE),
+        (7, "Boolean", NONE),
+        (True, "Integer", NONE),
+        (["a", "b"], "String", NONE),
+        ({"a": 1}, "String", NONE),
+        ([1, 2], "StringList", NONE),
+        (1.5, "Integer", NONE),
     ],
 )
-def test_converts_what_automation_converts(value: object, kind: str, converted: object) -> None:
-    """A value is converted to the declared type in the ways that AWS documents."""
-    assert convert(value, kind) == converted
+def test_converts_what_automation_converts_and_nothing_else(value: object, kind: str, converted: object) -> None:
+    """A value is converted to the declared type in the ways that AWS documents; every other conversion is an error."""
+    if converted == NONE:
+        with pytest.raises(ValueError, match=r"."):
+            convert(value, kind)
+    else:
+        assert convert(value, kind) == converted
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"),
+    ("expression", "selected"),
     [
-        ("a", "Integer"),
-        ("yes", "Boolean"),
-        ("a", "StringMap"),
-        (7, "Boolean"),
-        (True, "Integer"),
-        (["a", "b"], "String"),
-        ([], "String"),
-        ({"a": 1}, "String"),
-        ({"a": 1}, "MapList"),
-        ([1, 2], "StringList"),
-        ([{"a": 1}], "StringMap"),
-        (1.5, "Integer"),
+        ("$", RESPONSE),
+        ("$.NextToken", "more"),
+        ("$.Reservations[0].Instances[0].State.Code", 16),
+        ("$.Reservations[1].Instances[0].State", {"Code": 80, "Name": "stopped"}),
+        ("$.Nothing", ABSENT),
+        ("$.Reservations[2]", ABSENT),
+        ("$.NextToken.Deeper", ABSENT),
+        ("$.Reservations.Name", ABSENT),
     ],
 )
-def test_refuses_every_other_conversion(value: object, kind: str) -> None:
-    """A value of another type is an error and is not converted by guessing."""
-    with pytest.raises(ValueError, match=r"."):
-        convert(value, kind)
+def test_selectors_find_children_and_items(expression: str, selected: object) -> None:
+    """A dot selects a child, and brackets select an item of a list. What is missing is absent, not null."""
+    assert parse_selector(expression).select(RESPONSE) == selected
 
 
-def test_shows_values_as_lists_of_strings() -> None:
-    """The API returns every value as a list of strings: list items separately, and maps as JSON."""
-    assert shown("a") == ["a"]
-    assert shown(["a", "b"]) == ["a", "b"]
-    assert shown([{"a": True}]) == ['{"a":true}']
-    assert shown(7) == ["7"]
-    assert text({"a": [1]}) == '{"a":[1]}'
+@pytest.mark.parametrize("expression", ["", "Vpcs", "$Vpcs", "$.", "$..Vpcs", "$.Vpcs[", "$.Vpcs[-1]", "$.Vpcs[*]"])
+def test_selectors_have_no_other_operator(expression: str) -> None:
+    """A selector with anything except children and indexes is an error, not an empty result."""
+    with pytest.raises(ValueError, match="JSONPath"):
+        parse_selector(expression)
 
 
-def test_times_of_a_response_become_text() -> None:
-    """A selected time is ISO 8601 text at any depth."""
+def test_values_are_shown_as_lists_of_strings() -> None:
+    """The API returns list items separately, maps as JSON, and times as ISO 8601 text at any depth."""
+    assert [shown("a"), shown(["a", "b"]), shown([{"a": True}]), shown(7)] == [["a"], ["a", "b"], ['{"a":true}'], ["7"]]
     moment = datetime(2026, 2, 13, tzinfo=UTC)
     assert plain({"a": [moment], "b": 1}) == {"a": ["2026-02-13T00:00:00+00:00"], "b": 1}

@@ -19,8 +19,7 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.rule import Rule
-from tests.support.tables import deploy_tables
-from tests.support.template import expanded
+from tests.support.stack import Stack
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"
@@ -37,17 +36,15 @@ def approval_topic(sandbox: Sandbox) -> str:
     return arn
 
 
-class WholeStack:
+class WholeStack(Stack):
     """A healthy deployment; its methods break and change it as AWS or a person would."""
 
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
         """Deploy every resource of the template and run the rule's sweep once."""
-        self.sandbox = sandbox
         parameters.setdefault("DeployingRoleArn", f"arn:aws:iam::{sandbox.account_id}:role/deploy")
-        self.template = expanded(**parameters)
+        super().__init__(sandbox, **parameters)
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
-        self.iam: Any = direct_client(sandbox, "iam")
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
         self.sqs: Any = direct_client(sandbox, "sqs")
@@ -55,16 +52,12 @@ class WholeStack:
         self.rule = Rule(sandbox)
         self._record()
         self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
-        for name in ("EvaluateRole", "PlanRole", "AutomationRole"):
-            role = self.template.properties(name)
-            trust = json.dumps(role["AssumeRolePolicyDocument"])
-            self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust, Path=role.get("Path", "/"))
         for name in FUNCTIONS:
             self._deploy_function(name)
-        deploy_tables(sandbox, self.template)
         for name in DOCUMENTS:
-            self.publish(name)
-        self._permit()
+            self._publish(name)
+        permission = self.template.deployed(self.template.properties("ConfigPermission"))
+        self.functions.add_permission(StatementId="config", **permission)
         self.config.put_config_rule(ConfigRule=self._rule())
         self.remediate()
         self.describe(parameters)
@@ -75,10 +68,6 @@ class WholeStack:
     def named(self, logical_id: str) -> str:
         """Return the name of a resource."""
         return str(self.template.deployed(f"<{logical_id}>"))
-
-    def arn(self, logical_id: str) -> str:
-        """Return the ARN of a role or function."""
-        return str(self.template.deployed(f"<{logical_id}.Arn>"))
 
     def _record(self) -> None:
         self.config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
@@ -91,11 +80,6 @@ class WholeStack:
             ConfigurationRecorder=recorder | ({"recordingMode": mode} if mode else {})
         )
 
-    def _permit(self) -> None:
-        """Allow AWS Config to invoke the rule's function."""
-        properties = self.template.deployed(self.template.properties("ConfigPermission"))
-        self.functions.add_permission(StatementId="config", **properties)
-
     def _deploy_function(self, logical_id: str) -> None:
         properties = self.template.properties(logical_id)
         self.functions.create_function(
@@ -105,6 +89,13 @@ class WholeStack:
             Handler=properties["Handler"],
             Code={"ZipFile": EMPTY_ARCHIVE},
         )
+
+    def delete_role(self, logical_id: str) -> None:
+        """Delete a role with its policies."""
+        role = self.named(logical_id)
+        for policy in self.iam.list_role_policies(RoleName=role)["PolicyNames"]:
+            self.iam.delete_role_policy(RoleName=role, PolicyName=policy)
+        self.iam.delete_role(RoleName=role)
 
     def set_function(self, logical_id: str, state: str) -> None:
         """Set the state that Lambda reports for a function."""
@@ -116,8 +107,7 @@ class WholeStack:
         properties = self.template.deployed({name: value for name, value in described.items() if name != "Description"})
         return properties | {"InputParameters": json.dumps(properties["InputParameters"])}
 
-    def publish(self, logical_id: str) -> None:
-        """Create a runbook's document."""
+    def _publish(self, logical_id: str) -> None:
         properties = self.template.properties(logical_id)
         self.ssm.create_document(
             Name=properties["Name"], Content=json.dumps(properties["Content"]), DocumentType="Automation"

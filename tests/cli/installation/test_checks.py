@@ -102,13 +102,6 @@ def test_types_and_frequency_agree(recorder: Recorder) -> None:
     assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in WATCHED)
 
 
-@given(st.frozensets(types), types)
-def test_exclusion_is_the_opposite_of_inclusion(listed: frozenset[str], resource_type: str) -> None:
-    """A list either includes or excludes a type."""
-    including, excluding = (Recorder("r", strategy, listed) for strategy in (Strategy.INCLUSION, Strategy.EXCLUSION))
-    assert records(including, resource_type) is not records(excluding, resource_type)
-
-
 def test_a_stopped_recorder_fails() -> None:
     """The finding says since when, if known, and the fix says how to start it."""
     assert check_recording(RecorderStatus("default", recording=True)).state is CheckState.OK

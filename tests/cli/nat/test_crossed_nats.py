@@ -51,16 +51,6 @@ def test_each_kind_of_nat_has_its_owner_and_subnets(sandbox: Sandbox) -> None:
     assert [nat.id for nat in nats] == sorted({nat.id for nat in nats})
 
 
-def test_a_private_nat_gateway_is_one(sandbox: Sandbox) -> None:
-    """A private NAT gateway counts, because AWS charges for the data that it processes."""
-    account = Account(sandbox)
-    vpc_id = account.vpc()
-    made = account.ec2.create_nat_gateway(SubnetId=account.subnet(vpc_id), ConnectivityType="private")
-    account.subnet(vpc_id, account.table(vpc_id, NatGatewayId=made["NatGateway"]["NatGatewayId"]))
-    _, [nat] = read_nats()
-    assert (nat.kind, nat.vpc_id) == (NatKind.PRIVATE, vpc_id)
-
-
 @pytest.mark.parametrize("name", names())
 def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     """In every scenario, each subnet flagged for a NAT uses the NAT on its verdict's path."""
@@ -75,10 +65,12 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     assert {key for nat in nats for key in nat.subnet_ids} == {verdict.subnet_id for verdict in flagged}
 
 
-def test_a_gateway_that_nobody_lists_has_no_known_owner() -> None:
-    """A route's target shows that there is a NAT gateway, but not who owns it."""
-    _, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-not-listed")))
-    assert (nat.kind, nat.account_id, nat.gateway) == (NatKind.UNLISTED, None, None)
+def test_private_gateways_and_those_that_nobody_lists_are_named() -> None:
+    """AWS charges for the data of a private one too. A route's target does not show who owns an unlisted one."""
+    _, [private] = read_nats(Source(from_dump=dump_of("nat-gateway-private")))
+    assert (private.kind, private.account_id is None) == (NatKind.PRIVATE, False)
+    _, [unlisted] = read_nats(Source(from_dump=dump_of("nat-gateway-not-listed")))
+    assert (unlisted.kind, unlisted.account_id, unlisted.gateway) == (NatKind.UNLISTED, None, None)
 
 
 def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> None:
@@ -97,8 +89,8 @@ def test_a_network_accounts_gateway_is_reached_by_its_role(sandbox: Sandbox) -> 
         network.account_access.clients(nat.account_id, nat.region)
 
 
-def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> None:
-    """Clients use the account's own credentials in the requested Region, but only for accounts that were read."""
+def test_only_accounts_that_were_read_are_reached(sandbox: Sandbox) -> None:
+    """Clients use the account's own credentials in any Region; a dump has none, whatever role is given."""
     BehindNatGateway(Account(sandbox))
     network, _ = read_nats(Source(live=LiveOptions(regions=("us-east-1",))))
     clients = network.account_access.clients(sandbox.account_id, "eu-west-1")
@@ -106,11 +98,7 @@ def test_an_account_that_was_read_is_reached_in_any_region(sandbox: Sandbox) -> 
     assert clients.region == "eu-west-1"
     assert network.account_access.clients(NETWORK_ACCOUNT, "us-east-1") is None
     assert network.account_access.clients(None, "us-east-1") is None
-
-
-def test_a_dump_gives_no_access() -> None:
-    """A dump has no credentials, whatever role is given."""
-    network, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-zonal")))
+    dumped, [nat] = read_nats(Source(from_dump=dump_of("nat-gateway-zonal")))
     assert isinstance(nat.gateway, NatGateway)
-    assert network.account_access.clients(nat.account_id, nat.region) is None
+    assert dumped.account_access.clients(nat.account_id, nat.region) is None
     assert AccountAccess(network_role_arn=ROLE).clients(NETWORK_ACCOUNT, "us-east-1") is None

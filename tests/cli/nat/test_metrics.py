@@ -78,12 +78,6 @@ def test_each_statistic_is_that_of_its_metric(aws: Aws, sandbox: Sandbox) -> Non
     ]
 
 
-def test_a_regional_gateway_is_counted_by_zone(aws: Aws, sandbox: Sandbox) -> None:
-    """A regional gateway's metrics have a zone; its id alone has no datapoints."""
-    sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)], zone="us-east-1a")
-    assert [series.total for series in read(aws, ONE, Meter("nat-1", "us-east-1a"))] == [0, 5]
-
-
 def test_more_than_500_metrics_take_several_calls(aws: Aws, sandbox: Sandbox) -> None:
     """Metrics beyond the first 500 are read with a second call."""
     sandbox.metrics.record("nat-600", "BytesInFromSource", [(START, 5.0)])
@@ -103,21 +97,21 @@ def test_all_pages_are_read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.Monk
     assert len(sandbox.calls.of("cloudwatch", "GetMetricData")) == 4
 
 
-@pytest.mark.parametrize("status", ["PartialData", "InternalError", "Forbidden"])
-def test_a_series_that_does_not_end_is_an_error(aws: Aws, sandbox: Sandbox, status: str) -> None:
-    """An incomplete series raises an error, because its sum would be too low."""
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (Trouble("PartialData"), "PartialData"),
+        (Trouble("InternalError"), "InternalError"),
+        (Trouble(message="Maximum number of allowed metrics exceeded"), "Maximum number of allowed metrics exceeded"),
+    ],
+)
+def test_incomplete_results_are_an_error(aws: Aws, sandbox: Sandbox, trouble: Trouble, code: str) -> None:
+    """A series that does not end, or a message on the whole answer, raises, because its sum would be too low."""
     sandbox.metrics.record("nat-1", "BytesInFromSource", [(START, 5.0)])
-    sandbox.metrics.trouble = Trouble(status)
-    with pytest.raises(ApiError) as raised:
+    sandbox.metrics.trouble = trouble
+    with pytest.raises(ApiError, match=code) as raised:
         read(aws, ONE)
-    assert (raised.value.operation, raised.value.code) == ("cloudwatch:GetMetricData", status)
-
-
-def test_a_message_on_the_whole_answer_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """If CloudWatch returns a message with its results, the results are incomplete."""
-    sandbox.metrics.trouble = Trouble(message="Maximum number of allowed metrics exceeded")
-    with pytest.raises(ApiError, match="Maximum number of allowed metrics exceeded"):
-        read(aws, ONE)
+    assert raised.value.operation == "cloudwatch:GetMetricData"
 
 
 def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) -> None:
@@ -128,14 +122,6 @@ def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) 
     with pytest.raises(ValueError, match="at most 455 days ago"):
         read_metrics(aws, [ONE], SUM, before - timedelta(days=456), END, 3600)
     assert not sandbox.calls.of("cloudwatch")
-
-
-def test_a_denial_is_an_error_with_the_permission(aws: Aws, sandbox: Sandbox) -> None:
-    """The error names the permission that is missing."""
-    sandbox.faults.deny("cloudwatch", "GetMetricData")
-    with pytest.raises(ApiError) as raised:
-        read(aws, ONE)
-    assert raised.value.operation == "cloudwatch:GetMetricData"
 
 
 def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
 from express_path_cli.nat.metrics import Meter, Series
 from express_path_cli.nat.prices import (
@@ -54,14 +53,6 @@ def test_the_highest_of_several_prices_counts(aws: Aws, sandbox: Sandbox) -> Non
     for price in ("0.045", "0.052", "0.048"):
         sandbox.prices.list_nat_gateway("eu-west-2", "EUW2-NatGateway-Bytes", price)
     assert listed_prices(aws, "eu-west-2") == {"NatGateway": Price(0.052, Basis.LISTED)}
-
-
-def test_a_denial_is_an_error(aws: Aws, sandbox: Sandbox) -> None:
-    """A denied read raises an error, so the caller decides what to do without a price."""
-    sandbox.faults.deny("pricing", "GetProducts")
-    with pytest.raises(ApiError) as raised:
-        listed_prices(aws, "eu-west-2")
-    assert raised.value.is_denied
 
 
 NOW = datetime(2026, 3, 31, 12, 20, tzinfo=UTC)

@@ -22,28 +22,18 @@ def s3(sandbox: Sandbox) -> Client:
     return client
 
 
-def test_lists_only_directory_buckets(s3: Client) -> None:
-    """ListDirectoryBuckets returns the name, the creation date, and an ARN of the service s3express."""
-    first, *others = s3.list_directory_buckets()["Buckets"]
+def test_lists_directory_buckets_apart(sandbox: Sandbox, s3: Client) -> None:
+    """ListDirectoryBuckets returns the directory buckets of its Region in pages, and ListBuckets does not."""
+    pages = [
+        page["Buckets"]
+        for page in s3.get_paginator("list_directory_buckets").paginate(PaginationConfig={"PageSize": 2})
+    ]
+    names = [[bucket["Name"] for bucket in page] for page in pages]
+    assert names == [["one--use1-az4--x-s3", "three--use1-az4--x-s3"], ["two--use1-az4--x-s3"]]
+    first = pages[0][0]
     assert first["BucketArn"] == "arn:aws:s3express:us-east-1:123456789012:bucket/one--use1-az4--x-s3"
-    assert [bucket["Name"] for bucket in others] == ["three--use1-az4--x-s3", "two--use1-az4--x-s3"]
     assert first["CreationDate"]
-
-
-def test_lists_directory_buckets_apart(s3: Client) -> None:
-    """ListBuckets does not return directory buckets."""
     assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == ["general"]
-
-
-def test_pages(s3: Client) -> None:
-    """MaxDirectoryBuckets and ContinuationToken give pages."""
-    pages = list(s3.get_paginator("list_directory_buckets").paginate(PaginationConfig={"PageSize": 2}))
-    assert [len(page["Buckets"]) for page in pages] == [2, 1]
-
-
-@pytest.mark.usefixtures("s3")
-def test_lists_one_region(sandbox: Sandbox) -> None:
-    """Each Region lists only its own buckets."""
     assert sandbox.client("s3", "eu-west-1").list_directory_buckets()["Buckets"] == []
 
 

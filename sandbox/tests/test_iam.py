@@ -1,4 +1,4 @@
-"""Requests where permissions are enforced: what was signed, and the actions that policies name."""
+"""Enforced permissions: what was signed, the actions that policies name, and policies that are not evaluated."""
 
 import json
 
@@ -45,3 +45,29 @@ def test_policies_name_cloudwatch_by_its_own_prefix(sandbox: Sandbox) -> None:
     with enforced(sandbox):
         assert metrics.list_metrics()["Metrics"] == []
         assert refused(metrics.describe_alarms).startswith("AccessDenied")
+
+
+def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
+    """If permissions are enforced, a role may do only what its policy allows."""
+    iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
+    arn = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    reading = {
+        "Effect": "Allow",
+        "Action": ["ec2:DescribeVpcs", "s3express:ListAllMyDirectoryBuckets"],
+        "Resource": "*",
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [reading]})
+    iam.put_role_policy(RoleName="reader", PolicyName="reading", PolicyDocument=policy)
+    credentials = sandbox.assume(arn)
+    ec2, s3 = sandbox.client("ec2", credentials=credentials), sandbox.client("s3", credentials=credentials)
+    with sandbox.enforcing_iam():
+        assert ec2.describe_vpcs()["Vpcs"]
+        assert s3.list_directory_buckets()["Buckets"] == []
+        assert refused(ec2.describe_subnets) == "UnauthorizedOperation"
+        assert (
+            refused(sandbox.client("config", credentials=credentials).describe_config_rules) == "AccessDeniedException"
+        )
+        assert refused(sandbox.client("sns", credentials=credentials).list_topics) == "AccessDenied"
+        assert refused(ec2.create_vpc, CidrBlock="10.0.0.0/16", DryRun=True) == "UnauthorizedOperation"
+    assert ec2.describe_subnets()["Subnets"]

@@ -39,7 +39,7 @@ FINDINGS = (finding(Symptom.PLATEAU, 36, 72, 25e9), finding(Symptom.PEAK_NEAR_LI
 DIAGNOSIS = Diagnosis(Meter("nat-1"), START, START + 144 * PERIOD, 300, LOAD, FINDINGS)
 
 
-@pytest.mark.parametrize("highest", [0.0, 1.0, 3e3, 2.5e9, 24.9e9, 25e9, 25.1e9, 99.9e9])
+@pytest.mark.parametrize("highest", [0.0, 1.0, 24.9e9, 25e9, 25.1e9])
 def test_an_axis_ends_just_above_what_it_shows(highest: float) -> None:
     """The axis has at most five steps of a round size and ends at a multiple of that size."""
     found = axis(highest, "bit/s", 5)
@@ -85,7 +85,7 @@ def test_lanes_mark_what_was_seen_when() -> None:
     assert lanes(quiet) == []
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
+@pytest.mark.parametrize("width", [40, 120])
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_a_terminal_shows_heights_times_and_marks(width: int, ascii_only: bool) -> None:
     """The chart fits, the plateau is at 25 Gbit/s above its mark, and nothing depends on color alone."""
@@ -121,19 +121,12 @@ def drawn(*panels: Panel) -> ET.Element:
     return ET.fromstring(as_svg(panels))
 
 
-def test_the_svg_has_words_for_who_cannot_see_it() -> None:
-    """The image has a title, and all sentences as its description."""
-    root = drawn(Panel("nat-1: symptoms", ("It ran flat.", "Heal it."), DIAGNOSIS))
-    assert root.get("role") == "img"
-    assert root.get("aria-labelledby") == "title desc"
-    assert root.findtext(f"{SVG}title")
-    assert root.findtext(f"{SVG}desc") == "nat-1: symptoms: It ran flat. Heal it."
-    assert "prefers-color-scheme: dark" in (root.findtext(f"{SVG}style") or "")
-
-
 def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
-    """There are two areas around the gap, dotted peaks, a frame for the plateau, and a bar in each lane."""
-    root = drawn(Panel("nat-1", (), DIAGNOSIS))
+    """There are two areas around the gap, peaks, a frame for the plateau, a bar in each lane, and a description."""
+    root = drawn(Panel("nat-1", ("It ran flat.", "Heal it."), DIAGNOSIS))
+    assert (root.get("role"), root.get("aria-labelledby")) == ("img", "title desc")
+    assert root.findtext(f"{SVG}desc") == "nat-1: It ran flat. Heal it."
+    assert "prefers-color-scheme: dark" in (root.findtext(f"{SVG}style") or "")
     by_class = {name: root.findall(f".//*[@class='{name}']") for name in ("area", "peak", "band", "mark")}
     assert {name: len(found) for name, found in by_class.items()} == {"area": 2, "peak": 1, "band": 1, "mark": 5}
     band, plateau_mark = by_class["band"][0], by_class["mark"][0]
@@ -142,25 +135,16 @@ def test_the_svg_draws_each_stretch_of_data_and_each_mark() -> None:
     assert {"Gbit/s", "plateau", "drops", "no ports", "peaks", "no data", "Mar 01", "06:00"} <= {*texts}
 
 
-def test_a_plateau_in_packets_is_framed_over_the_whole_height() -> None:
-    """The level of such a plateau has another unit than the axis."""
+def test_a_plateau_in_packets_and_an_idle_gateway_are_drawn() -> None:
+    """A plateau of another unit than the axis is framed over the whole height; no traffic is a line at zero."""
     in_packets = replace(DIAGNOSIS, findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
     [band] = drawn(Panel("nat-1", (), in_packets)).findall(".//*[@class='band']")
     assert band.get("height") == "220.0"
-
-
-def test_an_idle_gateway_can_be_drawn() -> None:
-    """The chart of an idle gateway is a line at zero, without peaks and marks."""
     idle = Diagnosis(Meter("nat-1"), START, START + 3 * PERIOD, 300, MeterLoad(carried=points([0.0] * 3)), ())
     root = drawn(Panel("nat-1", (), idle))
-    assert len(root.findall(".//*[@class='area']")) == 1
-    assert root.findall(".//*[@class='peak']") == []
-
-
-def test_charts_stand_one_below_the_other() -> None:
-    """The file has the height of all charts together."""
-    one, two = drawn(Panel("a", (), DIAGNOSIS)), drawn(Panel("a", (), DIAGNOSIS), Panel("b", (), DIAGNOSIS))
-    assert float(two.get("height") or 0) == 2 * float(one.get("height") or 0)
+    assert [len(root.findall(f".//*[@class='{name}']")) for name in ("area", "peak", "mark")] == [1, 0, 0]
+    two = drawn(Panel("a", (), DIAGNOSIS), Panel("b", (), DIAGNOSIS))
+    assert float(two.get("height") or 0) == 2 * float(drawn(Panel("a", (), DIAGNOSIS)).get("height") or 0)
 
 
 def test_what_is_text_stays_text() -> None:

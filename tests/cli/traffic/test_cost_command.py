@@ -1,28 +1,36 @@
-"""The upper bound of S3 Express's cost: traffic, prices, owners of NAT gateways, and failed reads."""
+"""express-path cost: the upper bound of S3 Express's cost, its prices, what could not be read, and its output."""
 
 import json
-from dataclasses import replace
+import re
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import product
+from pathlib import Path
 
 import pytest
 from moto.ec2 import ec2_backends
+from typer.testing import CliRunner
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.main import app
 from express_path_cli.nat.crossed_nats import crossed_nats
 from express_path_cli.nat.prices import window
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.progress import Silent
+from express_path_cli.traffic import flow_logs
 from express_path_cli.traffic.costs import CostOptions, report_on
 from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
 from sandbox.server import Sandbox
-from tests.cli.traffic.costs import by_id, carry, cost, cost_json
+from tests.cli.traffic.costs import by_id, carry, cost, cost_json, interface_of
+from tests.cli.traffic.flow_records import GROUP, FlowLogs, crossing
+from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 NETWORK_ACCOUNT = "222222222222"
+
+
 ELSEWHERE = "eu-west-1"
 
 
@@ -67,15 +75,12 @@ def test_what_came_in_from_both_sides_is_priced_as_an_upper_bound(sandbox: Sandb
 
 
 def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
-    """The default is 30 days, up to the last complete hour."""
+    """The default is 30 days, up to the last complete hour; there can be from 1 to 454."""
     network = BehindNatGateway(Account(sandbox))
     carry(network.account, network.nat, 40, 0, days=40)
-    bytes_of = {days: cost_json(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7"), ("--days", "454")]}
-    assert bytes_of == {
-        (): pytest.approx(30e9, rel=0.01),
-        ("--days", "7"): pytest.approx(7e9, rel=0.01),
-        ("--days", "454"): pytest.approx(40e9),
-    }
+    bytes_of = {days: cost_json(*days)["upperBound"]["bytes"] for days in [(), ("--days", "7")]}
+    assert bytes_of == {(): pytest.approx(30e9, rel=0.01), ("--days", "7"): pytest.approx(7e9, rel=0.01)}
+    assert [cost("--days", days).exit_code for days in ("0", "455")] == [2, 2]
 
 
 def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
@@ -113,12 +118,6 @@ def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) ->
     assert by_id(document)[nat]["upperBound"] is None
 
 
-def test_a_gateway_without_traffic_costs_nothing(sandbox: Sandbox) -> None:
-    """A gateway without datapoints has no cost."""
-    network = BehindNatGateway(Account(sandbox))
-    assert by_id(cost_json())[network.nat]["upperBound"] == {"bytes": 0, "usd": 0, "usdPerMonth": 0}
-
-
 def test_a_nat_instance_is_named_and_has_no_price(sandbox: Sandbox) -> None:
     """A NAT instance has no NAT metrics, and AWS does not charge for it by the GB."""
     network = BehindNatInstance(Account(sandbox))
@@ -138,16 +137,6 @@ def test_without_a_nat_there_is_nothing_to_save(sandbox: Sandbox) -> None:
     assert (result.exit_code, result.stdout) == (0, "No flagged path crosses a NAT, so there is nothing to save.\n")
     assert sandbox.calls.of("pricing") == []
     assert cost_json()["natGateways"] == []
-
-
-def test_a_given_price_is_used_and_no_other_is_read(sandbox: Sandbox) -> None:
-    """With a given price, the command works without access to the Price List."""
-    network = BehindNatGateway(Account(sandbox))
-    carry(network.account, network.nat, 10, 0)
-    [gateway] = cost_json("--days", "1", "--price-per-gb", "0.02")["natGateways"]
-    assert (gateway["usdPerGb"], gateway["priceBasis"]) == (0.02, "given")
-    assert gateway["upperBound"]["usd"] == pytest.approx(0.2)
-    assert sandbox.calls.of("pricing") == []
 
 
 def test_a_price_that_is_not_listed_is_assumed_and_marked(sandbox: Sandbox) -> None:
@@ -179,26 +168,6 @@ def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> N
     [gateway] = cost_json("--days", "1", "--parameter", role)["natGateways"]
     assert (gateway["accountId"], gateway["upperBound"]["bytes"]) == (NETWORK_ACCOUNT, pytest.approx(10e9))
     assert {call.account_id for call in sandbox.calls.of("cloudwatch")} == {NETWORK_ACCOUNT}
-
-
-def test_a_role_that_can_no_longer_be_assumed_is_named(sandbox: Sandbox) -> None:
-    """The network account's metrics are missing, and the output says so."""
-    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
-    spokes = Account(sandbox)
-    hub.share(spokes)
-    hub.join(spokes)
-    # NAT gateways are read in the spokes' account, then, by the role, in the network account; metrics come after both.
-    reads = count(1)
-
-    def deny_after_both() -> None:
-        if next(reads) == 2:
-            sandbox.faults.deny("sts", "AssumeRole")
-
-    sandbox.faults.before("ec2", "DescribeNatGateways", deny_after_both, times=2)
-    result = cost("--parameter", f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network")
-    assert result.exit_code == 2
-    assert f"{hub.nat} us-east-1: sts:AssumeRole failed with AccessDenied" in result.stderr
-    assert "not readable" in result.stdout
 
 
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
@@ -277,17 +246,86 @@ def test_sources_without_metrics_are_one_line(option: str) -> None:
     assert f"contains no CloudWatch metrics (leave {option} out" in line
 
 
-@pytest.mark.parametrize("days", ["0", "455"])
-def test_days_that_cloudwatch_does_not_keep_are_refused(days: str) -> None:
-    """The number of days is from 1 to 454."""
-    assert cost("--days", days).exit_code == 2
+@pytest.fixture
+def expensive_and_cheap(sandbox: Sandbox) -> list[str]:
+    """Two NAT gateways, the second with more traffic, and a NAT instance."""
+    account = Account(sandbox)
+    networks = [BehindNatGateway(account), BehindNatGateway(account)]
+    for network, volume in zip(networks, (10, 123_456), strict=True):
+        carry(account, network.nat, volume, 0)
+    BehindNatInstance(account)
+    return [network.nat for network in networks]
 
 
-def test_incomplete_metrics_are_not_summed(sandbox: Sandbox) -> None:
-    """A window that begins before the metrics' retention would have too few datapoints, so it is rejected."""
+def test_the_table_fits_and_cuts_nothing(
+    sandbox: Sandbox, expensive_and_cheap: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 80 and 120 columns, with and without measured traffic, no id or number is broken."""
+    monkeypatch.setattr(flow_logs, "POLL_SECONDS", 0.0)
+    account = Account(sandbox)
+    logs = FlowLogs(account)
+    interface, address = interface_of(account, expensive_and_cheap[1])
+    [row] = account.ec2.describe_nat_gateways(NatGatewayIds=[expensive_and_cheap[1]])["NatGateways"]
+    logs.publish(row["VpcId"])
+    logs.record(*crossing(interface, "10.0.2.5", address, "192.0.2.1", 10**12, 10**13))
+    for width, more in product((80, 120), ((), ("--flow-logs", GROUP))):
+        result = CliRunner(env={"COLUMNS": str(width)}).invoke(app, ["cost", "--days", "1", *more])
+        assert max(map(len, result.stdout.splitlines())) <= width
+        assert "…" not in result.stdout
+        assert "Upper bound" in result.stdout
+        assert all(nat_id in result.stdout for nat_id in expensive_and_cheap)
+        assert "$5,555.52" in result.stdout
+        assert ("$495.00" in result.stdout) == bool(more)
+        assert result.stdout.index(expensive_and_cheap[1]) < result.stdout.index(expensive_and_cheap[0])
+
+
+def test_the_table_says_what_the_numbers_mean(sandbox: Sandbox, expensive_and_cheap: list[str], tmp_path: Path) -> None:
+    """The footnotes say what is included; a given price needs no access to the Price List; a file has the same text."""
+    options = ("--days", "1", "--price-per-gb", "0.045")
+    text = " ".join(cost(*options).stdout.split())
+    assert "Total upper bound: $5,555.97 in 1 day," in text
+    assert "Upper bound: NAT gateway metrics do not record destinations" in text
+    assert "Hourly charges are not included" in text
+    assert "Prices: $0.045 per GB (from --price-per-gb)." in text
+    assert "no GB charge" in text
+    assert sandbox.calls.of("pricing") == []
+    file = tmp_path / "cost.json"
+    written = cost(*options, "--format", "json", "--output", str(file))
+    assert (written.exit_code, written.stdout, f"wrote {file}" in written.stderr) == (0, "", True)
+    gateways = by_id(json.loads(file.read_text(encoding="utf-8")))
+    assert list(gateways) == expensive_and_cheap[::-1]
+    assert {gateway["priceBasis"] for gateway in gateways.values()} == {"given"}
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "traffic.md"
+
+
+def actions() -> dict[str, set[str]]:
+    """Return the documented actions by statement."""
+    [policy] = re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    return {statement["Sid"]: set(statement["Action"]) for statement in json.loads(policy)["Statement"]}
+
+
+def called(sandbox: Sandbox) -> set[str]:
+    """Return the actions called since the last time, except those that need no permission."""
+    found = {f"{call.service}:{call.operation}" for call in sandbox.calls} - {"sts:GetCallerIdentity"}
+    sandbox.calls.clear()
+    return found
+
+
+def test_the_documented_policy_is_what_cost_calls(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost of zonal and regional gateways and of a stopped query calls exactly the documented actions."""
+    monkeypatch.setattr(flow_logs, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(flow_logs, "TIMEOUT_SECONDS", 0.0)
     network = BehindNatGateway(Account(sandbox))
-    carry(network.account, network.nat, 10, 0)
-    sandbox.metrics.trouble = replace(sandbox.metrics.trouble, status="InternalError")
-    result = cost("--days", "1")
-    assert result.exit_code == 2
-    assert "cloudwatch:GetMetricData failed with InternalError" in result.stderr
+    made = network.account.ec2.create_nat_gateway(VpcId=network.vpc, AvailabilityMode="regional")["NatGateway"]
+    network.account.subnet(network.vpc, network.account.table(network.vpc, NatGatewayId=made["NatGatewayId"]))
+    FlowLogs(network.account).publish(network.public, age=timedelta(days=9))
+    sandbox.calls.clear()
+    invoke(["scan"])
+    scanning = called(sandbox)
+    cost()
+    bound = called(sandbox) - scanning
+    sandbox.logs.endings.append("Running")
+    cost("--flow-logs", GROUP)
+    assert {"UpperBound": bound, "MeasuredShare": called(sandbox) - scanning - bound} == actions()

@@ -1,7 +1,9 @@
-"""express-path doctor on one healthy deployment, which no test here changes, and where AWS refuses calls."""
+"""express-path doctor on one healthy deployment: its text and JSON, and where AWS refuses calls."""
 
 import json
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,17 +12,17 @@ from sandbox.config_service.rules import statuses_of
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from tests.cli.doctor.checks import bad, examine, text
-from tests.cli.doctor.whole_stack import RULE, healthy_stack
+from tests.cli.doctor.whole_stack import RULE, WholeStack, healthy_stack
 from tests.support.command import invoke
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def healthy(running_sandbox: Sandbox) -> Iterator[Sandbox]:
-    """Yield the sandbox with a healthy deployment, healing off."""
-    with healthy_stack(running_sandbox):
-        yield running_sandbox
+def stack(running_sandbox: Sandbox) -> Iterator[WholeStack]:
+    """Yield a healthy deployment, healing off. A test that changes it changes it back."""
+    with healthy_stack(running_sandbox) as deployed:
+        yield deployed
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +32,11 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sandbox(healthy: Sandbox) -> Sandbox:
+def sandbox(stack: WholeStack) -> Sandbox:
     """Return the sandbox with the deployment, where no call fails yet."""
-    healthy.faults.clear()
-    healthy.calls.clear()
-    return healthy
+    stack.sandbox.faults.clear()
+    stack.sandbox.calls.clear()
+    return stack.sandbox
 
 
 @pytest.mark.usefixtures("sandbox")
@@ -180,3 +182,44 @@ def test_the_json_is_one_document() -> None:
     assert [check["name"] for check in document["checks"]] == [
         question.name for question in QUESTIONS if question.name not in ("network-role", "calendar", "approval")
     ]
+
+
+@pytest.fixture
+def stopped(stack: WholeStack, sandbox: Sandbox) -> Iterator[WholeStack]:
+    """Let the recorder be stopped, and record only subnets, for one test."""
+    assert sandbox is stack.sandbox
+    stack.set_recorder({"resourceTypes": ["AWS::EC2::Subnet"]})
+    stack.config.stop_configuration_recorder(ConfigurationRecorderName="default")
+    yield stack
+    stack.set_recorder({"allSupported": True})
+    stack.config.start_configuration_recorder(ConfigurationRecorderName="default")
+
+
+@pytest.mark.usefixtures("stopped")
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_text_says_states_in_words(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is grouped by headings, with a word for each state, its fix, and a summary, in short lines."""
+    monkeypatch.setenv("COLUMNS", columns)
+    result = invoke(["doctor"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    for heading in dict.fromkeys(question.group for question in QUESTIONS):
+        assert f"\n{heading}\n" in result.stdout
+    assert "FAIL recorder: recorder default is stopped" in text(result)
+    assert "fix: start it aws configservice start-configuration-recorder" in text(result)
+    assert result.stdout.rstrip().endswith("from the top.")
+    assert "2 FAIL, 0 UNKNOWN. Some checks failed" in text(result)
+    long = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
+    assert all(line.strip().startswith("aws ") for line in long)
+    assert all(line == line.rstrip() for line in result.stdout.splitlines())
+
+
+def test_commands_can_be_copied(stopped: WholeStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A command has the options that doctor was run with, quoted for the shell, so that it acts on the same account."""
+    assert examine()[0]["recorder"]["command"].endswith("-name default")
+    assert examine("--region", "us-east-1")[0]["recorder"]["command"].endswith("-name default --region us-east-1")
+    keys = {name: value for name, value in stopped.sandbox.environment().items() if "KEY" in name}
+    lines = ["[my prod]", *(f"{name.lower()} = {value}" for name, value in keys.items())]
+    (tmp_path / "credentials").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    command = examine("--profile", "my prod")[0]["recorder"]["command"]
+    assert shlex.split(command)[-2:] == ["--profile", "my prod"]
