@@ -59,7 +59,7 @@ OF_YAML = {
         (
             "test_parameters.py test_alarms.py test_function.py test_rule.py test_policy.py test_remediation.py"
             " test_automation_role.py test_security_hub.py test_security_document.py test_runbooks.py test_operations.py"
-            " test_policies.py test_roles.py test_permissions.py test_template.py"
+            " test_policies.py test_roles.py test_evaluate_role.py test_permissions.py test_template.py"
         ),
     ),
 }
