@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.support.network_files import dump_folder
+from tests.support import network_files
 
 ACCOUNT = "111122223333"
 SUBNETS_OF_A_VPC, TABLES_OF_A_VPC = 200, 10
@@ -13,7 +13,7 @@ TRANSIT_GATEWAY, TRANSIT_GATEWAY_TABLE = "tgw-0e2d4c6b8a0f1e3d5", "tgw-rtb-0a1b2
 
 def write_dump(folder: Path, vpcs: int) -> None:
     """Write a dump of one account with the given number of VPCs."""
-    dump_folder.write_dump(folder, {"account": ACCOUNT, "vpcs": _vpcs(range(vpcs))})
+    network_files.write_dump(folder, {"account": ACCOUNT, "vpcs": _vpcs(range(vpcs))})
 
 
 def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
@@ -33,7 +33,7 @@ def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
         if account == owner:
             gateway["route_tables"] = {TRANSIT_GATEWAY_TABLE: [f"0.0.0.0/0 -> {_id('tgw-attach', 0)}"]}
         network = {"account": account, "vpcs": _vpcs(own, behind_transit_gateway=True), "transit_gateway": gateway}
-        dump_folder.write_dump(folder / account, network)
+        network_files.write_dump(folder / account, network)
 
 
 def _id(kind: str, number: int) -> str:
