@@ -139,7 +139,7 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
         (None, CheckState.FAIL, "does not exist"),
         (replace(SAFE, status="ARCHIVED"), CheckState.FAIL, "is ARCHIVED"),
         (replace(SAFE, policy=None), CheckState.FAIL, "principals other than the runbooks can write"),
-        (replace(SAFE, is_protected=False), CheckState.WARN, "can be deleted"),
+        (replace(SAFE, is_protected=False), CheckState.WARN, "has no deletion protection"),
         (replace(SAFE, is_restorable=False), CheckState.WARN, "point-in-time"),
     ],
 )
