@@ -155,8 +155,10 @@ class Bench:
         return self.deployment.heal(self.vpc.subnet)
 
     def ask(self, answer: str = "Approve", **more: str) -> Run:
-        """Run the approval runbook, and answer its request."""
+        """Run the approval runbook, and answer its request; with an empty answer, do not."""
         assert self.approval
+        if not answer:
+            return self.approval.run(self.vpc.subnet, **more)
         return self.approval.answer(self.approval.start(self.vpc.subnet, **more), answer)
 
     def undo(self, run_id: str) -> str:
@@ -352,7 +354,7 @@ class _Ask(_Game):
     def run(self) -> Run:
         """Ask, and answer."""
         if self.cell.situation == "unsent":
-            return self.bench.ask(StartedBy="CONFIG")
+            return self.bench.ask("", StartedBy="CONFIG")
         return self.bench.ask("Reject" if self.cell.situation == "rejected" else "Approve")
 
     def end(self, run: Run) -> str:

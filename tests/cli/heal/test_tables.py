@@ -136,6 +136,15 @@ def test_the_first_failure_stops_the_others(
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_a_blocked_table_beside_healed_ones_is_told_by_the_status(deployment: Deployment, builder: Builder) -> None:
+    """The other route table is healed, and the status is 1."""
+    vpc = Vpc(builder, tables=2)
+    builder.route(vpc.tables[0], "192.0.2.1/32", NatGatewayId=vpc.nat)
+    result = invoke(["heal", *vpc.tables, "--apply", "--yes"])
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert list(deployment.associations(vpc.id).values()) == [[vpc.tables[1]]]
+
+
 def test_a_plan_that_fails_stops_everything(deployment: Deployment, builder: Builder) -> None:
     """Without every plan nothing is healed, because nobody could agree to it."""
     vpc = Vpc(builder, tables=2)
