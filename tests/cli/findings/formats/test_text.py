@@ -130,6 +130,7 @@ def test_details_are_one_line_each() -> None:
     assert dropped.endswith(f"(to fix: {LONG.note})")
     [unknown] = [line for line in lines if " UNRESOLVED_EGRESS " in line]
     assert unknown.endswith("its route table is not known")
+    assert any(line.startswith("Account  ") for line in lines)  # numbers are at the right, account IDs are not
     assert not any("ENDPOINT" in line for line in lines)
     assert "1 COMPLIANT not listed; --show COMPLIANT lists them" in lines
     every = piped(*EVERY, options=RenderOptions(details=True, with_all=True))
