@@ -23,7 +23,7 @@ from express_path.domain.path.reasons import Reason
 from express_path_cli.main import SUBCOMMANDS
 from sandbox.networks import Account
 from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import deployed, run_id_of
+from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import REGIONS
 from tests.cli.traffic.flow_records import FlowLogs
@@ -67,6 +67,11 @@ def by_page(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+def _run_id(shown: str) -> str:
+    """Return the run in the undo command that a heal prints."""
+    return next(line.split()[4] for line in shown.splitlines() if line.startswith("to undo: "))
+
+
 class Place:
     """A sandbox in which the rule is deployed to an organization and heals ran, and a folder with the pages' files."""
 
@@ -74,7 +79,7 @@ class Place:
         """Make the network, the files, and a heal for each run that the page names."""
         vpc = Vpc(builder, tables=2 + sum(len(re.findall(RUN, line)) for line in lines(page)))
         FlowLogs(Account(sandbox)).publish(vpc.id)
-        runs = [run_id_of(invoke(["heal", subnet, "--apply", "--yes"]).stdout) for subnet in vpc.subnets[2:]]
+        runs = [_run_id(invoke(["heal", subnet, "--apply", "--yes"]).stdout) for subnet in vpc.subnets[2:]]
         self._names = {
             r"subnet-(\.\.\.|0a1b2c3d4e5f60718)|<subnet>|SUBNET": cycle(vpc.subnets[:1]),
             r"rtb-(\.\.\.|\w{17})": cycle(vpc.tables[:2]),

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 from botocore.session import get_session
-from tests.support.network_files.document import read
-from tests.support.network_files.dump_folder import write_dump
 
 from tests.cli.collect.test_collect import OPTIONAL, REQUIRED
 from tests.support import command, scenarios
+from tests.support.network_files import read, write_dump
 from tests.support.scenarios import EXPECTED, NETWORKS, RECORDINGS, Expected, Run, dump_of
 
 # The file or folder of a dump, and the service and operation whose output it holds.
@@ -139,6 +138,7 @@ def _check_shape(value: object, shape: Shape | None, where: str) -> None:
         assert type(value) is types.get(shape.type_name, str), where
 
 
+@pytest.mark.parametrize(("name", "is_said"), [("nat64-beside-the-endpoint", True), ("one-family-through-nat", False)])
 def test_annotation_says_where_ipv6_is_at_fault(name: str, is_said: bool) -> None:
     """If only one address family crosses a NAT, the annotation names IPv6, or no family for IPv4."""
     rows = json.loads(command.scan(dump_of(name)).stdout)["subnets"]

@@ -329,7 +329,7 @@ def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, tmp_path: Path) -> None
     copytree(dump_of("nat-gateway-zonal"), folder)
     for options, where in (
         ([], sandbox.region),
-        (["--from-dump", str(folder)], f"--from-dump '{folder}' lists its subnets"),
+        (["--from-dump", str(folder)], f"--from-dump '{folder}' --format csv lists its subnets"),
     ):
         result = invoke(["explain", "subnet-0nowhere", *options])
         assert (result.exit_code, result.stdout) == (2, "")

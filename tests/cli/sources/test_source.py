@@ -21,7 +21,7 @@ def test_regions_choose_among_the_folders_of_a_dump() -> None:
     first, second = sorted({view.region for view in views})
     [only] = Source(DUMP, live=LiveOptions((second,))).read(RuleParameters(), Silent()).views
     assert only.region == second
-    with pytest.raises(OptionError, match=r"has no network of mx-central-1") as raised:
+    with pytest.raises(OptionError, match=r"does not contain mx-central-1") as raised:
         Source(DUMP, live=LiveOptions((first, "mx-central-1"))).read(RuleParameters(), Silent())
     assert raised.value.hint == f"it has those of {first}, {second}"
 
@@ -57,8 +57,8 @@ def test_every_command_that_reads_dumps_refuses_credentials(
 @pytest.mark.parametrize(
     ("source", "hint"),
     [
-        (Source(), "name its --region and --profile"),
-        (Source(live=LiveOptions(all_regions=True)), "name its --profile"),
+        (Source(), "check --region and --profile"),
+        (Source(live=LiveOptions(all_regions=True)), "check --profile"),
         (Source(DUMP), "a scan without --vpc lists all subnets with their VPCs"),
     ],
 )

@@ -68,7 +68,7 @@ SENTENCES: dict[str, tuple[NatDiagnosis, str]] = {
         diagnosis(plateau(Severity.HIGH, droppedPackets=2e6, droppedShare=0.01, portAllocationErrors=12)),
         (
             "nat-1 ran flat at 24.8 Gbit/s for 9 h with 2,000,000 dropped packets (1.0 %) and 12 port allocation errors: "
-            "subnet-1 reaches S3 Express through it; a free gateway endpoint takes that traffic off it"
+            "subnet-1 reaches S3 Express through it; to move this traffic to the free gateway endpoint"
         ),
     ),
     "plateau at the maximum": (diagnosis(plateau(Severity.HIGH)), "for 9 h, near the maximum of a NAT gateway: "),
