@@ -63,7 +63,7 @@ def _verdicts(detail: Mapping[str, Any]) -> Iterator[Verdict]:
     if "verdicts" in detail:
         yield from detail["verdicts"]
         return
-    names = ("vpcId", "subnetId", "availabilityZoneId", "routeTableId", "annotation", "path", "remedy")
+    names = ("vpcId", "subnetId", "availabilityZoneId", "routeTableId", "annotation", "path", "remedy", "tags")
     yield {**{name: detail[name] for name in names}, **detail["new"]}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.organization.consumer import Consumer
 from benchmarks.organization.place import RULE_NAME, Place
 from express_path.adapters.network_reader import SnapshotReader
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -23,8 +24,9 @@ UNRESOLVED = ("UNRESOLVED_EGRESS", "DROPPED")
 
 @dataclass(frozen=True)
 class Scan:
-    """A fresh scan of an account and Region: the verdicts by subnet, and the remedies."""
+    """A fresh scan of an account and Region: its network, the verdicts by subnet, and the remedies."""
 
+    snapshot: Snapshot
     verdicts: Mapping[str, Verdict]
     remedies: Remedies
 
@@ -36,7 +38,7 @@ class Scan:
             snapshot = SnapshotReader(aws).read(place.account_id, None, RuleParameters())
         evaluator = Evaluator(Tracer(snapshot), RuleParameters())
         verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
-        return cls(verdicts, Remedies([evaluator]))
+        return cls(snapshot, verdicts, Remedies([evaluator]))
 
 
 def differing_results(place: Place, scan: Scan) -> Iterator[str]:
@@ -145,4 +147,5 @@ def _published(verdict: Verdict, scan: Scan) -> dict[str, Any]:
         "annotation": verdict.annotation,
         "path": [hop._asdict() for hop in verdict.path],
         "remedy": remedy and {"text": remedy.advice, "command": remedy.command, "url": remedy.url},
+        "tags": scan.snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id).merged(),
     }

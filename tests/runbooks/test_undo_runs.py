@@ -156,7 +156,7 @@ def test_claim_of_a_running_run_is_respected(
     deployment.sandbox.calls.clear()
     run = deployment.undo(heal)
     assert (status(run), deployment.changes()) == ("Failed", [])
-    assert f"run {heal_id(7)} is changing {vpc.table}" in run["FailureMessage"]
+    assert f"run {heal_id(7)} is still changing {vpc.table}" in run["FailureMessage"]
 
 
 @pytest.mark.parametrize("expires_at", [10**10, 1], ids=["of a run that is not there", "expired"])

@@ -23,7 +23,7 @@ def test_regions_choose_among_the_folders_of_a_dump() -> None:
     assert only.region == second
     with pytest.raises(OptionError, match=r"does not contain mx-central-1") as raised:
         Source(DUMP, live=LiveOptions((first, "mx-central-1"))).read(RuleParameters(), Silent())
-    assert raised.value.hint == f"it has those of {first}, {second}"
+    assert raised.value.hint == f"it contains {first}, {second}"
 
 
 @pytest.mark.parametrize(
