@@ -1,0 +1,187 @@
+"""How a condition compares the value of a key, and which values of a key make a difference to conditions.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from itertools import chain, combinations
+
+from express_path.domain.policies.documents import Condition
+from express_path.domain.policies.patterns import FILLER, examples, is_like, is_like_arn
+
+Value = tuple[str, ...]
+"""The values of a key in a request; empty if the request does not have the key."""
+ABSENT: Value = ()
+OTHER = ("other", "another")
+"""Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
+_MOST_SUBSETS_OF = 4
+
+
+def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
+    """Return whether a condition holds for the value of its key. allowed are its values, with policy variables replaced.
+
+    An absent key meets negated operators, IfExists, and ForAllValues, and no others
+    (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html).
+    """
+    if condition.operator == "Null":
+        return any((word.lower() == "true") is (value == ABSENT) for word in allowed)
+    positive = condition.operator.replace("Not", "")
+    is_negated = positive != condition.operator
+    if value == ABSENT:
+        return (
+            condition.if_exists
+            or condition.quantifier == "ForAllValues"
+            or (is_negated and condition.quantifier != "ForAnyValue")
+        )
+    compare = _COMPARISONS[positive]
+    met = [any(compare(found, wanted) for wanted in allowed) is not is_negated for found in value]
+    if condition.quantifier:
+        return all(met) if condition.quantifier == "ForAllValues" else any(met)
+    return all(met) if is_negated else any(met)
+
+
+def values_that_matter(conditions: Iterable[Condition]) -> list[Value]:
+    """Return values of one key, so that each way in which these conditions can hold together has one. None is absent."""
+    known = list(conditions)
+    found = list(dict.fromkeys([*chain.from_iterable(map(_values, known)), *OTHER, FILLER]))
+    if any(condition.quantifier for condition in known):
+        return list(_subsets(found))
+    return [(value,) for value in found]
+
+
+def public_ipv4(values: Iterable[Value]) -> list[Value]:
+    """Return the values that are IPv4 addresses of the internet, which a NAT gateway may have."""
+    return [value for value in values if all(_is_public_ipv4(text) for text in value)]
+
+
+def _is_public_ipv4(text: str) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    return isinstance(address, IPv4Address) and not any(address in block for block in _NOT_PUBLIC)
+
+
+_NOT_PUBLIC = tuple(
+    IPv4Network(block)
+    for block in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.168.0.0/16", "224.0.0.0/3"),
+    )
+)
+"""Addresses that a NAT gateway's public address never is
+(https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry.xhtml)."""
+
+
+def _values(condition: Condition) -> Iterator[str]:
+    """Yield values on each side of every limit of a condition."""
+    operator = condition.operator.replace("Not", "")
+    for text in condition.values:
+        if operator == "IpAddress":
+            yield from _around(text)
+        elif operator.startswith("Numeric"):
+            yield from _beside(_number(text))
+        elif operator.startswith("Date"):
+            yield from _beside(_seconds(text))
+    if operator == "Bool":
+        yield from ("true", "false")
+    elif operator not in ("IpAddress", "Null"):
+        yield from examples(condition.values)
+
+
+def _around(block: str) -> Iterator[str]:
+    network = _network(block)
+    if network is None:
+        return
+    first, last = network[0], network[-1]
+    yield from (str(first), str(last))
+    if int(first) > 0:
+        yield str(first - 1)
+    if int(last) < 2**network.max_prefixlen - 1:
+        yield str(last + 1)
+
+
+def _beside(number: float | None) -> Iterator[str]:
+    if number is not None:
+        yield from (f"{number + difference:.10g}" for difference in (-1, 0, 1))
+
+
+def _subsets(values: Sequence[str]) -> Iterator[Value]:
+    """Yield sets of values: all of them where there are few; else single values, pairs, and everything together."""
+    sizes: Iterable[int] = range(1, len(values) + 1) if len(values) <= _MOST_SUBSETS_OF else (1, 2, len(values))
+    for size in sizes:
+        yield from combinations(values, size)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float | None:
+    """Return a date as seconds since 1970. IAM accepts ISO 8601 and such seconds."""
+    number = _number(text)
+    if number is not None:
+        return number
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+@cache
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+@cache
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _is_in(found: str, block: str) -> bool:
+    address, network = _address(found), _network(block)
+    return address is not None and network is not None and address in network
+
+
+def _compared(
+    read: Callable[[str], float | None], compare: Callable[[float, float], bool]
+) -> Callable[[str, str], bool]:
+    def both(found: str, wanted: str) -> bool:
+        one, other = read(found), read(wanted)
+        return one is not None and other is not None and compare(one, other)
+
+    return both
+
+
+_ORDER: Mapping[str, Callable[[float, float], bool]] = {
+    "Equals": lambda one, other: one == other,
+    "LessThan": lambda one, other: one < other,
+    "LessThanEquals": lambda one, other: one <= other,
+    "GreaterThan": lambda one, other: one > other,
+    "GreaterThanEquals": lambda one, other: one >= other,
+}
+_COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
+    "StringEquals": lambda found, wanted: found == wanted,
+    "StringEqualsIgnoreCase": lambda found, wanted: found.lower() == wanted.lower(),
+    "StringLike": is_like,
+    "ArnEquals": is_like_arn,
+    "ArnLike": is_like_arn,
+    "Bool": lambda found, wanted: found.lower() == wanted.lower(),
+    "BinaryEquals": lambda found, wanted: found == wanted,
+    "IpAddress": _is_in,
+    **{f"Numeric{name}": _compared(_number, compare) for name, compare in _ORDER.items()},
+    **{f"Date{name}": _compared(_seconds, compare) for name, compare in _ORDER.items()},
+}
