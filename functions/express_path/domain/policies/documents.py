@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.htm
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from express_path.errors import RecordError
 
@@ -90,17 +91,15 @@ class PolicyDocument:
 def parse_policy(source: str, found: object) -> PolicyDocument:
     """Read a policy document, from JSON or from its text. Raise RecordError that names the source and the field."""
     text = found if isinstance(found, str) else json.dumps(found)
-    if isinstance(found, str):
-        try:
-            found = json.loads(found)
-        except (ValueError, RecursionError) as error:
-            raise RecordError(source, "", found[:80], "a policy document in JSON") from error
-    listed = found.get("Statement") if isinstance(found, Mapping) else None
-    if not isinstance(found, Mapping) or listed is None:
-        raise RecordError(source, "", found, "a policy document: an object with Statement")
-    rows = listed if isinstance(listed, list) else [listed]
+    try:
+        document: Any = json.loads(found) if isinstance(found, str) else found
+    except (ValueError, RecursionError) as error:
+        raise RecordError(source, "", text[:80], "a policy document in JSON") from error
+    if not isinstance(document, Mapping) or "Statement" not in document:
+        raise RecordError(source, "", document, "a policy document: an object with Statement")
+    rows = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
     statements = tuple(_statement(f"{source}: Statement[{number}]", row, number + 1) for number, row in enumerate(rows))
-    return PolicyDocument(source, statements, found.get("Version") == "2012-10-17", text)
+    return PolicyDocument(source, statements, document.get("Version") == "2012-10-17", text)
 
 
 def _statement(place: str, found: object, number: int) -> Statement:
