@@ -7,22 +7,25 @@ about a request is unknown, and the same on both paths. A statement would deny i
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from express_path.domain.policies.conditions import (
     ABSENT,
-    OTHER,
     Value,
+    different,
     holds,
-    public_ipv4,
+    is_public_ipv4,
+    sets_of,
     values_that_matter,
 )
 from express_path.domain.policies.documents import Condition, Element, PolicyDocument, Statement
-from express_path.domain.policies.patterns import FILLER, example, examples, is_like
+from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.patterns import ARN_WITHOUT_COLONS, FILLER, compiled, examples, is_like, is_wild
 from express_path.errors import PolicyError
 
 _SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP = (
@@ -34,6 +37,8 @@ _SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP = (
 )
 _ONLY_SOME_ENDPOINTS = "aws:vpce"
 """How the keys begin that are newer, such as aws:VpceOrgID: requests through an endpoint may have them."""
+_SETS_OF_PATH = ("aws:vpceorgpaths",)
+"""Which keys that depend on the path have several values."""
 _DIRECT: Mapping[str, Value] = {
     "aws:viaawsservice": ("false",),
     "aws:principalisawsservice": ("false",),
@@ -43,6 +48,7 @@ _DIRECT: Mapping[str, Value] = {
 }
 """What clients in a subnet always send: they call S3 themselves, and are no AWS service."""
 _SESSION_MODE = "s3express:sessionmode"
+_SERVICE = "s3express"
 CREATE_SESSION = "s3express:CreateSession"
 REGIONAL_ACTIONS = tuple(
     f"s3express:{name}"
@@ -64,13 +70,15 @@ REGIONAL_ACTIONS = tuple(
 )
 """https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html"""
 _ARNS = tuple(
-    f"arn:{partition}:s3express:*:*:{kind}/*"
+    compiled(f"arn:{partition}:s3express:*:*:{kind}/*", ARN_WITHOUT_COLONS)
     for partition in ("aws", "aws-cn", "aws-us-gov")
     for kind in ("bucket", "accesspoint")
 )
-_ROLE = "arn:aws:iam::{}:role/" + FILLER
+_ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
 _VARIABLE = re.compile(r"\$\{\s*([^},]*?)\s*(?:,\s*'([^']*)'\s*)?\}")
-_MOST_TRIES = 100_000
+_ESCAPES = ("*", "?", "$")
+"""What looks like a policy variable, and stands for the character itself."""
+_MOST_KEYS = 200
 
 
 class Path(StrEnum):
@@ -112,24 +120,25 @@ class Denial:
 
 def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
     """Return the statements of a policy that would deny. Raise PolicyError if that would take too long to find out."""
+    effort = Effort(document.source)
+    if any(map(_is_of_path, _variables(text for row in document.statements for text in row.resource.patterns))):
+        raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
+    requests = _requests(document, effort)
     found = []
     for statement in document.statements:
-        of_path = tuple(condition for condition in statement.conditions if _depends_on_path(condition, document))
-        if not of_path:
-            continue
-        for request in _requests(document):
-            search = _Search(document, known, request)
-            if search.finds(statement):
-                fix = _fix(statement, list(search.different_conditions(statement)), known)
-                found.append(Denial(document.source, statement, of_path, fix))
-                break
+        of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
+        if of_path and any(_Search(document, known, request, effort).finds(statement) for request in requests):
+            fix = _fix(statement, [row for row in statement.conditions if row not in of_path], known)
+            found.append(Denial(document.source, statement, tuple(of_path), fix))
     return found
 
 
 def restricts(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> bool:
     """Return whether an endpoint's policy denies any request to S3 Express, or does not allow it. Raise PolicyError."""
+    effort = Effort(endpoint_policy.source)
     return any(
-        _Search(endpoint_policy, known, request).finds_what_endpoint_denies() for request in _requests(endpoint_policy)
+        _Search(endpoint_policy, known, request, effort).finds_what_endpoint_denies()
+        for request in _requests(endpoint_policy, effort)
     )
 
 
@@ -142,23 +151,30 @@ class _Request:
     statements: tuple[Statement, ...]
 
 
-def _requests(document: PolicyDocument) -> list[_Request]:
-    """Return requests so that each set of statements that can be about one action has one."""
-    named = [pattern for statement in document.statements for pattern in statement.action.patterns]
-    own = [found for found in examples(named) if found.lower().startswith("s3express:")]
-    actions = [*REGIONAL_ACTIONS, *own, f"s3express:{FILLER}"]
-    requests = [(CREATE_SESSION, mode) for mode in ("ReadWrite", "ReadOnly")]
-    requests += [(action, "") for action in actions if action.lower() != CREATE_SESSION.lower()]
-    by_statements: dict[tuple[str, tuple[Statement, ...]], _Request] = {}
+def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
+    """Return requests so that each set of statements that can be about one action has one.
+
+    An action that AWS does not document counts, too: a policy may name one that is newer than this list.
+    """
+    named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
+    own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
+    wild = [compiled(pattern) for pattern in own if is_wild(pattern)]
+    literal = [*(action.lower() for action in REGIONAL_ACTIONS), *(text for text in own if not is_wild(text))]
+    actions = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
+    requests = [(CREATE_SESSION.lower(), mode) for mode in ("ReadWrite", "ReadOnly")]
+    requests += [(action, "") for action in actions if action != CREATE_SESSION.lower()]
+    found: dict[tuple[str, tuple[int, ...]], _Request] = {}
     for action, mode in requests:
-        about = tuple(statement for statement in document.statements if _is_about(statement.action, action))
-        by_statements.setdefault((mode, about), _Request(action, mode, about))
-    return list(by_statements.values())
+        effort.spend(len(document.statements))
+        about = [number for number, row in enumerate(document.statements) if _is_about(row.action, action)]
+        statements = tuple(document.statements[number] for number in about)
+        found.setdefault((mode, tuple(about)), _Request(action, mode, statements))
+    return list(found.values())
 
 
 def _is_about(element: Element, action: str) -> bool:
-    """Return whether an Action or NotAction element covers an action. IAM ignores the case of actions."""
-    return any(is_like(action.lower(), pattern.lower()) for pattern in element.patterns) is not element.is_negated
+    """Return whether an Action or NotAction element covers an action, which is in lower case. IAM ignores the case of actions."""
+    return any(is_like(action, pattern.lower()) for pattern in element.patterns) is not element.is_negated
 
 
 def _keys(condition: Condition, document: PolicyDocument) -> list[str]:
@@ -168,7 +184,8 @@ def _keys(condition: Condition, document: PolicyDocument) -> list[str]:
 
 
 def _variables(texts: Iterable[str]) -> list[str]:
-    return [found[1].lower() for text in texts for found in _VARIABLE.finditer(text)]
+    names = (found[1].lower() for text in texts for found in _VARIABLE.finditer(text))
+    return [name for name in names if name not in _ESCAPES]
 
 
 def _depends_on_path(condition: Condition, document: PolicyDocument) -> bool:
@@ -186,6 +203,8 @@ class _Unknown(NamedTuple):
     key: str
 
 
+Answer = bool | _Unknown
+"""True, false, or the first value that is missing to answer."""
 _PRINCIPAL, _RESOURCE = _Unknown(None, "Principal"), _Unknown(None, "Resource")
 
 
@@ -196,13 +215,12 @@ class _Search:
     document: PolicyDocument
     known: KnownContext
     request: _Request
+    effort: Effort
     values: dict[_Unknown, Value] = field(default_factory=dict)
-    missing: _Unknown | None = None
-    tries: int = 0
 
     def finds(self, statement: Statement) -> bool:
-        """Return whether a statement would deny. The values for which it does are then kept."""
-        if statement not in self.request.statements:
+        """Return whether a statement would deny."""
+        if not any(statement is row for row in self.request.statements):
             return False
         return self._finds(partial(self._would_deny if statement.is_deny else self._no_longer_allows, statement))
 
@@ -212,83 +230,87 @@ class _Search:
             lambda: _any([self._applies_any(Path.ENDPOINT, is_deny=True), self._is_not_allowed(Path.ENDPOINT)])
         )
 
-    def different_conditions(self, statement: Statement) -> Iterator[Condition]:
-        """Yield the conditions of a statement that hold on one path only, for the values that were found."""
-        wrong = Path.NAT if statement.is_deny else Path.ENDPOINT
-        return (condition for condition in statement.conditions if self._holds(condition, wrong) is False)
-
-    def _finds(self, goal: Callable[[], bool | None]) -> bool:
-        """Try values of what is unknown until the goal is certain."""
-        reached, unknown = self._reached(goal)
-        if reached is not None or unknown is None:
-            return reached is True
+    def _finds(self, goal: Callable[[], Answer]) -> bool:
+        """Return whether any values of what is unknown reach the goal."""
+        answer = goal()
+        if isinstance(answer, bool):
+            return answer
+        if len(self.values) == _MOST_KEYS:
+            raise PolicyError(self.document.source, f"its conditions have more than {_MOST_KEYS} keys")
+        unknown = self._needed_first(answer)
         for value in self._candidates(unknown):
-            self.tries += 1
-            if self.tries > _MOST_TRIES:
-                raise PolicyError(self.document.source, "its conditions have too many combinations to try them all")
             self.values[unknown] = value
             if self._finds(goal):
                 return True
-            del self.values[unknown]
+        self.values.pop(unknown, None)
         return False
 
-    def _reached(self, goal: Callable[[], bool | None]) -> tuple[bool | None, _Unknown | None]:
-        """Return whether a goal is reached, None if that is unknown, and the first value that is missing."""
-        self.missing = None
-        return goal(), self.missing
+    # --- goals
 
-    # --- goals: true, false, or None while values are missing
-
-    def _would_deny(self, statement: Statement) -> bool | None:
+    def _would_deny(self, statement: Statement) -> Answer:
         """Whether a Deny statement applies on the endpoint path, and none did on the NAT path."""
         return _all([self._applies(statement, Path.ENDPOINT), self._is_not_denied(Path.NAT)])
 
-    def _no_longer_allows(self, statement: Statement) -> bool | None:
+    def _no_longer_allows(self, statement: Statement) -> Answer:
         """Whether an Allow statement applied on the NAT path, and none does on the endpoint path."""
         allowed = [self._applies(statement, Path.NAT), self._is_not_denied(Path.NAT)]
         return _all([*allowed, self._is_not_allowed(Path.ENDPOINT)])
 
-    def _is_not_denied(self, path: Path) -> bool | None:
-        return _none([self._applies_any(path, is_deny=True)])
+    def _is_not_denied(self, path: Path) -> Answer:
+        return _not(self._applies_any(path, is_deny=True))
 
-    def _is_not_allowed(self, path: Path) -> bool | None:
-        return _none([self._applies_any(path, is_deny=False)])
+    def _is_not_allowed(self, path: Path) -> Answer:
+        return _not(self._applies_any(path, is_deny=False))
 
-    def _applies_any(self, path: Path, *, is_deny: bool) -> bool | None:
-        return _any([self._applies(found, path) for found in self.request.statements if found.is_deny is is_deny])
+    def _applies_any(self, path: Path, *, is_deny: bool) -> Answer:
+        return _any(self._applies(found, path) for found in self.request.statements if found.is_deny is is_deny)
 
-    def _applies(self, statement: Statement, path: Path) -> bool | None:
-        parts = [self._covers(statement.principal, _PRINCIPAL, _is_principal)]
-        parts.append(self._covers(statement.resource, _RESOURCE, is_like, path))
-        return _all([*parts, *(self._holds(condition, path) for condition in statement.conditions)])
+    def _applies(self, statement: Statement, path: Path) -> Answer:
+        return _all(
+            chain(
+                [self._covers_principal(statement.principal), self._covers_resource(statement.resource, path)],
+                (self._holds(condition, path) for condition in statement.conditions),
+            )
+        )
 
-    def _covers(
-        self, element: Element, unknown: _Unknown, matches: Callable[[str, str], bool], path: Path | None = None
-    ) -> bool | None:
+    def _covers_principal(self, element: Element) -> Answer:
         if "*" in element.patterns:
             return not element.is_negated
-        value = self._value(unknown)
-        patterns = self._replaced(element.patterns, path) if path else element.patterns
-        if value is None or patterns is None:
-            return None
-        return any(matches(value[0], pattern) for pattern in patterns) is not element.is_negated
+        principal = self._value(_PRINCIPAL)
+        if isinstance(principal, _Unknown):
+            return principal
+        self.effort.spend(len(element.patterns))
+        return any(_is_principal(principal[0], pattern) for pattern in element.patterns) is not element.is_negated
 
-    def _holds(self, condition: Condition, path: Path) -> bool | None:
+    def _covers_resource(self, element: Element, path: Path) -> Answer:
+        if "*" in element.patterns:
+            return not element.is_negated
+        patterns = self._replaced(element.patterns, path)
+        if isinstance(patterns, _Unknown):
+            return patterns
+        resource = self._value(_RESOURCE)
+        if isinstance(resource, _Unknown):
+            return resource
+        self.effort.spend(len(element.patterns))
+        return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
+
+    def _holds(self, condition: Condition, path: Path) -> Answer:
         value = self._value_of_key(condition.key.lower(), path)
+        if isinstance(value, _Unknown):
+            return value
         allowed = self._replaced(condition.values, path)
-        return None if value is None or allowed is None else holds(condition, value, allowed)
+        if isinstance(allowed, _Unknown):
+            return allowed
+        self.effort.spend(1 + len(value) * len(allowed))
+        return holds(condition, value, allowed)
 
     # --- values
 
-    def _value(self, unknown: _Unknown) -> Value | None:
-        """Return the value of what was unknown; None if it has none yet."""
-        value = self.values.get(unknown)
-        if value is None and self.missing is None:
-            self.missing = unknown
-        return value
+    def _value(self, unknown: _Unknown) -> Value | _Unknown:
+        """Return the value that is tried for what is unknown, if there is one yet."""
+        return self.values.get(unknown, unknown)
 
-    def _value_of_key(self, key: str, path: Path) -> Value | None:
-        """Return the value of a key on a path; None if it is unknown."""
+    def _value_of_key(self, key: str, path: Path) -> Value | _Unknown:
         if key == _SESSION_MODE:
             return (self.request.session_mode,) if self.request.session_mode else ABSENT
         if key in _DIRECT:
@@ -299,49 +321,72 @@ class _Search:
             return ABSENT
         return self._value(_Unknown(path, key))
 
-    def _replaced(self, texts: Sequence[str], path: Path) -> list[str] | None:
-        """Return values of a policy with its variables replaced; None if the value of a variable is unknown.
+    def _replaced(self, texts: Sequence[str], path: Path) -> Sequence[str] | _Unknown:
+        """Return texts of a policy with its variables replaced, or the variable whose value is missing.
 
-        What a variable without a value is part of matches nothing.
+        A text with a variable that has no value matches nothing, so it is left out.
         """
         if not self.document.has_variables or not any("${" in text for text in texts):
-            return list(texts)
+            return texts
         replaced = []
         for text in texts:
-            values = {}
+            values = []
             for name, default in _VARIABLE.findall(text):
-                value = (name,) if name in ("*", "?", "$") else self._value_of_key(name.lower(), path)
-                if value is None:
-                    return None
-                values[name] = value[0] if value else default
-            if all(values.values()):
-                replaced.append(_VARIABLE.sub(lambda found, values=values: values[found[1]], text))  # type: ignore[misc]
+                value = (name,) if name in _ESCAPES else self._value_of_key(name.lower(), path)
+                if isinstance(value, _Unknown):
+                    return value
+                values.append(value[0] if value else default)
+            if all(values):
+                rest = iter(values)
+                replaced.append(_VARIABLE.sub(lambda _, rest=rest: next(rest), text))  # type: ignore[misc]
         return replaced
+
+    def _needed_first(self, unknown: _Unknown) -> _Unknown:
+        """Return what to try values for first: what the values of a key are compared to, and the VPC of an ARN."""
+        waiting = [unknown]
+        while (needed := self._compared_to(waiting[-1])) and needed not in waiting:
+            waiting.append(needed)
+        return waiting[-1]
+
+    def _compared_to(self, unknown: _Unknown) -> _Unknown | None:
+        """Return another key without a value, whose value says which values of this one matter."""
+        keys = [_VPC] if unknown.key == _VPC_ARN and not self.known.vpc_id else []
+        keys += _variables(self._texts_about(unknown)) if self.document.has_variables else []
+        paths = [unknown.path] if unknown.path else list(Path)
+        values = (self._value_of_key(key, path) for key in keys for path in paths)
+        return next((value for value in values if isinstance(value, _Unknown) and value != unknown), None)
+
+    def _texts_about(self, unknown: _Unknown) -> list[str]:
+        """Return what the policy says the resource or the value of a key is like."""
+        if unknown == _RESOURCE:
+            return [text for row in self.request.statements for text in row.resource.patterns]
+        return [text for condition in self._conditions_on(unknown.key) for text in condition.values]
+
+    def _conditions_on(self, key: str) -> list[Condition]:
+        return [
+            condition
+            for statement in self.request.statements
+            for condition in statement.conditions
+            if condition.key.lower() == key
+        ]
 
     def _candidates(self, unknown: _Unknown) -> list[Value]:
         """Return the values to try."""
         if unknown == _PRINCIPAL:
-            return [(principal,) for principal in _principals(self.document.statements)]
+            return [(principal,) for principal in _principals(self.request.statements)]
         if unknown == _RESOURCE:
             return [(resource,) for resource in self._resources()]
         path, key = unknown
         given = self._given(path, key)
         if given:
             return given
-        conditions = [
-            condition
-            for statement in self.request.statements
-            for condition in statement.conditions
-            if key in _keys(condition, self.document)
-        ]
-        values = values_that_matter(self._example_of_variables(condition) for condition in conditions)
-        if path is Path.NAT:
-            return public_ipv4(values) or [("203.0.113.1",)]
-        if key == _VPC_ARN and self.known.vpc_id:
-            arns = (f"arn:aws:ec2:{FILLER}:{FILLER}:vpc/{self.known.vpc_id}", *(value[0] for value in values))
-            return [(arn,) for arn in dict.fromkeys(arns) if arn.endswith(f"/{self.known.vpc_id}")]
-        may_be_absent = path is None or key.startswith(_ONLY_SOME_ENDPOINTS)
-        return [*values, ABSENT] if may_be_absent else values
+        conditions = self._conditions_on(key)
+        is_set = any(row.quantifier for row in conditions) and (path is None or key in _SETS_OF_PATH)
+        found = []
+        for value in sets_of(self._values_of(unknown), len(conditions) if is_set else 1):
+            self.effort.spend()
+            found.append(value)
+        return [*found, ABSENT] if path is None or key.startswith(_ONLY_SOME_ENDPOINTS) else found
 
     def _given(self, path: Path | None, key: str) -> list[Value]:
         if path is Path.NAT:
@@ -349,20 +394,48 @@ class _Search:
         given = {_VPC: self.known.vpc_id, _VPCE: self.known.endpoint_id}.get(key, "")
         return [(given,)] if path is Path.ENDPOINT and given else []
 
-    def _example_of_variables(self, condition: Condition) -> Condition:
-        """Return a condition with a value in place of each variable. That value is tried for the variable's key, too."""
-        if not self.document.has_variables:
-            return condition
-        return replace(condition, values=tuple(_VARIABLE.sub(FILLER, text) for text in condition.values))
+    def _values_of(self, unknown: _Unknown) -> list[str]:
+        """Return values of a key so that each way in which one compares to what the policy says has one."""
+        path, key = unknown
+        conditions = [replace(row, values=self._shown(row.values, path)) for row in self._conditions_on(key)]
+        if key == _VPC:
+            for row in self._conditions_on(_VPC_ARN):
+                ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, path))
+                conditions.append(replace(row, operator="StringLike", values=ids))
+        frames = [compiled(f"arn:*:ec2:*:*:vpc/{self._vpc_id()}", ARN_WITHOUT_COLONS)] if key == _VPC_ARN else []
+        values = values_that_matter(conditions, self.effort, of_addresses=key in (_SOURCE_IP, _VPC_IP), frames=frames)
+        if path is Path.NAT:
+            values = [value for value in values if is_public_ipv4(value)]
+        is_compared = self.document.has_variables and key in self._variables()
+        return values if is_compared else different(values, conditions, self.effort)
 
-    def _resources(self) -> Iterator[str]:
-        """Yield ARNs of directory buckets and access points: of each pattern one, and one of none."""
-        patterns = [pattern for statement in self.request.statements for pattern in statement.resource.patterns]
-        if self.document.has_variables:
-            patterns = [_VARIABLE.sub(FILLER, pattern) for pattern in patterns]
-        yield f"arn:aws:s3express:{FILLER}:{FILLER}:bucket/{OTHER[0]}"
-        yield from filter(None, (example(pattern, arn) for pattern in patterns for arn in _ARNS))
-        yield from (arn for arn in examples(patterns) if any(is_like(arn, pattern) for pattern in _ARNS))
+    def _vpc_id(self) -> str:
+        """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
+        tried = self.values.get(_Unknown(Path.ENDPOINT, _VPC))
+        return self.known.vpc_id or (tried[0] if tried else "*")
+
+    def _variables(self) -> list[str]:
+        """Return the keys of the policy variables of all statements."""
+        rows = self.request.statements
+        conditions = chain.from_iterable(condition.values for row in rows for condition in row.conditions)
+        return _variables(chain(conditions, chain.from_iterable(row.resource.patterns for row in rows)))
+
+    def _shown(self, texts: Sequence[str], path: Path | None) -> tuple[str, ...]:
+        """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
+        found: list[str] = []
+        for one in [path] if path else Path:
+            replaced = self._replaced(texts, one)
+            if isinstance(replaced, _Unknown):
+                replaced = [_VARIABLE.sub(FILLER, text) for text in texts]
+            found += replaced
+        return tuple(dict.fromkeys(found))
+
+    def _resources(self) -> list[str]:
+        """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
+        patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], None)
+        wild = [compiled(text) for text in patterns if is_wild(text)]
+        literal = [text for text in patterns if not is_wild(text)]
+        return examples(wild, literal, self.effort, _ARNS)
 
 
 def _principals(statements: Iterable[Statement]) -> list[str]:
@@ -384,31 +457,34 @@ def _account(pattern: str) -> str:
     return found[1] if found else ""
 
 
-def _all(answers: Iterable[bool | None]) -> bool | None:
-    known = list(answers)
-    return False if False in known else None if None in known else True
+def _all(answers: Iterable[Answer]) -> Answer:
+    """Return whether all are true: false if any is false, whatever is missing."""
+    missing: Answer = True
+    for answer in answers:
+        if answer is False:
+            return False
+        if missing is True:
+            missing = answer
+    return missing
 
 
-def _any(answers: Iterable[bool | None]) -> bool | None:
-    known = list(answers)
-    return True if True in known else None if None in known else False
+def _any(answers: Iterable[Answer]) -> Answer:
+    """Return whether any is true."""
+    return _not(_all(map(_not, answers)))
 
 
-def _none(answers: Iterable[bool | None]) -> bool | None:
-    found = _any(answers)
-    return None if found is None else not found
+def _not(answer: Answer) -> Answer:
+    return not answer if isinstance(answer, bool) else answer
 
 
-def _fix(statement: Statement, different: Sequence[Condition], known: KnownContext) -> str:
-    """Return how to change a statement so that it allows both paths."""
+def _fix(statement: Statement, kept: Sequence[Condition], known: KnownContext) -> str:
+    """Return how to change a statement so that it allows both paths. kept are the conditions that ignore the path."""
     key, value = ("aws:SourceVpce", known.endpoint_id) if known.endpoint_id else ("aws:SourceVpc", known.vpc_id)
-    value = value or "<ID of the VPC>"
+    operator = "StringNotEquals" if statement.is_deny else "StringEquals"
+    more = Condition(operator, "", if_exists=False, key=key, values=(value or "<ID of the VPC>",))
     if statement.is_deny:
-        more = Condition("StringNotEquals", "", if_exists=False, key=key, values=(value,))
         return f"replace its Condition by {_json((*statement.conditions, more))}"
-    more = Condition("StringEquals", "", if_exists=False, key=key, values=(value,))
-    kept = [condition for condition in statement.conditions if condition not in different]
-    return f"add the same statement once more, with the Condition {_json((*kept, more))}"
+    return f"add the same statement once more, without its Sid and with the Condition {_json((*kept, more))}"
 
 
 def _json(conditions: Sequence[Condition]) -> str:

@@ -5,19 +5,28 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_con
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from itertools import chain, combinations
 
 from express_path.domain.policies.documents import Condition
-from express_path.domain.policies.patterns import FILLER, examples, is_like, is_like_arn
+from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.patterns import (
+    ARN,
+    FILLER,
+    Pattern,
+    compiled,
+    examples,
+    is_like,
+    is_like_arn,
+    is_wild,
+)
 
 Value = tuple[str, ...]
 """The values of a key in a request; empty if the request does not have the key."""
 ABSENT: Value = ()
 OTHER = ("other", "another")
 """Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
-_MOST_SUBSETS_OF = 4
 
 
 def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
@@ -43,25 +52,81 @@ def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
     return all(met) if is_negated else any(met)
 
 
-def values_that_matter(conditions: Iterable[Condition]) -> list[Value]:
-    """Return values of one key, so that each way in which these conditions can hold together has one. None is absent."""
-    known = list(conditions)
-    found = list(dict.fromkeys([*chain.from_iterable(map(_values, known)), *OTHER, FILLER]))
-    if any(condition.quantifier for condition in known):
-        return list(_subsets(found))
-    return [(value,) for value in found]
+def values_that_matter(
+    conditions: Iterable[Condition], effort: Effort, *, of_addresses: bool = False, frames: Sequence[Pattern] = ()
+) -> list[str]:
+    """Return values of one key, so that each way in which conditions can compare to one value has one.
+
+    conditions have no policy variables. of_addresses: the key's values are IP addresses. If there are frames, every value
+    matches one of them. Raise PolicyError.
+    """
+    known = list(dict.fromkeys(conditions))
+    texts = dict.fromkeys(text for condition in known for text in _texts(condition))
+    patterns = [compiled(*pattern) for pattern in dict.fromkeys(chain.from_iterable(map(_patterns, known)))]
+    if of_addresses:
+        patterns.append(compiled("?*.?*.?*.?*"))
+    found = examples(patterns, texts, effort, frames)
+    if of_addresses:
+        found = [text for text in (text.replace(FILLER, "1") for text in found) if is_address(text)]
+        return list(dict.fromkeys([*found, *SOME_ADDRESSES]))
+    return list(dict.fromkeys(found if frames else [*found, *OTHER]))
 
 
-def public_ipv4(values: Iterable[Value]) -> list[Value]:
-    """Return the values that are IPv4 addresses of the internet, which a NAT gateway may have."""
-    return [value for value in values if all(_is_public_ipv4(text) for text in value)]
+def different(values: Iterable[str], conditions: Sequence[Condition], effort: Effort) -> list[str]:
+    """Return one of all values that compare alike. conditions are all of a key; they have no policy variables."""
+    found: dict[tuple[bool, ...], str] = {}
+    for value in values:
+        effort.spend(sum(1 + len(condition.values) for condition in conditions))
+        found.setdefault(tuple(_is_met(condition, value) for condition in conditions), value)
+    return list(found.values())
 
 
-def _is_public_ipv4(text: str) -> bool:
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return False
+def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
+    """Yield sets of at most so many values. A condition needs one value of a set to show whether it holds."""
+    return chain.from_iterable(combinations(values, size) for size in range(1, max(count, 1) + 1))
+
+
+def _is_met(condition: Condition, value: str) -> bool:
+    compare = _COMPARISONS.get(condition.operator.replace("Not", ""))
+    return compare is not None and any(compare(value, wanted) for wanted in condition.values)
+
+
+def _texts(condition: Condition) -> Iterator[str]:
+    """Yield values on each side of every limit of a condition that has no wildcards, and those that it names."""
+    operator = condition.operator.replace("Not", "")
+    if operator == "Bool":
+        yield from ("true", "false")
+    for text in () if operator == "Null" else condition.values:
+        if operator == "IpAddress":
+            yield from _around(text)
+        elif operator.startswith("Numeric"):
+            yield from _beside(_number(text))
+        elif operator.startswith("Date"):
+            yield from _beside(_seconds(text))
+        elif operator not in _WITH_WILDCARDS or not is_wild(text):
+            yield text
+            if operator == "StringEqualsIgnoreCase":
+                yield from (text.lower(), text.upper(), text.swapcase())
+
+
+def _patterns(condition: Condition) -> Iterator[tuple[str, int]]:
+    """Yield the values of a condition that have wildcards, and after how many colons these match colons."""
+    operator = condition.operator.replace("Not", "")
+    if operator in _WITH_WILDCARDS:
+        yield from ((text, 0 if operator == "StringLike" else ARN) for text in condition.values if is_wild(text))
+
+
+_WITH_WILDCARDS = ("StringLike", "ArnLike", "ArnEquals")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address."""
+    return _address(text) is not None
+
+
+def is_public_ipv4(text: str) -> bool:
+    """Return whether a text is an IPv4 address of the internet, which a NAT gateway may have."""
+    address = _address(text)
     return isinstance(address, IPv4Address) and not any(address in block for block in _NOT_PUBLIC)
 
 
@@ -74,22 +139,8 @@ _NOT_PUBLIC = tuple(
 )
 """Addresses that a NAT gateway's public address never is
 (https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry.xhtml)."""
-
-
-def _values(condition: Condition) -> Iterator[str]:
-    """Yield values on each side of every limit of a condition."""
-    operator = condition.operator.replace("Not", "")
-    for text in condition.values:
-        if operator == "IpAddress":
-            yield from _around(text)
-        elif operator.startswith("Numeric"):
-            yield from _beside(_number(text))
-        elif operator.startswith("Date"):
-            yield from _beside(_seconds(text))
-    if operator == "Bool":
-        yield from ("true", "false")
-    elif operator not in ("IpAddress", "Null"):
-        yield from examples(condition.values)
+SOME_ADDRESSES = ("203.0.113.1", "10.0.0.1", "fd00::1", *(str(block[-1] + 1) for block in _NOT_PUBLIC[:-1]))
+"""Addresses for keys that no condition names an address for: among them, the first after each block that is not public."""
 
 
 def _around(block: str) -> Iterator[str]:
@@ -106,14 +157,7 @@ def _around(block: str) -> Iterator[str]:
 
 def _beside(number: float | None) -> Iterator[str]:
     if number is not None:
-        yield from (f"{number + difference:.10g}" for difference in (-1, 0, 1))
-
-
-def _subsets(values: Sequence[str]) -> Iterator[Value]:
-    """Yield sets of values: all of them where there are few; else single values, pairs, and everything together."""
-    sizes: Iterable[int] = range(1, len(values) + 1) if len(values) <= _MOST_SUBSETS_OF else (1, 2, len(values))
-    for size in sizes:
-        yield from combinations(values, size)
+        yield from (f"{number + difference:.15g}" for difference in (-1, 0, 1))
 
 
 def _number(text: str) -> float | None:
@@ -135,7 +179,7 @@ def _seconds(text: str) -> float | None:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def _network(text: str) -> IPv4Network | IPv6Network | None:
     try:
         return ip_network(text, strict=False)
@@ -143,7 +187,7 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(text)

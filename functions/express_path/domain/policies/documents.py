@@ -5,12 +5,25 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.htm
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from express_path.errors import RecordError
+from express_path.errors import PolicyError, RecordError
 
 Json = Mapping[str, object]
+MOST_VALUES = 5_000
+"""AWS's own managed policies, the largest, have about 2,000."""
+_ELEMENTS = (
+    "Sid",
+    "Effect",
+    "Principal",
+    "NotPrincipal",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Condition",
+)
 
 _QUANTIFIERS = {"forallvalues": "ForAllValues", "foranyvalue": "ForAnyValue"}
 _IF_EXISTS = "ifexists"
@@ -85,26 +98,57 @@ class PolicyDocument:
     source: str
     statements: tuple[Statement, ...]
     has_variables: bool = False
-    text: str = field(default="", compare=False)
 
 
 def parse_policy(source: str, found: object) -> PolicyDocument:
-    """Read a policy document, from JSON or from its text. Raise RecordError that names the source and the field."""
-    text = found if isinstance(found, str) else json.dumps(found)
-    try:
-        document: Any = json.loads(found) if isinstance(found, str) else found
-    except (ValueError, RecursionError) as error:
-        raise RecordError(source, "", text[:80], "a policy document in JSON") from error
+    """Read a policy document, from JSON or from its text. Raise RecordError that names the source and the field.
+
+    Raise PolicyError if it is so large that judging it would take too long.
+    """
+    document: Any = _read(source, found) if isinstance(found, str) else found
     if not isinstance(document, Mapping) or "Statement" not in document:
         raise RecordError(source, "", document, "a policy document: an object with Statement")
+    if _size(document) > MOST_VALUES:
+        raise PolicyError(source, f"it has more than {MOST_VALUES:,} values, and no policy that AWS accepts has")
     rows = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
     statements = tuple(_statement(f"{source}: Statement[{number}]", row, number + 1) for number, row in enumerate(rows))
-    return PolicyDocument(source, statements, document.get("Version") == "2012-10-17", text)
+    return PolicyDocument(source, statements, document.get("Version") == "2012-10-17")
+
+
+def _read(source: str, text: str) -> object:
+    def without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        read: dict[str, object] = {}
+        for key, value in pairs:
+            if key in read:
+                raise RecordError(source, key, text[:80], "there once: a key appears twice in one object")
+            read[key] = value
+        return read
+
+    try:
+        return json.loads(text, object_pairs_hook=without_repeated_keys)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(source, "", text[:80], "a policy document in JSON") from error
+
+
+def _size(document: object) -> int:
+    """Return how many values a document has; at most one more than the limit."""
+    waiting, size = [document], 0
+    while waiting and size <= MOST_VALUES:
+        size += 1
+        found = waiting.pop()
+        if isinstance(found, Mapping):
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
+    return size
 
 
 def _statement(place: str, found: object, number: int) -> Statement:
     if not isinstance(found, Mapping):
         raise RecordError(place, "", found, "an object")
+    for name in found:
+        if name not in _ELEMENTS:
+            raise RecordError(place, str(name), found[name], f"left out: an element is one of {', '.join(_ELEMENTS)}")
     effect = found.get("Effect")
     if effect not in ("Allow", "Deny"):
         raise RecordError(place, "Effect", effect, "Allow or Deny")
@@ -121,16 +165,24 @@ def _statement(place: str, found: object, number: int) -> Statement:
     )
 
 
-def _element(place: str, statement: Json, name: str) -> Element:
+def _is_negated(place: str, statement: Json, name: str) -> bool:
     negated = f"Not{name}"
-    if negated in statement:
-        return Element(_strings(place, negated, statement[negated]), is_negated=True)
-    return Element(_strings(place, name, statement[name])) if name in statement else EVERYTHING
+    if negated in statement and name in statement:
+        raise RecordError(place, negated, statement[negated], f"left out, because there is {name}")
+    return negated in statement
+
+
+def _element(place: str, statement: Json, name: str) -> Element:
+    is_negated = _is_negated(place, statement, name)
+    full_name = f"Not{name}" if is_negated else name
+    return (
+        Element(_strings(place, full_name, statement[full_name]), is_negated) if full_name in statement else EVERYTHING
+    )
 
 
 def _principal(place: str, statement: Json) -> Element:
     """Return the principals that can send requests from a subnet. Services cannot, so they are left out."""
-    is_negated = "NotPrincipal" in statement
+    is_negated = _is_negated(place, statement, "Principal")
     name = "NotPrincipal" if is_negated else "Principal"
     if name not in statement:
         return EVERYTHING
@@ -154,9 +206,9 @@ def _conditions(place: str, found: object) -> Iterator[Condition]:
     for operator, keys in found.items():
         quantifier, _, name = str(operator).rpartition(":")
         lower = name.lower()
-        if_exists = lower.endswith(_IF_EXISTS) and lower not in OPERATORS
-        base = OPERATORS.get(lower.removesuffix(_IF_EXISTS) if if_exists else lower)
-        if base is None or (quantifier and quantifier.lower() not in _QUANTIFIERS):
+        if_exists = lower.endswith(_IF_EXISTS)
+        base = OPERATORS.get(lower.removesuffix(_IF_EXISTS))
+        if base is None or (base == "Null" and if_exists) or (quantifier and quantifier.lower() not in _QUANTIFIERS):
             raise RecordError(place, f"Condition.{operator}", operator, "a condition operator of IAM")
         if not isinstance(keys, Mapping):
             raise RecordError(place, f"Condition.{operator}", keys, "an object of condition keys")

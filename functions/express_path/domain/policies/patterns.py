@@ -1,71 +1,138 @@
-"""Patterns with * and ?, as policies have them: what they match, and examples of what they match."""
+"""Patterns with * and ?, as policies have them: what they match, and values that show each way to match them."""
 
-import re
-from collections.abc import Iterable
-from functools import cache
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-FILLER = "0"
-"""What an example has in place of * and ?: unlikely to be in another pattern by chance."""
+from express_path.domain.policies.effort import Effort
 
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    parts = {"*": ".*", "?": "."}
-    return re.compile("".join(parts.get(character) or re.escape(character) for character in pattern), re.DOTALL)
-
-
-def is_like(value: str, pattern: str) -> bool:
-    """Return whether a value matches a pattern. Unlike in a shell, brackets have no meaning."""
-    return _compiled(pattern).fullmatch(value) is not None
+FILLER = "\ue000"
+"""What a value has in place of * and ?: a character that no policy has."""
+ARN = 5
+"""The colons of an ARN that separate its parts. Every other colon is in the last part."""
+ARN_WITHOUT_COLONS = 6
+"""The same, for ARNs whose last part has no colons."""
 
 
-def is_like_arn(value: str, pattern: str) -> bool:
-    """Compare the six parts of two ARNs: a * does not match the colon between parts.
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern that reads a value one character at a time, so that no pattern takes long.
+
+    A state is a set of positions in the pattern, one bit each: all those where the characters so far can lead. Each mask
+    has the bits of the positions where a character moves ahead (expected, any_other) or where a * takes it (loops).
+    """
+
+    expected: dict[str, int]
+    any_other: int
+    loops: int
+    any_colon: int
+    colon_loops: int
+    end: int
+
+    def step(self, state: int, character: str) -> int:
+        """Return the state after one more character."""
+        wild, loops = (self.any_colon, self.colon_loops) if character == ":" else (self.any_other, self.loops)
+        return (state & (self.expected.get(character, 0) | wild)) << 1 | state & loops
+
+    def normal(self, state: int) -> int:
+        """Return a state without the positions before its last *, because everything is possible from there, too."""
+        last = (state & self.colon_loops).bit_length()
+        return state >> (last - 1) << (last - 1) if last else state
+
+    def matches(self, value: str) -> bool:
+        """Return whether a whole value matches."""
+        state = 1
+        for character in value:
+            state = self.step(state, character)
+            if not state:
+                return False
+        return bool(state & self.end)
+
+    def next_characters(self, state: int) -> list[str]:
+        """Return the characters that the pattern names at the positions of a state."""
+        return [character for character, positions in self.expected.items() if state & positions]
+
+
+@lru_cache(maxsize=10_000)
+def compiled(text: str, colons_from: int = 0) -> Pattern:
+    """Return a pattern. Its * and ? match colons only after so many other colons: between the parts of ARNs, they do not.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
     """
-    parts, patterns = value.split(":", 5), pattern.split(":", 5)
-    return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
+    expected: dict[str, int] = {}
+    wild, loops, any_colon, colon_loops, bit, colons = 0, 0, 0, 0, 1, 0
+    for character in text:
+        takes_colons = colons >= colons_from
+        if character == "*":
+            loops |= bit
+            colon_loops |= bit if takes_colons else 0
+            continue
+        if character == "?":
+            wild |= bit
+            any_colon |= bit if takes_colons else 0
+        else:
+            expected[character] = expected.get(character, 0) | bit
+            colons += character == ":"
+        bit <<= 1
+    return Pattern(expected, wild, loops, any_colon, colon_loops, bit)
 
 
-@cache
-def example(one: str, other: str = "*") -> str | None:
-    """Return a value that matches both patterns; None if there is none."""
-    steps: dict[tuple[int, int], tuple[str, int, int]] = {(len(one), len(other)): ("", 0, 0)}
-    """By position in both patterns: the next character of a value that matches the rest of both, and the next position."""
-    for at in range(len(one), -1, -1):
-        for other_at in range(len(other), -1, -1):
-            for step in _steps(one[at : at + 1], other[other_at : other_at + 1]):
-                if (at, other_at) not in steps and (at + step[1], other_at + step[2]) in steps:
-                    steps[at, other_at] = step
-    if (0, 0) not in steps:
-        return None
-    found, at, other_at = "", 0, 0
-    while (at, other_at) != (len(one), len(other)):
-        character, ahead, other_ahead = steps[at, other_at]
-        found, at, other_at = found + character, at + ahead, other_at + other_ahead
+@lru_cache(maxsize=100_000)
+def is_like(value: str, pattern: str) -> bool:
+    """Return whether a value matches a pattern. Unlike in a shell, brackets have no meaning."""
+    return compiled(pattern).matches(value)
+
+
+@lru_cache(maxsize=100_000)
+def is_like_arn(value: str, pattern: str) -> bool:
+    """Return whether an ARN matches a pattern part by part."""
+    return compiled(pattern, ARN).matches(value)
+
+
+def examples(
+    patterns: Sequence[Pattern], literals: Iterable[str], effort: Effort, frames: Sequence[Pattern] = ()
+) -> list[str]:
+    """Return the literals, and a value for each set of patterns that a value other than these can match together.
+
+    If there are frames, only values that match one of them count. The search goes through all values, the shortest first,
+    and leaves out those that are in the same states as a shorter one. Raise PolicyError if there are too many.
+    """
+    machines = [*frames, *patterns]
+    known = dict.fromkeys(text for text in literals if not frames or any(frame.matches(text) for frame in frames))
+    beginnings = _beginnings(known)
+    found: dict[tuple[bool, ...], str] = {}
+    seen: set[tuple[tuple[int, ...], str]] = set()
+    waiting = deque([((1,) * len(machines), "")])
+    while waiting:
+        states, value = waiting.popleft()
+        ends = tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True))
+        if value and value not in known and (not frames or any(ends[: len(frames)])):
+            found.setdefault(ends, value)
+        characters = dict.fromkeys([FILLER, ":", *beginnings.get(value, ())])
+        for state, machine in zip(states, machines, strict=True):
+            characters.update(dict.fromkeys(machine.next_characters(state)))
+        for character in characters:
+            effort.spend(1 + len(machines))
+            after = tuple(m.normal(m.step(state, character)) for state, m in zip(states, machines, strict=True))
+            longer = value + character
+            key = (after, longer if longer in beginnings else "")
+            if key not in seen and (not frames or any(after[: len(frames)])):
+                seen.add(key)
+                waiting.append((after, longer))
+    return [*known, *found.values()]
+
+
+def _beginnings(literals: Iterable[str]) -> dict[str, set[str]]:
+    """Return by each beginning of a literal the characters that can follow. The whole literal is one, too."""
+    found: dict[str, set[str]] = {}
+    for text in literals:
+        for end in range(len(text)):
+            found.setdefault(text[:end], set()).add(text[end])
+        found.setdefault(text, set())
     return found
 
 
-def _steps(here: str, there: str) -> list[tuple[str, int, int]]:
-    """Return how two patterns can go on together: the next character, and how far each of them moves."""
-    if here == "*" and there == "*":
-        return [(FILLER, 1, 0), (FILLER, 0, 1)]
-    if here == "*":
-        return [("", 1, 0), *([(_shown(there), 0, 1)] if there else [])]
-    if there == "*":
-        return [("", 0, 1), *([(_shown(here), 1, 0)] if here else [])]
-    if here and there and (here == there or "?" in (here, there)):
-        return [(_shown(there if here == "?" else here), 1, 1)]
-    return []
-
-
-def _shown(character: str) -> str:
-    return FILLER if character == "?" else character
-
-
-def examples(patterns: Iterable[str]) -> list[str]:
-    """Return examples of what each pattern matches, and each two of them together."""
-    known = list(dict.fromkeys(patterns))
-    found = [example(one, other) for number, one in enumerate(known) for other in ("*", *known[number + 1 :])]
-    return list(dict.fromkeys(value for value in found if value is not None))
+def is_wild(text: str) -> bool:
+    """Return whether a text is a pattern that more than one value matches."""
+    return "*" in text or "?" in text
