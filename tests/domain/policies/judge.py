@@ -116,26 +116,22 @@ class Judge:
                         found[number] |= number in allowed_before and not allowed
         return found
 
-    def decisions(self, path: str) -> set[tuple[Request, tuple[tuple[str, Values], ...], str]]:
-        """Return each request with each context on a path, and whether that is denied, allowed, or left open."""
-        found = set()
-        for request in self.requests():
-            for shared in self.shared_contexts():
-                for more in self.nat_contexts() if path == "NAT" else self.endpoint_contexts():
-                    applied = self.applied(request, {**shared, **more})
-                    decision = "allow" if applied else "open"
-                    if any(self.is_deny(number) for number in applied):
-                        decision = "deny"
-                    found.add((request, tuple(sorted({**shared, **more}.items())), decision))
-        return found
+    def restrictions(self) -> list[bool]:
+        """Return for each statement of an endpoint's policy whether it denies, or is one of those that allow too little."""
+        endpoints = [applied for _, endpoint in self.pairs() for applied in endpoint]
+        denied = set().union(*endpoints)
+        too_little = any(not any(not self.is_deny(number) for number in applied) for applied in endpoints)
+        return [number in denied if self.is_deny(number) else too_little for number in range(len(self.statements))]
 
-    def restricts(self) -> bool:
-        """Return whether, as an endpoint's policy, it denies a request, or does not allow it."""
-        return any(
-            not applied or any(self.is_deny(number) for number in applied)
-            for _, endpoint in self.pairs()
-            for applied in endpoint
-        )
+    def denied_through_nat(
+        self, requests: Iterable[Request], shared: Sequence[Context], nats: Sequence[Context]
+    ) -> set[int]:
+        """Return which of all combinations of requests and contexts of the NAT path are denied."""
+        return {
+            number
+            for number, (request, same, nat) in enumerate(product(requests, shared, nats))
+            if any(self.is_deny(applied) for applied in self.applied(request, {**same, **nat}))
+        }
 
     def pairs(self) -> Iterator[tuple[set[frozenset[int]], set[frozenset[int]]]]:
         """Yield, for each request with each value of what is the same on both paths, what can apply on each path."""
@@ -150,7 +146,9 @@ class Judge:
 
     def covers(self, request: Request) -> tuple[object, ...]:
         """Return what matters about a request: requests for which this is equal are decided alike."""
-        if any("${" in text for statement in self.statements for name in RESOURCE for text in texts(statement.get(name))):
+        if any(
+            "${" in text for statement in self.statements for name in RESOURCE for text in texts(statement.get(name))
+        ):
             return (request,)
         return (request.mode, *(self.is_about(statement, request, {}) for statement in self.statements))
 
@@ -227,7 +225,7 @@ class Judge:
         whole = [text for pattern in given for text in self.substituted(pattern)]
         full = [text.split(":", 5) for text in whole if text.count(":") >= 5]
         parts = [sorted({found for row in full for found in filled(row[n])[-2:]}) for n in (3, 4, 5)]
-        regions, accounts, names = [*parts[0], "us-east-1"], [*parts[1], "111122223333"], parts[2]
+        regions, accounts, names = [*parts[0], "us-east-1"], [*parts[1], "111122223333", "222233334444"], parts[2]
         kinds = ["bucket/some--use1-az4--x-s3", "accesspoint/some--use1-az4--xa-s3"]
         arns = {f"arn:aws:s3express:{':'.join(row)}" for row in product(regions, accounts, [*names, *kinds])}
         own = re.compile(r"arn:aws(-cn|-us-gov)?:s3express:[^:]*:[^:]*:(bucket|accesspoint)/.*", re.DOTALL)
@@ -253,7 +251,9 @@ class Judge:
 
     def endpoint_contexts(self) -> Iterator[Context]:
         """Yield contexts of the endpoint path."""
-        arns = [text for text in self.words("aws:sourcevpcarn") if text.startswith("arn:")]
+        arns = [
+            text for text in self.words("aws:sourcevpcarn") if re.fullmatch(r"arn:aws:ec2:[^:]+:[^:]+:vpc/[^:]+", text)
+        ]
         vpcs = [self.known.vpc] if self.known.vpc else [*self.words("aws:sourcevpc"), *(a.split("/")[-1] for a in arns)]
         endpoints = [self.known.endpoint] if self.known.endpoint else self.words("aws:sourcevpce")
         addresses = [text for text in self.words("aws:vpcsourceip") if is_address(text)]
@@ -314,7 +314,9 @@ def as_list(found: Any) -> list[Any]:
 
 def texts(found: Any) -> list[str]:
     """Return one or many values as texts."""
-    return [str(one).lower() if isinstance(one, bool) else str(one) for one in as_list(found)] if found is not None else []
+    return (
+        [str(one).lower() if isinstance(one, bool) else str(one) for one in as_list(found)] if found is not None else []
+    )
 
 
 def named(found: Any) -> list[str]:

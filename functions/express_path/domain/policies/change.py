@@ -69,13 +69,9 @@ REGIONAL_ACTIONS = tuple(
     )
 )
 """https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html"""
-_ARNS = tuple(
-    compiled(f"arn:{partition}:s3express:*:*:{kind}/*", ARN_WITHOUT_COLONS)
-    for partition in ("aws", "aws-cn", "aws-us-gov")
-    for kind in ("bucket", "accesspoint")
-)
 _ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
 _VARIABLE = re.compile(r"\$\{\s*([^},]*?)\s*(?:,\s*'([^']*)'\s*)?\}")
+_PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
 _ESCAPES = ("*", "?", "$")
 """What looks like a policy variable, and stands for the character itself."""
 _MOST_KEYS = 200
@@ -115,7 +111,7 @@ class Denial:
     @property
     def condition_text(self) -> str:
         """The conditions in one line."""
-        return "; ".join(map(str, self.conditions))
+        return "; ".join(map(str, self.conditions)) or "no condition"
 
 
 def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
@@ -133,13 +129,29 @@ def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> li
     return found
 
 
+def restrictions(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
+    """Return the statements of an endpoint's policy that restrict requests to S3 Express: no such policy applies to a NAT.
+
+    These are Deny statements that apply to any request, and, if any request is not allowed, all Allow statements. Raise
+    PolicyError.
+    """
+    effort = Effort(endpoint_policy.source)
+    searches = [_Search(endpoint_policy, known, request, effort) for request in _requests(endpoint_policy, effort)]
+    allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
+    found = []
+    for statement in endpoint_policy.statements:
+        if statement.is_deny and any(search.finds_what_is_denied(statement) for search in searches):
+            fix = "delete the statement"
+            found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
+        elif not statement.is_deny and allows_too_little:
+            fix = "add a statement that allows every principal every action on every resource"
+            found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
+    return found
+
+
 def restricts(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> bool:
     """Return whether an endpoint's policy denies any request to S3 Express, or does not allow it. Raise PolicyError."""
-    effort = Effort(endpoint_policy.source)
-    return any(
-        _Search(endpoint_policy, known, request, effort).finds_what_endpoint_denies()
-        for request in _requests(endpoint_policy, effort)
-    )
+    return bool(restrictions(endpoint_policy, known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,15 +232,19 @@ class _Search:
 
     def finds(self, statement: Statement) -> bool:
         """Return whether a statement would deny."""
-        if not any(statement is row for row in self.request.statements):
-            return False
-        return self._finds(partial(self._would_deny if statement.is_deny else self._no_longer_allows, statement))
+        goal = self._would_deny if statement.is_deny else self._no_longer_allows
+        return self._is_asked_about(statement) and self._finds(partial(goal, statement))
 
-    def finds_what_endpoint_denies(self) -> bool:
-        """Return whether any request is not allowed on the endpoint path."""
-        return self._finds(
-            lambda: _any([self._applies_any(Path.ENDPOINT, is_deny=True), self._is_not_allowed(Path.ENDPOINT)])
-        )
+    def finds_what_is_not_allowed(self) -> bool:
+        """Return whether no Allow statement applies to a request on the endpoint path."""
+        return self._finds(partial(self._is_not_allowed, Path.ENDPOINT))
+
+    def finds_what_is_denied(self, statement: Statement) -> bool:
+        """Return whether a Deny statement applies to a request on the endpoint path."""
+        return self._is_asked_about(statement) and self._finds(partial(self._applies, statement, Path.ENDPOINT))
+
+    def _is_asked_about(self, statement: Statement) -> bool:
+        return any(statement is row for row in self.request.statements)
 
     def _finds(self, goal: Callable[[], Answer]) -> bool:
         """Return whether any values of what is unknown reach the goal."""
@@ -241,8 +257,9 @@ class _Search:
         for value in self._candidates(unknown):
             self.values[unknown] = value
             if self._finds(goal):
+                self.values.clear()
                 return True
-        self.values.pop(unknown, None)
+        del self.values[unknown]
         return False
 
     # --- goals
@@ -402,7 +419,8 @@ class _Search:
             for row in self._conditions_on(_VPC_ARN):
                 ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, path))
                 conditions.append(replace(row, operator="StringLike", values=ids))
-        frames = [compiled(f"arn:*:ec2:*:*:vpc/{self._vpc_id()}", ARN_WITHOUT_COLONS)] if key == _VPC_ARN else []
+        vpc = f"arn:{_partition(self.document)}:ec2:?*:?*:vpc/{self._vpc_id()}"
+        frames = [compiled(vpc, ARN_WITHOUT_COLONS)] if key == _VPC_ARN else []
         values = values_that_matter(conditions, self.effort, of_addresses=key in (_SOURCE_IP, _VPC_IP), frames=frames)
         if path is Path.NAT:
             values = [value for value in values if is_public_ipv4(value)]
@@ -435,7 +453,19 @@ class _Search:
         patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], None)
         wild = [compiled(text) for text in patterns if is_wild(text)]
         literal = [text for text in patterns if not is_wild(text)]
-        return examples(wild, literal, self.effort, _ARNS)
+        kinds = [f"arn:{_partition(self.document)}:s3express:?*:?*:{kind}/?*" for kind in ("bucket", "accesspoint")]
+        return examples(wild, literal, self.effort, [compiled(kind, ARN_WITHOUT_COLONS) for kind in kinds])
+
+
+def _partition(document: PolicyDocument) -> str:
+    """Return the partition that a policy is for, which is the first that one of its ARNs names; aws if none does."""
+    texts = (
+        text
+        for row in document.statements
+        for part in (row.resource.patterns, row.principal.patterns, *(one.values for one in row.conditions))
+        for text in part
+    )
+    return next((found[1] for found in map(_PARTITION.match, texts) if found), "aws")
 
 
 def _principals(statements: Iterable[Statement]) -> list[str]:

@@ -110,6 +110,8 @@ def parse_policy(source: str, found: object) -> PolicyDocument:
         raise RecordError(source, "", document, "a policy document: an object with Statement")
     if _size(document) > MOST_VALUES:
         raise PolicyError(source, f"it has more than {MOST_VALUES:,} values, and no policy that AWS accepts has")
+    if not document["Statement"]:
+        raise RecordError(source, "Statement", document["Statement"], "at least one statement")
     rows = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
     statements = tuple(_statement(f"{source}: Statement[{number}]", row, number + 1) for number, row in enumerate(rows))
     return PolicyDocument(source, statements, document.get("Version") == "2012-10-17")
