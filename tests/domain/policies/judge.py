@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cache
 from ipaddress import IPv4Address, ip_address, ip_network
 from itertools import chain, combinations, product
+from math import prod
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -93,6 +94,12 @@ class Judge:
             for text in chain.from_iterable([*(values for *_, values in self.conditions), *resources]):
                 yield from (found[1].lower() for found in VARIABLE.finditer(text) if found[1] not in ("*", "?", "$"))
 
+    def size(self) -> int:
+        """Return how many combinations there are to try."""
+        shared = prod(1 + len(self.values(key)) for key in self.keys if not is_of_path(key) and key not in OF_CLIENTS)
+        paths = sum(1 for _ in self.nat_contexts()) + sum(1 for _ in self.endpoint_contexts())
+        return len(self.some_requests()) * shared * paths
+
     # --- outcomes
 
     def flips(self) -> list[bool]:
@@ -123,26 +130,28 @@ class Judge:
         too_little = any(not any(not self.is_deny(number) for number in applied) for applied in endpoints)
         return [number in denied if self.is_deny(number) else too_little for number in range(len(self.statements))]
 
-    def denied_through_nat(
-        self, requests: Iterable[Request], shared: Sequence[Context], nats: Sequence[Context]
-    ) -> set[int]:
-        """Return which of all combinations of requests and contexts of the NAT path are denied."""
-        return {
-            number
-            for number, (request, same, nat) in enumerate(product(requests, shared, nats))
-            if any(self.is_deny(applied) for applied in self.applied(request, {**same, **nat}))
-        }
+    def decisions_through_nat(self, other: "Judge") -> list[str]:
+        """Return what this policy says through the NAT of each request and context that another judge tries."""
+        found = []
+        for request, same, nat in product(other.some_requests(), other.shared_contexts(), list(other.nat_contexts())):
+            applied = self.applied(request, {**same, **nat})
+            denied = any(self.is_deny(number) for number in applied)
+            found.append("denied" if denied else "allowed" if applied else "open")
+        return found
 
     def pairs(self) -> Iterator[tuple[set[frozenset[int]], set[frozenset[int]]]]:
         """Yield, for each request with each value of what is the same on both paths, what can apply on each path."""
         nats, endpoints = list(self.nat_contexts()), list(self.endpoint_contexts())
-        requests = {self.covers(request): request for request in self.requests()}
-        for request in requests.values():
+        for request in self.some_requests():
             for shared in self.shared_contexts():
                 yield (
                     {self.applied(request, {**shared, **nat}) for nat in nats},
                     {self.applied(request, {**shared, **endpoint}) for endpoint in endpoints},
                 )
+
+    def some_requests(self) -> list[Request]:
+        """Return one of all requests that are decided alike."""
+        return list({self.covers(request): request for request in self.requests()}.values())
 
     def covers(self, request: Request) -> tuple[object, ...]:
         """Return what matters about a request: requests for which this is equal are decided alike."""
@@ -258,8 +267,17 @@ class Judge:
         endpoints = [self.known.endpoint] if self.known.endpoint else self.words("aws:sourcevpce")
         addresses = [text for text in self.words("aws:vpcsourceip") if is_address(text)]
         newer = [key for key in self.keys if key.startswith("aws:vpce")]
-        for vpc, endpoint, address in product(dict.fromkeys(vpcs), endpoints, addresses):
+        vpcs, endpoints, addresses = (
+            list(dict.fromkeys(found)) if any(key in self.keys for key in keys) else list(found)[:1]
+            for found, keys in (
+                (vpcs, ("aws:sourcevpc", "aws:sourcevpcarn")),
+                (endpoints, ("aws:sourcevpce",)),
+                (addresses, ("aws:vpcsourceip",)),
+            )
+        )
+        for vpc, endpoint, address in product(vpcs, endpoints, addresses):
             own = {f"arn:aws:ec2:us-east-1:444455556666:vpc/{vpc}", *(arn for arn in arns if arn.endswith(f"/{vpc}"))}
+            own = own if "aws:sourcevpcarn" in self.keys else set(sorted(own)[:1])
             for arn, *values in product(sorted(own), *([(), *self.values(key)] for key in newer)):
                 found = dict(zip(ENDPOINT_KEYS, ((vpc,), (endpoint,), (arn,), (address,)), strict=True))
                 yield {**found, **dict(zip(newer, values, strict=True))}
