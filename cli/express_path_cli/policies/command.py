@@ -11,7 +11,7 @@ import typer
 
 from express_path.adapters.policies import resource_policies
 from express_path.domain.heal.preflight import Policy
-from express_path.domain.policies.change import Denial, KnownContext, denials
+from express_path.domain.policies.change import Denial, KnownContext, denials, restrictions
 from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
 from express_path.errors import ApiError, ExpressPathError, RecordError
 from express_path_cli.aws import options
@@ -59,14 +59,19 @@ class JudgedPolicies:
 
 
 def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
-    """Judge policies. One that cannot be read or judged is a failure, and the others are still judged."""
+    """Judge policies. One that cannot be read or judged is a failure, and the others are still judged.
+
+    The holder of an endpoint's policy is the endpoint's ID: no such policy applies on the NAT path.
+    """
     judged, failures = [], []
     for policy in policies:
         try:
             if policy.fault:
                 raise OptionError(policy.fault, "")
             document = parse_policy(policy.holder, policy.document)
-            judged.append(JudgedPolicy(document, tuple(denials(document, known))))
+            of_endpoint = policy.holder.startswith("vpce-")
+            found = restrictions(document, known) if of_endpoint else denials(document, known)
+            judged.append(JudgedPolicy(document, tuple(found)))
         except RecordError as error:
             failures.append(Failure(policy.holder, OptionError(str(error), "")))
         except ExpressPathError as error:

@@ -10,6 +10,8 @@ from express_path.adapters.aws import Aws, pages
 from express_path.domain.heal.preflight import Policy
 from express_path_cli.terminal.files import STDOUT
 
+S3_EXPRESS = ".s3express"
+"""How the service name of S3 Express's gateway endpoints ends."""
 _FILTER = ["User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"]
 
 
@@ -21,25 +23,37 @@ def policies_in_files(files: Iterable[Path]) -> Iterator[Policy]:
         except (OSError, UnicodeError) as error:
             yield Policy(str(file), "", f"cannot be read: {getattr(error, 'strerror', None) or error}")
             continue
-        yield Policy(str(file), _document(text))
+        yield from _in_text(str(file), text)
 
 
-def _document(text: str) -> str:
-    """Return the policy document in the output of a call such as s3api get-bucket-policy, else the text as it is."""
+def _in_text(source: str, text: str) -> Iterator[Policy]:
+    """Yield the policy of each endpoint in the output of ec2 describe-vpc-endpoints, else the one policy in a text."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        found = None
+    if isinstance(found, Mapping) and isinstance(found.get("VpcEndpoints"), list):
+        for row in found["VpcEndpoints"]:
+            endpoint = row if isinstance(row, Mapping) else {}
+            if str(endpoint.get("ServiceName", S3_EXPRESS)).endswith(S3_EXPRESS):
+                document = endpoint.get("PolicyDocument")
+                yield Policy(f"{endpoint.get('VpcEndpointId', 'endpoint')} in {source}", _document(document))
+    else:
+        yield Policy(source, text if found is None else _document(found, text))
+
+
+def _document(found: object, text: str = "") -> str:
+    """Return the policy document in the output of a call such as s3api get-bucket-policy, or the text where there is none."""
     while isinstance(found, Mapping) and "Statement" not in found:
         inner = [
             found[key] for key in ("Policy", "PolicyDocument", "PolicyVersion", "Document", "Content") if key in found
         ]
         if not inner:
-            return text
-        found = inner[0]
-        if isinstance(found, str):
-            return found
-    return json.dumps(found)
+            break
+        found, text = inner[0], ""
+    if isinstance(found, str):
+        return found
+    return text or json.dumps(found)
 
 
 def identity_policies(aws: Aws) -> Iterator[Policy]:

@@ -149,6 +149,7 @@ class Judge:
                     {self.applied(request, {**shared, **endpoint}) for endpoint in endpoints},
                 )
 
+    @cache  # noqa: B019  # a judge does not live longer than its test
     def some_requests(self) -> list[Request]:
         """Return one of all requests that are decided alike."""
         return list({self.covers(request): request for request in self.requests()}.values())

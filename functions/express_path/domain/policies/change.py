@@ -75,6 +75,7 @@ _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
 _ESCAPES = ("*", "?", "$")
 """What looks like a policy variable, and stands for the character itself."""
 _MOST_KEYS = 200
+_STEPS_OF_CONDITION = 3
 
 
 class Path(StrEnum):
@@ -119,11 +120,14 @@ def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> li
     effort = Effort(document.source)
     if any(map(_is_of_path, _variables(text for row in document.statements for text in row.resource.patterns))):
         raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
-    requests = _requests(document, effort)
+    paths_matter = [
+        row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
+    ]
+    requests = _requests(document, effort) if paths_matter else []
     found = []
-    for statement in document.statements:
-        of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
-        if of_path and any(_Search(document, known, request, effort).finds(statement) for request in requests):
+    for statement in paths_matter:
+        if any(_Search(document, known, request, effort).finds(statement) for request in requests):
+            of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
             fix = _fix(statement, [row for row in statement.conditions if row not in of_path], known)
             found.append(Denial(document.source, statement, tuple(of_path), fix))
     return found
@@ -171,8 +175,9 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
     named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
     own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
     wild = [compiled(pattern) for pattern in own if is_wild(pattern)]
-    literal = [*(action.lower() for action in REGIONAL_ACTIONS), *(text for text in own if not is_wild(text))]
-    actions = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
+    literal = [pattern for pattern in own if not is_wild(pattern)]
+    named_by_policy = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
+    actions = dict.fromkeys([*map(str.lower, REGIONAL_ACTIONS), *named_by_policy])
     requests = [(CREATE_SESSION.lower(), mode) for mode in ("ReadWrite", "ReadOnly")]
     requests += [(action, "") for action in actions if action != CREATE_SESSION.lower()]
     found: dict[tuple[str, tuple[int, ...]], _Request] = {}
@@ -312,13 +317,14 @@ class _Search:
         return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
 
     def _holds(self, condition: Condition, path: Path) -> Answer:
+        self.effort.spend(_STEPS_OF_CONDITION)
         value = self._value_of_key(condition.key.lower(), path)
         if isinstance(value, _Unknown):
             return value
         allowed = self._replaced(condition.values, path)
         if isinstance(allowed, _Unknown):
             return allowed
-        self.effort.spend(1 + len(value) * len(allowed))
+        self.effort.spend(len(value) * len(allowed))
         return holds(condition, value, allowed)
 
     # --- values
@@ -380,12 +386,8 @@ class _Search:
         return [text for condition in self._conditions_on(unknown.key) for text in condition.values]
 
     def _conditions_on(self, key: str) -> list[Condition]:
-        return [
-            condition
-            for statement in self.request.statements
-            for condition in statement.conditions
-            if condition.key.lower() == key
-        ]
+        every = (condition for statement in self.request.statements for condition in statement.conditions)
+        return list(dict.fromkeys(condition for condition in every if condition.key.lower() == key))
 
     def _candidates(self, unknown: _Unknown) -> list[Value]:
         """Return the values to try."""
@@ -425,7 +427,7 @@ class _Search:
         if path is Path.NAT:
             values = [value for value in values if is_public_ipv4(value)]
         is_compared = self.document.has_variables and key in self._variables()
-        return values if is_compared else different(values, conditions, self.effort)
+        return values if is_compared else [*different(values, conditions, self.effort)]
 
     def _vpc_id(self) -> str:
         """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""

@@ -25,6 +25,7 @@ from express_path.domain.policies.patterns import (
 Value = tuple[str, ...]
 """The values of a key in a request; empty if the request does not have the key."""
 ABSENT: Value = ()
+_MOST_COMPARISONS = 50_000
 OTHER = ("other", "another")
 """Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
 
@@ -72,13 +73,18 @@ def values_that_matter(
     return list(dict.fromkeys(found if frames else [*found, *OTHER]))
 
 
-def different(values: Iterable[str], conditions: Sequence[Condition], effort: Effort) -> list[str]:
-    """Return one of all values that compare alike. conditions are all of a key; they have no policy variables."""
-    found: dict[tuple[bool, ...], str] = {}
-    for value in values:
-        effort.spend(sum(1 + len(condition.values) for condition in conditions))
-        found.setdefault(tuple(_is_met(condition, value) for condition in conditions), value)
-    return list(found.values())
+def different(values: Sequence[str], conditions: Sequence[Condition], effort: Effort) -> Sequence[str]:
+    """Return one of all values that compare alike. conditions are all of a key; they have no policy variables.
+
+    This only saves later work, so it is left out where it would be much work itself.
+    """
+    comparisons = len(values) * sum(1 + len(condition.values) for condition in conditions)
+    if comparisons > _MOST_COMPARISONS:
+        return values
+    effort.spend(comparisons)
+    return list(
+        {tuple(_is_met(condition, value) for condition in conditions): value for value in reversed(values)}.values()
+    )
 
 
 def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
