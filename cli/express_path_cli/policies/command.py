@@ -1,7 +1,7 @@
 """express-path policies: which statements would deny requests that are possible on the NAT path."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import chain
 from pathlib import Path
@@ -69,8 +69,10 @@ def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
             if policy.fault:
                 raise OptionError(policy.fault, "")
             document = parse_policy(policy.holder, policy.document)
-            of_endpoint = policy.holder.startswith("vpce-")
-            found = restrictions(document, known) if of_endpoint else denials(document, known)
+            if policy.holder.startswith("vpce-"):
+                found = restrictions(document, replace(known, endpoint_id=policy.holder.split()[0]))
+            else:
+                found = denials(document, known)
             judged.append(JudgedPolicy(document, tuple(found)))
         except RecordError as error:
             failures.append(Failure(policy.holder, OptionError(str(error), "")))

@@ -123,7 +123,8 @@ def test_reads_what_the_aws_cli_prints(output: object) -> None:
 
 def test_reads_the_policies_of_endpoints(tmp_path: Path) -> None:
     """The policy of an S3 Express endpoint applies on the endpoint path only, so all that it does not allow is denied."""
-    everything = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}]}
+    own = {"StringEquals": {"aws:SourceVpce": "vpce-0a"}}
+    everything = {"Statement": {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*", "Condition": own}}
     little = {
         "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}]
     }
