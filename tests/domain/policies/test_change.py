@@ -11,7 +11,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from express_path.domain.policies.change import KnownContext, denials, restrictions
+from express_path.domain.policies.change import KnownContext, denials, restrictions, restricts
 from express_path.domain.policies.documents import parse_policy
 from tests.domain.policies.judge import Judge, Known
 
@@ -81,6 +81,13 @@ def test_outcome_is_what_the_judge_finds(case: Case) -> None:
     """The judge, which tries everything, comes to the same outcomes."""
     judge = Judge(case.policy, case.known)
     assert named(judge.restrictions() if case.family == OF_ENDPOINTS else judge.flips()) == case.expected
+
+
+def test_restricts_says_whether_any_statement_does() -> None:
+    """The endpoint's default policy does not restrict requests, and one for sessions does."""
+    allow = {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
+    assert not restricts(parse_policy("vpce-0a", {"Statement": allow}))
+    assert restricts(parse_policy("vpce-0a", {"Statement": {**allow, "Action": "s3express:CreateSession"}}))
 
 
 # --- fixes

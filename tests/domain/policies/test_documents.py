@@ -181,6 +181,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_documents_end_soon(make: Callable[[], Any]) -> None:
     """Whatever a document asks for, there is a result or an error of the policy in two seconds of processor time."""
@@ -192,6 +193,44 @@ def test_hostile_documents_end_soon(make: Callable[[], Any]) -> None:
         assert process_time() - start < 2
 
 
+@pytest.mark.parametrize(
+    ("conditions", "fault"),
+    [
+        ({"StringNotLike": {"aws:SourceVpce": [f"*{n}*{n + 1}*" for n in range(30)]}}, "too many combinations to try"),
+        ({"StringLike": {f"aws:PrincipalTag/{number}": "*" for number in range(201)}}, "more than 200 keys"),
+    ],
+)
+def test_what_takes_too_long_is_an_error(conditions: dict[str, Any], fault: str) -> None:
+    """The error names the policy and what about it takes too long."""
+    document = parse_policy("hostile", policy(deny(Condition={**conditions, **FROM_ELSEWHERE})))
+    with pytest.raises(PolicyError, match=f"^hostile: its conditions have {fault}"):
+        denials(document)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"IpAddress": {"aws:VpcSourceIp": ["", "x", "1/2", "10.0.0.0/99"]}},
+        {"NumericEquals": {"aws:VpceOrgID": ["x", "nan"]}},
+        {"DateLessThan": {"aws:VpceOrgID": ["then"]}},
+    ],
+)
+def test_values_that_are_no_addresses_numbers_or_dates_match_nothing(condition: dict[str, Any]) -> None:
+    """AWS refuses most of such policies; here they match no request."""
+    document = parse_policy("x", policy(deny(Condition=condition)))
+    assert denials(document) == []
+
+
+def test_a_long_list_of_addresses_is_judged() -> None:
+    """A list of 500 blocks is judged, although to compare each of them with each takes too long."""
+    blocks = [f"203.{number // 200}.{number % 200}.0/24" for number in range(500)]
+    document = parse_policy("x", policy(deny(Condition={"NotIpAddress": {"aws:SourceIp": blocks}})))
+    assert [denial.condition_text.partition(",")[0] for denial in denials(document)] == [
+        "NotIpAddress aws:SourceIp 203.0.0.0/24"
+    ]
+
+
+@pytest.mark.no_cover
 def test_a_large_policy_is_judged() -> None:
     """A policy of the size that AWS accepts is judged: ten statements with 50 addresses and 30 endpoints each."""
     addresses = [f"203.0.{number}.0/24" for number in range(50)]
