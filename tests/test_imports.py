@@ -17,7 +17,9 @@ PACKAGES = {
 CORE = ("express_path.domain", "express_path.errors", "express_path.fields")
 AWS = ("boto3", "botocore")
 # The packages of the domain; each may import itself and those before it.
-LAYERS = tuple(f"express_path.domain.{name}" for name in ("network", "path", "verdict", "heal", "remedy", "findings"))
+LAYERS = tuple(
+    f"express_path.domain.{name}" for name in ("network", "path", "verdict", "policies", "heal", "remedy", "findings")
+)
 # What the integrations may import of the rule's code.
 SHARED = (
     *CORE,
@@ -36,8 +38,9 @@ ALLOWED = {
     "express_path.domain.network": ("express_path.errors", *LAYERS[:1]),
     "express_path.domain.path": ("express_path.errors", *LAYERS[:2]),
     "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
-    "express_path.domain.heal": ("express_path.errors", *LAYERS[:4]),
-    "express_path.domain.remedy": ("express_path.errors", *LAYERS[:5]),
+    "express_path.domain.policies": ("express_path.errors", *LAYERS[3:4]),
+    "express_path.domain.heal": ("express_path.errors", *LAYERS[:5]),
+    "express_path.domain.remedy": ("express_path.errors", *LAYERS[:6]),
     "express_path.domain.findings": ("express_path.errors", *LAYERS),
     "express_path.events": (*CORE, "express_path.events"),
     "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters", "express_path.events"),
@@ -86,7 +89,7 @@ RANKS = (
     {"aws"},
     {"sources"},
     {"findings", "automation", "installation", "nat"},
-    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect", "schema"},
+    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect", "schema", "policies"},
     {"main"},
 )
 INSTRUMENT_USES = {"terminal", "aws", "nat"}

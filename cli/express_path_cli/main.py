@@ -47,6 +47,10 @@ COMMANDS = {
         "express_path_cli.doctor.command",
         "Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.",
     ),
+    "policies": Listed(
+        "express_path_cli.policies.command",
+        "Show which policy statements would deny requests to S3 Express once a subnet uses the gateway endpoint.",
+    ),
     "org check": Listed(
         "express_path_cli.org.check_command",
         "Before a roll-out to an organization, show what would fail in each account and Region.",

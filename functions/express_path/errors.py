@@ -59,6 +59,15 @@ class RecordError(ExpressPathError):
         super().__init__(f"{what} is {_shown(found)}: must be {allowed}")
 
 
+class PolicyError(ExpressPathError):
+    """What a policy says could not be determined."""
+
+    def __init__(self, source: str, fault: str) -> None:
+        """Keep where the policy is from, and why it could not be judged."""
+        self.source, self.fault = source, fault
+        super().__init__(f"{source}: {fault}")
+
+
 class DumpError(ExpressPathError):
     """A dump folder cannot be used."""
 

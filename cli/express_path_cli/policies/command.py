@@ -1,0 +1,203 @@
+"""express-path policies: which statements would deny requests that are possible on the NAT path."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from express_path.adapters.policies import resource_policies
+from express_path.domain.heal.preflight import Policy
+from express_path.domain.policies.change import Denial, KnownContext, denials, restrictions
+from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
+from express_path.errors import ApiError, ExpressPathError, RecordError
+from express_path_cli.aws import options
+from express_path_cli.aws.options import TextFormat
+from express_path_cli.aws.sessions import AccountRegion, connect
+from express_path_cli.policies.reading import identity_policies, policies_in_files
+from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.texts import count_text
+
+SCHEMA_VERSION = 1
+EXAMPLES = """
+express-path policies bucket-policy.json scp.json  # in files, without AWS
+express-path policies --account --vpc vpc-0a1b2c3d4e5f60718 --address 203.0.113.10  # those of this account
+aws s3api get-bucket-policy --bucket data--use1-az4--x-s3 | express-path policies -  # what the AWS CLI prints
+"""
+_KNOWN = "What is known of the paths"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPolicy:
+    """A policy with the statements that would deny."""
+
+    document: PolicyDocument
+    denials: tuple[Denial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPolicies:
+    """All policies that could be judged, and those that could not."""
+
+    policies: tuple[JudgedPolicy, ...]
+    failures: tuple[Failure, ...]
+
+    @property
+    def denials(self) -> list[Denial]:
+        """Every statement that would deny."""
+        return [denial for policy in self.policies for denial in policy.denials]
+
+    @property
+    def exit_status(self) -> int:
+        """Return 2 if a policy could not be judged, 1 if a statement would deny, else 0."""
+        return UNDETERMINED if self.failures else int(bool(self.denials))
+
+
+def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
+    """Judge policies. One that cannot be read or judged is a failure, and the others are still judged.
+
+    The holder of an endpoint's policy is the endpoint's ID: no such policy applies on the NAT path.
+    """
+    judged, failures = [], []
+    for policy in policies:
+        try:
+            if policy.fault:
+                raise OptionError(policy.fault, "")
+            document = parse_policy(policy.holder, policy.document)
+            if policy.holder.startswith("vpce-"):
+                found = restrictions(document, replace(known, endpoint_id=policy.holder.split()[0]))
+            else:
+                found = denials(document, known)
+            judged.append(JudgedPolicy(document, tuple(found)))
+        except RecordError as error:
+            failures.append(Failure(policy.holder, OptionError(str(error), "")))
+        except ExpressPathError as error:
+            failures.append(Failure(policy.holder, error))
+    return JudgedPolicies(tuple(judged), tuple(failures))
+
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="FILE", help="Policy documents in JSON, or what the AWS CLI prints of them; - is standard input."
+    ),
+]
+OfAccount = Annotated[
+    bool,
+    typer.Option(
+        "--account",
+        help="Read the account's own: identity policies, and those of directory buckets and access points of the Region.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+VpcId = Annotated[
+    str, typer.Option("--vpc", metavar="VPC-ID", help="The VPC of the endpoint. Default: any.", rich_help_panel=_KNOWN)
+]
+EndpointId = Annotated[
+    str,
+    typer.Option("--endpoint", metavar="VPCE-ID", help="The gateway endpoint. Default: any.", rich_help_panel=_KNOWN),
+]
+Addresses = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="A public IPv4 address of the NAT; repeatable. Default: any.",
+        rich_help_panel=_KNOWN,
+    ),
+]
+
+
+def policies(
+    *,
+    files: Files = None,
+    account: OfAccount = False,
+    region: options.Region = None,
+    profile: options.Profile = None,
+    vpc: VpcId = "",
+    endpoint: EndpointId = "",
+    address: Addresses = None,
+    form: options.TextOrJson = TextFormat.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show which policy statements would deny requests to S3 Express once a subnet uses the gateway endpoint.
+
+    Through an endpoint, requests have no aws:SourceIp, but aws:SourceVpce, aws:SourceVpc, and aws:VpcSourceIp. Run this
+    before you turn healing on. It evaluates bucket policies, access point policies, identity policies, SCPs, and RCPs.
+    What is not given is unknown, and any value of it counts. It only reads.
+
+    Exit status: 0 nothing would be denied that was possible before, 1 something would, 2 a policy could not be read.
+    """
+    if not files and not account:
+        raise OptionError("no policies are given", "give files, or --account to read those of your account")
+    known = KnownContext(vpc, endpoint, tuple(map(_public_address, address or ())))
+    read = chain(policies_in_files(files or ()), _of_account(region, profile) if account else ())
+    found = judge(read, known)
+    show_failures_and_notes(found.failures, quiet=quiet)
+    if form is TextFormat.JSON:
+        echo(as_json(found), nl=False)
+    else:
+        Terminal().file.writelines(f"{_line(denial)}\n" for denial in found.denials)
+        if not quiet:
+            say(_conclusion(found))
+    raise typer.Exit(found.exit_status)
+
+
+def _of_account(region: str | None, profile: str | None) -> Iterator[Policy]:
+    """Yield the policies of the caller's account, and a policy with a fault for what cannot be read."""
+    place = AccountRegion.of_caller(connect(region, profile))
+    yield from resource_policies(place.aws, place.account_id)
+    try:
+        yield from identity_policies(place.aws)
+    except ApiError as error:
+        if not error.is_denied:
+            raise
+        yield Policy(f"identity policies of account {place.account_id}", "", str(error))
+
+
+def _public_address(text: str) -> str:
+    try:
+        return str(IPv4Address(text))
+    except ValueError:
+        raise OptionError(f"--address {text} is not an IPv4 address", "give the public address of the NAT") from None
+
+
+def _line(denial: Denial) -> str:
+    return f"{denial.source} {denial.statement.name}: would deny ({denial.condition_text}). To allow both paths, {denial.fix}"
+
+
+def _conclusion(found: JudgedPolicies) -> str:
+    total = sum(len(policy.document.statements) for policy in found.policies)
+    looked_at = f"{count_text(total, 'statement')} in {count_text(len(found.policies), 'document')}"
+    if not found.denials:
+        return f"{looked_at}: none would deny what was possible before"
+    return f"{looked_at}: {len(found.denials):,} would deny requests through the endpoint that are possible through the NAT"
+
+
+def as_json(found: JudgedPolicies) -> str:
+    """Return each statement with its outcome, and what could not be read."""
+    rows = [
+        _row(
+            policy.document.source, statement, next((row for row in policy.denials if row.statement is statement), None)
+        )
+        for policy in found.policies
+        for statement in policy.document.statements
+    ]
+    return json_document(
+        SCHEMA_VERSION, {"statements": rows, "notRead": [failure.fields() for failure in found.failures]}
+    )
+
+
+def _row(source: str, statement: Statement, denial: Denial | None) -> dict[str, object]:
+    return {
+        "source": source,
+        "statement": statement.name,
+        "outcome": "WOULD_DENY" if denial else "UNCHANGED",
+        "condition": denial.condition_text if denial else None,
+        "fix": denial.fix if denial else None,
+    }

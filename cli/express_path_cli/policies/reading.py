@@ -1,0 +1,79 @@
+"""Read policies: from files, and the identity policies of an account."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from express_path.adapters.aws import Aws, pages
+from express_path.domain.heal.preflight import Policy
+from express_path_cli.terminal.files import STDOUT
+
+S3_EXPRESS = ".s3express"
+"""How the service name of S3 Express's gateway endpoints ends."""
+_FILTER = ["User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"]
+
+
+def policies_in_files(files: Iterable[Path]) -> Iterator[Policy]:
+    """Yield the policy in each file; - is standard input. A file may also be what the AWS CLI prints of a policy."""
+    for file in files:
+        try:
+            text = sys.stdin.read() if file == STDOUT else file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeError) as error:
+            yield Policy(str(file), "", f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            continue
+        yield from _in_text(str(file), text)
+
+
+def _in_text(source: str, text: str) -> Iterator[Policy]:
+    """Yield the policy of each endpoint in the output of ec2 describe-vpc-endpoints, else the one policy in a text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, Mapping) and isinstance(found.get("VpcEndpoints"), list):
+        for row in found["VpcEndpoints"]:
+            endpoint = row if isinstance(row, Mapping) else {}
+            if str(endpoint.get("ServiceName", S3_EXPRESS)).endswith(S3_EXPRESS):
+                document = endpoint.get("PolicyDocument")
+                yield Policy(f"{endpoint.get('VpcEndpointId', 'endpoint')} in {source}", _document(document))
+    else:
+        yield Policy(source, text if found is None else _document(found, text))
+
+
+def _document(found: object, text: str = "") -> str:
+    """Return the policy document in the output of a call such as s3api get-bucket-policy, or the text where there is none."""
+    while isinstance(found, Mapping) and "Statement" not in found:
+        inner = [
+            found[key] for key in ("Policy", "PolicyDocument", "PolicyVersion", "Document", "Content") if key in found
+        ]
+        if not inner:
+            break
+        found, text = inner[0], ""
+    if isinstance(found, str):
+        return found
+    return text or json.dumps(found)
+
+
+def identity_policies(aws: Aws) -> Iterator[Policy]:
+    """Yield every identity policy of an account: inline ones, and managed ones that somebody uses. Raise ApiError.
+
+    https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountAuthorizationDetails.html
+    """
+    for key in ("UserDetailList", "GroupDetailList", "RoleDetailList", "Policies"):
+        for row in pages(aws.client("iam"), "iam", "get_account_authorization_details", key, Filter=_FILTER):
+            yield from _of_managed(row) if key == "Policies" else _inline(row)
+
+
+def _inline(row: Mapping[str, Any]) -> Iterator[Policy]:
+    for key in ("UserPolicyList", "GroupPolicyList", "RolePolicyList"):
+        for policy in row.get(key, []):
+            yield Policy(f"{row['Arn']} {policy['PolicyName']}", json.dumps(policy["PolicyDocument"]))
+
+
+def _of_managed(row: Mapping[str, Any]) -> Iterator[Policy]:
+    if row.get("AttachmentCount") or row.get("PermissionsBoundaryUsageCount"):
+        for version in row["PolicyVersionList"]:
+            if version["IsDefaultVersion"]:
+                yield Policy(row["Arn"], json.dumps(version["Document"]))

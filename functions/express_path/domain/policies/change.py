@@ -1,0 +1,529 @@
+"""What a gateway endpoint changes for policies: which statements would deny requests that were possible on the NAT path.
+
+On the NAT path, aws:SourceIp is a public address, and the keys of endpoints are absent. On the endpoint path, it is the
+other way around (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html). Everything else
+about a request is unknown, and the same on both paths. A statement would deny if any request of any values shows it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+from express_path.domain.policies.conditions import (
+    ABSENT,
+    Value,
+    different,
+    holds,
+    is_public_ipv4,
+    sets_of,
+    values_that_matter,
+)
+from express_path.domain.policies.documents import Condition, Element, PolicyDocument, Statement
+from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.patterns import ARN_WITHOUT_COLONS, FILLER, compiled, examples, is_like, is_wild
+from express_path.errors import PolicyError
+
+_SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP = (
+    "aws:sourceip",
+    "aws:sourcevpce",
+    "aws:sourcevpc",
+    "aws:sourcevpcarn",
+    "aws:vpcsourceip",
+)
+_ONLY_SOME_ENDPOINTS = "aws:vpce"
+"""How the keys begin that are newer, such as aws:VpceOrgID: requests through an endpoint may have them."""
+_SETS_OF_PATH = ("aws:vpceorgpaths",)
+"""Which keys that depend on the path have several values."""
+_DIRECT: Mapping[str, Value] = {
+    "aws:viaawsservice": ("false",),
+    "aws:principalisawsservice": ("false",),
+    **dict.fromkeys(("aws:calledvia", "aws:calledviafirst", "aws:calledvialast"), ABSENT),
+    **dict.fromkeys(("aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths"), ABSENT),
+    **dict.fromkeys(("aws:principalservicename", "aws:principalservicenameslist"), ABSENT),
+}
+"""What clients in a subnet always send: they call S3 themselves, and are no AWS service."""
+_SESSION_MODE = "s3express:sessionmode"
+_SERVICE = "s3express"
+CREATE_SESSION = "s3express:CreateSession"
+REGIONAL_ACTIONS = tuple(
+    f"s3express:{name}"
+    for name in (
+        *(
+            "CreateAccessPoint",
+            "CreateBucket",
+            "DeleteAccessPoint",
+            "DeleteAccessPointPolicy",
+            "DeleteAccessPointScope",
+        ),
+        *("DeleteBucket", "DeleteBucketPolicy", "GetAccessPoint", "GetAccessPointPolicy", "GetAccessPointScope"),
+        *("GetBucketPolicy", "GetEncryptionConfiguration", "GetInventoryConfiguration", "GetLifecycleConfiguration"),
+        *("GetMetricsConfiguration", "ListAccessPointsForDirectoryBuckets", "ListAllMyDirectoryBuckets"),
+        *("ListTagsForResource", "PutAccessPointPolicy", "PutAccessPointScope", "PutBucketPolicy"),
+        *("PutEncryptionConfiguration", "PutInventoryConfiguration", "PutLifecycleConfiguration"),
+        *("PutMetricsConfiguration", "TagResource", "UntagResource"),
+    )
+)
+"""https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html"""
+_ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
+_VARIABLE = re.compile(r"\$\{\s*([^},]*?)\s*(?:,\s*'([^']*)'\s*)?\}")
+_PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
+_ESCAPES = ("*", "?", "$")
+"""What looks like a policy variable, and stands for the character itself."""
+_MOST_KEYS = 200
+_STEPS_OF_CONDITION = 3
+
+
+class Path(StrEnum):
+    """The way of a request to S3 Express."""
+
+    NAT = "NAT"
+    ENDPOINT = "ENDPOINT"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownContext:
+    """What is known of the two paths. Where something is empty, any value is possible."""
+
+    vpc_id: str = ""
+    endpoint_id: str = ""
+    nat_addresses: tuple[str, ...] = ()
+
+
+NOTHING_KNOWN = KnownContext()
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A statement that would deny on the endpoint path what was possible on the NAT path.
+
+    conditions are those that depend on the path. fix says how to allow both paths.
+    """
+
+    source: str
+    statement: Statement
+    conditions: tuple[Condition, ...]
+    fix: str
+
+    @property
+    def condition_text(self) -> str:
+        """The conditions in one line."""
+        return "; ".join(map(str, self.conditions)) or "no condition"
+
+
+def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
+    """Return the statements of a policy that would deny. Raise PolicyError if that would take too long to find out."""
+    effort = Effort(document.source)
+    if any(map(_is_of_path, _variables(text for row in document.statements for text in row.resource.patterns))):
+        raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
+    paths_matter = [
+        row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
+    ]
+    requests = _requests(document, effort) if paths_matter else []
+    found = []
+    for statement in paths_matter:
+        if any(_Search(document, known, request, effort).finds(statement) for request in requests):
+            of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
+            fix = _fix(statement, [row for row in statement.conditions if row not in of_path], known)
+            found.append(Denial(document.source, statement, tuple(of_path), fix))
+    return found
+
+
+def restrictions(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
+    """Return the statements of an endpoint's policy that restrict requests to S3 Express: no such policy applies to a NAT.
+
+    These are Deny statements that apply to any request, and, if any request is not allowed, all Allow statements. Raise
+    PolicyError.
+    """
+    effort = Effort(endpoint_policy.source)
+    searches = [_Search(endpoint_policy, known, request, effort) for request in _requests(endpoint_policy, effort)]
+    allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
+    found = []
+    for statement in endpoint_policy.statements:
+        if statement.is_deny and any(search.finds_what_is_denied(statement) for search in searches):
+            fix = "delete the statement"
+            found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
+        elif not statement.is_deny and allows_too_little:
+            fix = "add a statement that allows every principal every action on every resource"
+            found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
+    return found
+
+
+def restricts(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> bool:
+    """Return whether an endpoint's policy denies any request to S3 Express, or does not allow it. Raise PolicyError."""
+    return bool(restrictions(endpoint_policy, known))
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request: its action, its session mode (empty unless it creates a session), and the statements about the action."""
+
+    action: str
+    session_mode: str
+    statements: tuple[Statement, ...]
+
+
+def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
+    """Return requests so that each set of statements that can be about one action has one.
+
+    An action that AWS does not document counts, too: a policy may name one that is newer than this list.
+    """
+    named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
+    own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
+    wild = [compiled(pattern) for pattern in own if is_wild(pattern)]
+    literal = [pattern for pattern in own if not is_wild(pattern)]
+    named_by_policy = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
+    actions = dict.fromkeys([*map(str.lower, REGIONAL_ACTIONS), *named_by_policy])
+    requests = [(CREATE_SESSION.lower(), mode) for mode in ("ReadWrite", "ReadOnly")]
+    requests += [(action, "") for action in actions if action != CREATE_SESSION.lower()]
+    found: dict[tuple[str, tuple[int, ...]], _Request] = {}
+    for action, mode in requests:
+        effort.spend(len(document.statements))
+        about = [number for number, row in enumerate(document.statements) if _is_about(row.action, action)]
+        statements = tuple(document.statements[number] for number in about)
+        found.setdefault((mode, tuple(about)), _Request(action, mode, statements))
+    return list(found.values())
+
+
+def _is_about(element: Element, action: str) -> bool:
+    """Return whether an Action or NotAction element covers an action, which is in lower case. IAM ignores the case of actions."""
+    return any(is_like(action, pattern.lower()) for pattern in element.patterns) is not element.is_negated
+
+
+def _keys(condition: Condition, document: PolicyDocument) -> list[str]:
+    """Return the key of a condition, and the keys of policy variables in its values, in lower case."""
+    variables = _variables(condition.values) if document.has_variables else []
+    return [condition.key.lower(), *variables]
+
+
+def _variables(texts: Iterable[str]) -> list[str]:
+    names = (found[1].lower() for text in texts for found in _VARIABLE.finditer(text))
+    return [name for name in names if name not in _ESCAPES]
+
+
+def _depends_on_path(condition: Condition, document: PolicyDocument) -> bool:
+    return any(_is_of_path(key) for key in _keys(condition, document))
+
+
+def _is_of_path(key: str) -> bool:
+    return key in (_SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP) or key.startswith(_ONLY_SOME_ENDPOINTS)
+
+
+class _Unknown(NamedTuple):
+    """A key (in lower case) whose value is not known. path is empty if the value is the same on both paths."""
+
+    path: Path | None
+    key: str
+
+
+Answer = bool | _Unknown
+"""True, false, or the first value that is missing to answer."""
+_PRINCIPAL, _RESOURCE = _Unknown(None, "Principal"), _Unknown(None, "Resource")
+
+
+@dataclass(slots=True)
+class _Search:
+    """A search for values of what is unknown for which a document changes what it says about a request."""
+
+    document: PolicyDocument
+    known: KnownContext
+    request: _Request
+    effort: Effort
+    values: dict[_Unknown, Value] = field(default_factory=dict)
+
+    def finds(self, statement: Statement) -> bool:
+        """Return whether a statement would deny."""
+        goal = self._would_deny if statement.is_deny else self._no_longer_allows
+        return self._is_asked_about(statement) and self._finds(partial(goal, statement))
+
+    def finds_what_is_not_allowed(self) -> bool:
+        """Return whether no Allow statement applies to a request on the endpoint path."""
+        return self._finds(partial(self._is_not_allowed, Path.ENDPOINT))
+
+    def finds_what_is_denied(self, statement: Statement) -> bool:
+        """Return whether a Deny statement applies to a request on the endpoint path."""
+        return self._is_asked_about(statement) and self._finds(partial(self._applies, statement, Path.ENDPOINT))
+
+    def _is_asked_about(self, statement: Statement) -> bool:
+        return any(statement is row for row in self.request.statements)
+
+    def _finds(self, goal: Callable[[], Answer]) -> bool:
+        """Return whether any values of what is unknown reach the goal."""
+        answer = goal()
+        if isinstance(answer, bool):
+            return answer
+        if len(self.values) == _MOST_KEYS:
+            raise PolicyError(self.document.source, f"its conditions have more than {_MOST_KEYS} keys")
+        unknown = self._needed_first(answer)
+        for value in self._candidates(unknown):
+            self.values[unknown] = value
+            if self._finds(goal):
+                self.values.clear()
+                return True
+        del self.values[unknown]
+        return False
+
+    # --- goals
+
+    def _would_deny(self, statement: Statement) -> Answer:
+        """Whether a Deny statement applies on the endpoint path, and none did on the NAT path."""
+        return _all([self._applies(statement, Path.ENDPOINT), self._is_not_denied(Path.NAT)])
+
+    def _no_longer_allows(self, statement: Statement) -> Answer:
+        """Whether an Allow statement applied on the NAT path, and none does on the endpoint path."""
+        allowed = [self._applies(statement, Path.NAT), self._is_not_denied(Path.NAT)]
+        return _all([*allowed, self._is_not_allowed(Path.ENDPOINT)])
+
+    def _is_not_denied(self, path: Path) -> Answer:
+        return _not(self._applies_any(path, is_deny=True))
+
+    def _is_not_allowed(self, path: Path) -> Answer:
+        return _not(self._applies_any(path, is_deny=False))
+
+    def _applies_any(self, path: Path, *, is_deny: bool) -> Answer:
+        return _any(self._applies(found, path) for found in self.request.statements if found.is_deny is is_deny)
+
+    def _applies(self, statement: Statement, path: Path) -> Answer:
+        return _all(
+            chain(
+                [self._covers_principal(statement.principal), self._covers_resource(statement.resource, path)],
+                (self._holds(condition, path) for condition in statement.conditions),
+            )
+        )
+
+    def _covers_principal(self, element: Element) -> Answer:
+        if "*" in element.patterns:
+            return not element.is_negated
+        principal = self._value(_PRINCIPAL)
+        if isinstance(principal, _Unknown):
+            return principal
+        self.effort.spend(len(element.patterns))
+        return any(_is_principal(principal[0], pattern) for pattern in element.patterns) is not element.is_negated
+
+    def _covers_resource(self, element: Element, path: Path) -> Answer:
+        if "*" in element.patterns:
+            return not element.is_negated
+        patterns = self._replaced(element.patterns, path)
+        if isinstance(patterns, _Unknown):
+            return patterns
+        resource = self._value(_RESOURCE)
+        if isinstance(resource, _Unknown):
+            return resource
+        self.effort.spend(len(element.patterns))
+        return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
+
+    def _holds(self, condition: Condition, path: Path) -> Answer:
+        self.effort.spend(_STEPS_OF_CONDITION)
+        value = self._value_of_key(condition.key.lower(), path)
+        if isinstance(value, _Unknown):
+            return value
+        allowed = self._replaced(condition.values, path)
+        if isinstance(allowed, _Unknown):
+            return allowed
+        self.effort.spend(len(value) * len(allowed))
+        return holds(condition, value, allowed)
+
+    # --- values
+
+    def _value(self, unknown: _Unknown) -> Value | _Unknown:
+        """Return the value that is tried for what is unknown, if there is one yet."""
+        return self.values.get(unknown, unknown)
+
+    def _value_of_key(self, key: str, path: Path) -> Value | _Unknown:
+        if key == _SESSION_MODE:
+            return (self.request.session_mode,) if self.request.session_mode else ABSENT
+        if key in _DIRECT:
+            return _DIRECT[key]
+        if not _is_of_path(key):
+            return self._value(_Unknown(None, key))
+        if (key == _SOURCE_IP) is (path is Path.ENDPOINT):
+            return ABSENT
+        return self._value(_Unknown(path, key))
+
+    def _replaced(self, texts: Sequence[str], path: Path) -> Sequence[str] | _Unknown:
+        """Return texts of a policy with its variables replaced, or the variable whose value is missing.
+
+        A text with a variable that has no value matches nothing, so it is left out.
+        """
+        if not self.document.has_variables or not any("${" in text for text in texts):
+            return texts
+        replaced = []
+        for text in texts:
+            values = []
+            for name, default in _VARIABLE.findall(text):
+                value = (name,) if name in _ESCAPES else self._value_of_key(name.lower(), path)
+                if isinstance(value, _Unknown):
+                    return value
+                values.append(value[0] if value else default)
+            if all(values):
+                rest = iter(values)
+                replaced.append(_VARIABLE.sub(lambda _, rest=rest: next(rest), text))  # type: ignore[misc]
+        return replaced
+
+    def _needed_first(self, unknown: _Unknown) -> _Unknown:
+        """Return what to try values for first: what the values of a key are compared to, and the VPC of an ARN."""
+        waiting = [unknown]
+        while (needed := self._compared_to(waiting[-1])) and needed not in waiting:
+            waiting.append(needed)
+        return waiting[-1]
+
+    def _compared_to(self, unknown: _Unknown) -> _Unknown | None:
+        """Return another key without a value, whose value says which values of this one matter."""
+        keys = [_VPC] if unknown.key == _VPC_ARN and not self.known.vpc_id else []
+        keys += _variables(self._texts_about(unknown)) if self.document.has_variables else []
+        paths = [unknown.path] if unknown.path else list(Path)
+        values = (self._value_of_key(key, path) for key in keys for path in paths)
+        return next((value for value in values if isinstance(value, _Unknown) and value != unknown), None)
+
+    def _texts_about(self, unknown: _Unknown) -> list[str]:
+        """Return what the policy says the resource or the value of a key is like."""
+        if unknown == _RESOURCE:
+            return [text for row in self.request.statements for text in row.resource.patterns]
+        return [text for condition in self._conditions_on(unknown.key) for text in condition.values]
+
+    def _conditions_on(self, key: str) -> list[Condition]:
+        every = (condition for statement in self.request.statements for condition in statement.conditions)
+        return list(dict.fromkeys(condition for condition in every if condition.key.lower() == key))
+
+    def _candidates(self, unknown: _Unknown) -> list[Value]:
+        """Return the values to try."""
+        if unknown == _PRINCIPAL:
+            return [(principal,) for principal in _principals(self.request.statements)]
+        if unknown == _RESOURCE:
+            return [(resource,) for resource in self._resources()]
+        path, key = unknown
+        given = self._given(path, key)
+        if given:
+            return given
+        conditions = self._conditions_on(key)
+        is_set = any(row.quantifier for row in conditions) and (path is None or key in _SETS_OF_PATH)
+        found = []
+        for value in sets_of(self._values_of(unknown), len(conditions) if is_set else 1):
+            self.effort.spend()
+            found.append(value)
+        return [*found, ABSENT] if path is None or key.startswith(_ONLY_SOME_ENDPOINTS) else found
+
+    def _given(self, path: Path | None, key: str) -> list[Value]:
+        if path is Path.NAT:
+            return [(address,) for address in self.known.nat_addresses]
+        given = {_VPC: self.known.vpc_id, _VPCE: self.known.endpoint_id}.get(key, "")
+        return [(given,)] if path is Path.ENDPOINT and given else []
+
+    def _values_of(self, unknown: _Unknown) -> list[str]:
+        """Return values of a key so that each way in which one compares to what the policy says has one."""
+        path, key = unknown
+        conditions = [replace(row, values=self._shown(row.values, path)) for row in self._conditions_on(key)]
+        if key == _VPC:
+            for row in self._conditions_on(_VPC_ARN):
+                ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, path))
+                conditions.append(replace(row, operator="StringLike", values=ids))
+        vpc = f"arn:{_partition(self.document)}:ec2:?*:?*:vpc/{self._vpc_id()}"
+        frames = [compiled(vpc, ARN_WITHOUT_COLONS)] if key == _VPC_ARN else []
+        values = values_that_matter(conditions, self.effort, of_addresses=key in (_SOURCE_IP, _VPC_IP), frames=frames)
+        if path is Path.NAT:
+            values = [value for value in values if is_public_ipv4(value)]
+        is_compared = self.document.has_variables and key in self._variables()
+        return values if is_compared else [*different(values, conditions, self.effort)]
+
+    def _vpc_id(self) -> str:
+        """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
+        tried = self.values.get(_Unknown(Path.ENDPOINT, _VPC))
+        return self.known.vpc_id or (tried[0] if tried else "*")
+
+    def _variables(self) -> list[str]:
+        """Return the keys of the policy variables of all statements."""
+        rows = self.request.statements
+        conditions = chain.from_iterable(condition.values for row in rows for condition in row.conditions)
+        return _variables(chain(conditions, chain.from_iterable(row.resource.patterns for row in rows)))
+
+    def _shown(self, texts: Sequence[str], path: Path | None) -> tuple[str, ...]:
+        """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
+        found: list[str] = []
+        for one in [path] if path else Path:
+            replaced = self._replaced(texts, one)
+            if isinstance(replaced, _Unknown):
+                replaced = [_VARIABLE.sub(FILLER, text) for text in texts]
+            found += replaced
+        return tuple(dict.fromkeys(found))
+
+    def _resources(self) -> list[str]:
+        """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
+        patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], None)
+        wild = [compiled(text) for text in patterns if is_wild(text)]
+        literal = [text for text in patterns if not is_wild(text)]
+        kinds = [f"arn:{_partition(self.document)}:s3express:?*:?*:{kind}/?*" for kind in ("bucket", "accesspoint")]
+        return examples(wild, literal, self.effort, [compiled(kind, ARN_WITHOUT_COLONS) for kind in kinds])
+
+
+def _partition(document: PolicyDocument) -> str:
+    """Return the partition that a policy is for, which is the first that one of its ARNs names; aws if none does."""
+    texts = (
+        text
+        for row in document.statements
+        for part in (row.resource.patterns, row.principal.patterns, *(one.values for one in row.conditions))
+        for text in part
+    )
+    return next((found[1] for found in map(_PARTITION.match, texts) if found), "aws")
+
+
+def _principals(statements: Iterable[Statement]) -> list[str]:
+    """Return a principal for each that is named, and one that is not."""
+    named = [pattern for statement in statements for pattern in statement.principal.patterns if pattern != "*"]
+    accounts = [_ROLE.format(_account(pattern)) for pattern in named if _account(pattern)]
+    return list(dict.fromkeys([*named, *accounts, _ROLE.format("000000000000")]))
+
+
+def _is_principal(value: str, pattern: str) -> bool:
+    """Return whether a Principal names a principal: itself, or its whole account."""
+    account = _account(pattern)
+    return value == pattern or (account != "" and value.split(":")[4:5] == [account])
+
+
+def _account(pattern: str) -> str:
+    """Return the account that a Principal names as a whole, by its ID or the ARN of its root; empty if it does not."""
+    found = re.fullmatch(r"(?:arn:[^:]*:iam::)?(\d{12})(?::root)?", pattern)
+    return found[1] if found else ""
+
+
+def _all(answers: Iterable[Answer]) -> Answer:
+    """Return whether all are true: false if any is false, whatever is missing."""
+    missing: Answer = True
+    for answer in answers:
+        if answer is False:
+            return False
+        if missing is True:
+            missing = answer
+    return missing
+
+
+def _any(answers: Iterable[Answer]) -> Answer:
+    """Return whether any is true."""
+    return _not(_all(map(_not, answers)))
+
+
+def _not(answer: Answer) -> Answer:
+    return not answer if isinstance(answer, bool) else answer
+
+
+def _fix(statement: Statement, kept: Sequence[Condition], known: KnownContext) -> str:
+    """Return how to change a statement so that it allows both paths. kept are the conditions that ignore the path."""
+    key, value = ("aws:SourceVpce", known.endpoint_id) if known.endpoint_id else ("aws:SourceVpc", known.vpc_id)
+    operator = "StringNotEquals" if statement.is_deny else "StringEquals"
+    more = Condition(operator, "", if_exists=False, key=key, values=(value or "<ID of the VPC>",))
+    if statement.is_deny:
+        return f"replace its Condition by {_json((*statement.conditions, more))}"
+    return f"add the same statement once more, without its Sid and with the Condition {_json((*kept, more))}"
+
+
+def _json(conditions: Sequence[Condition]) -> str:
+    """Return a Condition element. Values of the same operator and key are in one list."""
+    block: dict[str, dict[str, list[str]]] = {}
+    for condition in conditions:
+        keys = block.setdefault(condition.operator_text, {})
+        key = next((found for found in keys if found.lower() == condition.key.lower()), condition.key)
+        keys[key] = [*keys.get(key, []), *condition.values]
+    return json.dumps(block)

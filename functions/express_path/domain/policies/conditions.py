@@ -1,0 +1,237 @@
+"""How a condition compares the value of a key, and which values of a key make a difference to conditions.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from itertools import chain, combinations
+
+from express_path.domain.policies.documents import Condition
+from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.patterns import (
+    ARN,
+    FILLER,
+    Pattern,
+    compiled,
+    examples,
+    is_like,
+    is_like_arn,
+    is_wild,
+)
+
+Value = tuple[str, ...]
+"""The values of a key in a request; empty if the request does not have the key."""
+ABSENT: Value = ()
+_MOST_COMPARISONS = 50_000
+OTHER = ("other", "another")
+"""Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
+
+
+def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
+    """Return whether a condition holds for the value of its key. allowed are its values, with policy variables replaced.
+
+    An absent key meets negated operators, IfExists, and ForAllValues, and no others
+    (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html).
+    """
+    if condition.operator == "Null":
+        return any((word.lower() == "true") is (value == ABSENT) for word in allowed)
+    positive = condition.operator.replace("Not", "")
+    is_negated = positive != condition.operator
+    if value == ABSENT:
+        return (
+            condition.if_exists
+            or condition.quantifier == "ForAllValues"
+            or (is_negated and condition.quantifier != "ForAnyValue")
+        )
+    compare = _COMPARISONS[positive]
+    met = [any(compare(found, wanted) for wanted in allowed) is not is_negated for found in value]
+    if condition.quantifier:
+        return all(met) if condition.quantifier == "ForAllValues" else any(met)
+    return all(met) if is_negated else any(met)
+
+
+def values_that_matter(
+    conditions: Iterable[Condition], effort: Effort, *, of_addresses: bool = False, frames: Sequence[Pattern] = ()
+) -> list[str]:
+    """Return values of one key, so that each way in which conditions can compare to one value has one.
+
+    conditions have no policy variables. of_addresses: the key's values are IP addresses. If there are frames, every value
+    matches one of them. Raise PolicyError.
+    """
+    known = list(dict.fromkeys(conditions))
+    texts = dict.fromkeys(text for condition in known for text in _texts(condition))
+    patterns = [compiled(*pattern) for pattern in dict.fromkeys(chain.from_iterable(map(_patterns, known)))]
+    if of_addresses:
+        patterns.append(compiled("?*.?*.?*.?*"))
+    found = examples(patterns, texts, effort, frames)
+    if of_addresses:
+        found = [text for text in (text.replace(FILLER, "1") for text in found) if is_address(text)]
+        return list(dict.fromkeys([*found, *SOME_ADDRESSES]))
+    return list(dict.fromkeys(found if frames else [*found, *OTHER]))
+
+
+def different(values: Sequence[str], conditions: Sequence[Condition], effort: Effort) -> Sequence[str]:
+    """Return one of all values that compare alike. conditions are all of a key; they have no policy variables.
+
+    This only saves later work, so it is left out where it would be much work itself.
+    """
+    comparisons = len(values) * sum(1 + len(condition.values) for condition in conditions)
+    if comparisons > _MOST_COMPARISONS:
+        return values
+    effort.spend(comparisons)
+    return list(
+        {tuple(_is_met(condition, value) for condition in conditions): value for value in reversed(values)}.values()
+    )
+
+
+def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
+    """Yield sets of at most so many values. A condition needs one value of a set to show whether it holds."""
+    return chain.from_iterable(combinations(values, size) for size in range(1, max(count, 1) + 1))
+
+
+def _is_met(condition: Condition, value: str) -> bool:
+    compare = _COMPARISONS.get(condition.operator.replace("Not", ""))
+    return compare is not None and any(compare(value, wanted) for wanted in condition.values)
+
+
+def _texts(condition: Condition) -> Iterator[str]:
+    """Yield values on each side of every limit of a condition that has no wildcards, and those that it names."""
+    operator = condition.operator.replace("Not", "")
+    if operator == "Bool":
+        yield from ("true", "false")
+    for text in () if operator == "Null" else condition.values:
+        if operator == "IpAddress":
+            yield from _around(text)
+        elif operator.startswith("Numeric"):
+            yield from _beside(_number(text))
+        elif operator.startswith("Date"):
+            yield from _beside(_seconds(text))
+        elif operator not in _WITH_WILDCARDS or not is_wild(text):
+            yield text
+            if operator == "StringEqualsIgnoreCase":
+                yield from (text.lower(), text.upper(), text.swapcase())
+
+
+def _patterns(condition: Condition) -> Iterator[tuple[str, int]]:
+    """Yield the values of a condition that have wildcards, and after how many colons these match colons."""
+    operator = condition.operator.replace("Not", "")
+    if operator in _WITH_WILDCARDS:
+        yield from ((text, 0 if operator == "StringLike" else ARN) for text in condition.values if is_wild(text))
+
+
+_WITH_WILDCARDS = ("StringLike", "ArnLike", "ArnEquals")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address."""
+    return _address(text) is not None
+
+
+def is_public_ipv4(text: str) -> bool:
+    """Return whether a text is an IPv4 address of the internet, which a NAT gateway may have."""
+    address = _address(text)
+    return isinstance(address, IPv4Address) and not any(address in block for block in _NOT_PUBLIC)
+
+
+_NOT_PUBLIC = tuple(
+    IPv4Network(block)
+    for block in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+        *("192.168.0.0/16", "224.0.0.0/3"),
+    )
+)
+"""Addresses that a NAT gateway's public address never is
+(https://www.iana.org/assignments/iana-ipv4-special-registry/iana-ipv4-special-registry.xhtml)."""
+SOME_ADDRESSES = ("203.0.113.1", "10.0.0.1", "fd00::1", *(str(block[-1] + 1) for block in _NOT_PUBLIC[:-1]))
+"""Addresses for keys that no condition names an address for: among them, the first after each block that is not public."""
+
+
+def _around(block: str) -> Iterator[str]:
+    network = _network(block)
+    if network is None:
+        return
+    first, last = network[0], network[-1]
+    yield from (str(first), str(last))
+    if int(first) > 0:
+        yield str(first - 1)
+    if int(last) < 2**network.max_prefixlen - 1:
+        yield str(last + 1)
+
+
+def _beside(number: float | None) -> Iterator[str]:
+    if number is not None:
+        yield from (f"{number + difference:.15g}" for difference in (-1, 0, 1))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> float | None:
+    """Return a date as seconds since 1970. IAM accepts ISO 8601 and such seconds."""
+    number = _number(text)
+    if number is not None:
+        return number
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+@lru_cache(maxsize=10_000)
+def _network(text: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=10_000)
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None
+
+
+def _is_in(found: str, block: str) -> bool:
+    address, network = _address(found), _network(block)
+    return address is not None and network is not None and address in network
+
+
+def _compared(
+    read: Callable[[str], float | None], compare: Callable[[float, float], bool]
+) -> Callable[[str, str], bool]:
+    def both(found: str, wanted: str) -> bool:
+        one, other = read(found), read(wanted)
+        return one is not None and other is not None and compare(one, other)
+
+    return both
+
+
+_ORDER: Mapping[str, Callable[[float, float], bool]] = {
+    "Equals": lambda one, other: one == other,
+    "LessThan": lambda one, other: one < other,
+    "LessThanEquals": lambda one, other: one <= other,
+    "GreaterThan": lambda one, other: one > other,
+    "GreaterThanEquals": lambda one, other: one >= other,
+}
+_COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
+    "StringEquals": lambda found, wanted: found == wanted,
+    "StringEqualsIgnoreCase": lambda found, wanted: found.lower() == wanted.lower(),
+    "StringLike": is_like,
+    "ArnEquals": is_like_arn,
+    "ArnLike": is_like_arn,
+    "Bool": lambda found, wanted: found.lower() == wanted.lower(),
+    "BinaryEquals": lambda found, wanted: found == wanted,
+    "IpAddress": _is_in,
+    **{f"Numeric{name}": _compared(_number, compare) for name, compare in _ORDER.items()},
+    **{f"Date{name}": _compared(_seconds, compare) for name, compare in _ORDER.items()},
+}

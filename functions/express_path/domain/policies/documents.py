@@ -1,0 +1,228 @@
+"""Policy documents as records.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.html
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from express_path.errors import PolicyError, RecordError
+
+Json = Mapping[str, object]
+MOST_VALUES = 5_000
+"""AWS's own managed policies, the largest, have about 2,000."""
+_ELEMENTS = (
+    "Sid",
+    "Effect",
+    "Principal",
+    "NotPrincipal",
+    "Action",
+    "NotAction",
+    "Resource",
+    "NotResource",
+    "Condition",
+)
+
+_QUANTIFIERS = {"forallvalues": "ForAllValues", "foranyvalue": "ForAnyValue"}
+_IF_EXISTS = "ifexists"
+OPERATORS = {
+    name.lower(): name
+    for name in (
+        *("StringEquals", "StringNotEquals", "StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase"),
+        *("StringLike", "StringNotLike"),
+        *("NumericEquals", "NumericNotEquals", "NumericLessThan", "NumericLessThanEquals"),
+        *("NumericGreaterThan", "NumericGreaterThanEquals"),
+        *("DateEquals", "DateNotEquals", "DateLessThan", "DateLessThanEquals"),
+        *("DateGreaterThan", "DateGreaterThanEquals"),
+        *("Bool", "BinaryEquals", "IpAddress", "NotIpAddress"),
+        *("ArnEquals", "ArnLike", "ArnNotEquals", "ArnNotLike", "Null"),
+    )
+}
+"""The condition operators by their names in lower case, because IAM accepts any case
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One operator with one key: what the key's value must be. operator has neither the quantifier nor IfExists.
+
+    quantifier is ForAllValues, ForAnyValue, or empty. key is as written; IAM ignores its case.
+    """
+
+    operator: str
+    quantifier: str
+    if_exists: bool
+    key: str
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return the condition in one line, such as NotIpAddress aws:SourceIp 203.0.113.0/24."""
+        return f"{self.operator_text} {self.key} {', '.join(self.values)}"
+
+    @property
+    def operator_text(self) -> str:
+        """The operator as IAM spells it, such as ForAnyValue:StringLikeIfExists."""
+        quantifier = f"{self.quantifier}:" if self.quantifier else ""
+        return f"{quantifier}{self.operator}{'IfExists' if self.if_exists else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """Action, Resource, or Principal of a statement: the patterns, and whether it is the negated element, such as NotAction."""
+
+    patterns: tuple[str, ...]
+    is_negated: bool = False
+
+
+EVERYTHING = Element(("*",))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement. name is its Sid, or its number from 1. An element that a kind of policy does not have matches everything."""
+
+    name: str | int
+    is_deny: bool
+    action: Element
+    resource: Element = EVERYTHING
+    principal: Element = EVERYTHING
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDocument:
+    """A policy. source is where it is from: a file, a bucket, or an ARN. has_variables: its Version knows policy variables."""
+
+    source: str
+    statements: tuple[Statement, ...]
+    has_variables: bool = False
+
+
+def parse_policy(source: str, found: object) -> PolicyDocument:
+    """Read a policy document, from JSON or from its text. Raise RecordError that names the source and the field.
+
+    Raise PolicyError if it is so large that judging it would take too long.
+    """
+    document: Any = _read(source, found) if isinstance(found, str) else found
+    if not isinstance(document, Mapping) or "Statement" not in document:
+        raise RecordError(source, "", document, "a policy document: an object with Statement")
+    if _size(document) > MOST_VALUES:
+        raise PolicyError(source, f"it has more than {MOST_VALUES:,} values, and no policy that AWS accepts has")
+    if not document["Statement"]:
+        raise RecordError(source, "Statement", document["Statement"], "at least one statement")
+    rows = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
+    statements = tuple(_statement(f"{source}: Statement[{number}]", row, number + 1) for number, row in enumerate(rows))
+    return PolicyDocument(source, statements, document.get("Version") == "2012-10-17")
+
+
+def _read(source: str, text: str) -> object:
+    def without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        read: dict[str, object] = {}
+        for key, value in pairs:
+            if key in read:
+                raise RecordError(source, key, text[:80], "there once: a key appears twice in one object")
+            read[key] = value
+        return read
+
+    try:
+        return json.loads(text, object_pairs_hook=without_repeated_keys)
+    except (ValueError, RecursionError) as error:
+        raise RecordError(source, "", text[:80], "a policy document in JSON") from error
+
+
+def _size(document: object) -> int:
+    """Return how many values a document has; at most one more than the limit."""
+    waiting, size = [document], 0
+    while waiting and size <= MOST_VALUES:
+        size += 1
+        found = waiting.pop()
+        if isinstance(found, Mapping):
+            waiting += found.values()
+        elif isinstance(found, list):
+            waiting += found
+    return size
+
+
+def _statement(place: str, found: object, number: int) -> Statement:
+    if not isinstance(found, Mapping):
+        raise RecordError(place, "", found, "an object")
+    for name in found:
+        if name not in _ELEMENTS:
+            raise RecordError(place, str(name), found[name], f"left out: an element is one of {', '.join(_ELEMENTS)}")
+    effect = found.get("Effect")
+    if effect not in ("Allow", "Deny"):
+        raise RecordError(place, "Effect", effect, "Allow or Deny")
+    if "Action" not in found and "NotAction" not in found:
+        raise RecordError(place, "Action", None, "an action or a list of actions")
+    sid = found.get("Sid")
+    return Statement(
+        sid if isinstance(sid, str) and sid else number,
+        effect == "Deny",
+        _element(place, found, "Action"),
+        _element(place, found, "Resource"),
+        _principal(place, found),
+        tuple(_conditions(place, found.get("Condition"))),
+    )
+
+
+def _is_negated(place: str, statement: Json, name: str) -> bool:
+    negated = f"Not{name}"
+    if negated in statement and name in statement:
+        raise RecordError(place, negated, statement[negated], f"left out, because there is {name}")
+    return negated in statement
+
+
+def _element(place: str, statement: Json, name: str) -> Element:
+    is_negated = _is_negated(place, statement, name)
+    full_name = f"Not{name}" if is_negated else name
+    return (
+        Element(_strings(place, full_name, statement[full_name]), is_negated) if full_name in statement else EVERYTHING
+    )
+
+
+def _principal(place: str, statement: Json) -> Element:
+    """Return the principals that can send requests from a subnet. Services cannot, so they are left out."""
+    is_negated = _is_negated(place, statement, "Principal")
+    name = "NotPrincipal" if is_negated else "Principal"
+    if name not in statement:
+        return EVERYTHING
+    found = statement[name]
+    if not isinstance(found, Mapping):
+        return Element(_strings(place, name, found), is_negated)
+    named = [
+        value if kind == "AWS" or value == "*" else f"{kind}:{value}"
+        for kind, values in found.items()
+        if kind != "Service"
+        for value in _strings(place, f"{name}.{kind}", values)
+    ]
+    return Element(tuple(named), is_negated)
+
+
+def _conditions(place: str, found: object) -> Iterator[Condition]:
+    if found is None:
+        return
+    if not isinstance(found, Mapping):
+        raise RecordError(place, "Condition", found, "an object of operators")
+    for operator, keys in found.items():
+        quantifier, _, name = str(operator).rpartition(":")
+        lower = name.lower()
+        if_exists = lower.endswith(_IF_EXISTS)
+        base = OPERATORS.get(lower.removesuffix(_IF_EXISTS))
+        if base is None or (base == "Null" and if_exists) or (quantifier and quantifier.lower() not in _QUANTIFIERS):
+            raise RecordError(place, f"Condition.{operator}", operator, "a condition operator of IAM")
+        if not isinstance(keys, Mapping):
+            raise RecordError(place, f"Condition.{operator}", keys, "an object of condition keys")
+        for key, values in keys.items():
+            allowed = _strings(place, f"Condition.{operator}.{key}", values)
+            yield Condition(base, _QUANTIFIERS.get(quantifier.lower(), ""), if_exists, str(key), allowed)
+
+
+def _strings(place: str, field_name: str, found: object) -> tuple[str, ...]:
+    """Return one value or a list of values as texts; JSON's true and 1 are as good as their texts."""
+    values = found if isinstance(found, list) else [found]
+    for value in values:
+        if not isinstance(value, str | int | float):
+            raise RecordError(place, field_name, found, "a text, or a list of texts")
+    return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)

@@ -1,0 +1,138 @@
+"""Patterns with * and ?, as policies have them: what they match, and values that show each way to match them."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from express_path.domain.policies.effort import Effort
+
+FILLER = "\ue000"
+"""What a value has in place of * and ?: a character that no policy has."""
+ARN = 5
+"""The colons of an ARN that separate its parts. Every other colon is in the last part."""
+ARN_WITHOUT_COLONS = 6
+"""The same, for ARNs whose last part has no colons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern that reads a value one character at a time, so that no pattern takes long.
+
+    A state is a set of positions in the pattern, one bit each: all those where the characters so far can lead. Each mask
+    has the bits of the positions where a character moves ahead (expected, any_other) or where a * takes it (loops).
+    """
+
+    expected: dict[str, int]
+    any_other: int
+    loops: int
+    any_colon: int
+    colon_loops: int
+    end: int
+
+    def step(self, state: int, character: str) -> int:
+        """Return the state after one more character."""
+        wild, loops = (self.any_colon, self.colon_loops) if character == ":" else (self.any_other, self.loops)
+        return (state & (self.expected.get(character, 0) | wild)) << 1 | state & loops
+
+    def normal(self, state: int) -> int:
+        """Return a state without the positions before its last *, because everything is possible from there, too."""
+        last = (state & self.colon_loops).bit_length()
+        return state >> (last - 1) << (last - 1) if last else state
+
+    def matches(self, value: str) -> bool:
+        """Return whether a whole value matches."""
+        state = 1
+        for character in value:
+            state = self.step(state, character)
+            if not state:
+                return False
+        return bool(state & self.end)
+
+    def next_characters(self, state: int) -> list[str]:
+        """Return the characters that the pattern names at the positions of a state."""
+        return [character for character, positions in self.expected.items() if state & positions]
+
+
+@lru_cache(maxsize=10_000)
+def compiled(text: str, colons_from: int = 0) -> Pattern:
+    """Return a pattern. Its * and ? match colons only after so many other colons: between the parts of ARNs, they do not.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
+    """
+    expected: dict[str, int] = {}
+    wild, loops, any_colon, colon_loops, bit, colons = 0, 0, 0, 0, 1, 0
+    for character in text:
+        takes_colons = colons >= colons_from
+        if character == "*":
+            loops |= bit
+            colon_loops |= bit if takes_colons else 0
+            continue
+        if character == "?":
+            wild |= bit
+            any_colon |= bit if takes_colons else 0
+        else:
+            expected[character] = expected.get(character, 0) | bit
+            colons += character == ":"
+        bit <<= 1
+    return Pattern(expected, wild, loops, any_colon, colon_loops, bit)
+
+
+@lru_cache(maxsize=100_000)
+def is_like(value: str, pattern: str) -> bool:
+    """Return whether a value matches a pattern. Unlike in a shell, brackets have no meaning."""
+    return compiled(pattern).matches(value)
+
+
+@lru_cache(maxsize=100_000)
+def is_like_arn(value: str, pattern: str) -> bool:
+    """Return whether an ARN matches a pattern part by part."""
+    return compiled(pattern, ARN).matches(value)
+
+
+def examples(
+    patterns: Sequence[Pattern], literals: Iterable[str], effort: Effort, frames: Sequence[Pattern] = ()
+) -> list[str]:
+    """Return the literals, and a value for each set of patterns that a value other than these can match together.
+
+    If there are frames, only values that match one of them count. The search goes through all values, the shortest first,
+    and leaves out those that are in the same states as a shorter one. Raise PolicyError if there are too many.
+    """
+    machines = [*frames, *patterns]
+    known = dict.fromkeys(text for text in literals if not frames or any(frame.matches(text) for frame in frames))
+    beginnings = _beginnings(known)
+    found: dict[tuple[bool, ...], str] = {}
+    seen: set[tuple[tuple[int, ...], str]] = set()
+    waiting = deque([((1,) * len(machines), "")])
+    while waiting:
+        states, value = waiting.popleft()
+        ends = tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True))
+        if value and value not in known and (not frames or any(ends[: len(frames)])):
+            found.setdefault(ends, value)
+        characters = dict.fromkeys([FILLER, ":", *beginnings.get(value, ())])
+        for state, machine in zip(states, machines, strict=True):
+            characters.update(dict.fromkeys(machine.next_characters(state)))
+        for character in characters:
+            effort.spend(1 + len(machines))
+            after = tuple(m.normal(m.step(state, character)) for state, m in zip(states, machines, strict=True))
+            longer = value + character
+            key = (after, longer if longer in beginnings else "")
+            if key not in seen and (not frames or any(after[: len(frames)])):
+                seen.add(key)
+                waiting.append((after, longer))
+    return [*known, *found.values()]
+
+
+def _beginnings(literals: Iterable[str]) -> dict[str, set[str]]:
+    """Return by each beginning of a literal the characters that can follow. The whole literal is one, too."""
+    found: dict[str, set[str]] = {}
+    for text in literals:
+        for end in range(len(text)):
+            found.setdefault(text[:end], set()).add(text[end])
+        found.setdefault(text, set())
+    return found
+
+
+def is_wild(text: str) -> bool:
+    """Return whether a text is a pattern that more than one value matches."""
+    return "*" in text or "?" in text
