@@ -157,7 +157,7 @@ def test_only_lambda_assumes_the_role(role: str) -> None:
     }
 
 
-@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole", "StopRole"])
 def test_permissions_boundary_is_set_if_given(role: str) -> None:
     """With PermissionsBoundary, each role has that boundary."""
     boundary = "arn:aws:iam::123456789012:policy/boundary"
@@ -184,7 +184,7 @@ def test_every_statement_says_why_it_is_there() -> None:
     assert [lines[number].strip() for number in silent] == []
 
 
-@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole", "StopRole"])
 def test_inline_policies_fit_the_limit_of_iam(role: str) -> None:
     """All inline policies of a role have at most 10,240 characters in total, without white space.
 

@@ -55,7 +55,7 @@ class WholeStack:
         self.rule = Rule(sandbox)
         self._record()
         self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
-        for name in ("EvaluateRole", "PlanRole", "AutomationRole"):
+        for name in ("EvaluateRole", "PlanRole", "AutomationRole", "StopRole"):
             role = self.template.properties(name)
             trust = json.dumps(role["AssumeRolePolicyDocument"])
             self.iam.create_role(RoleName=self.named(name), AssumeRolePolicyDocument=trust, Path=role.get("Path", "/"))
