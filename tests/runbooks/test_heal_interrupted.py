@@ -19,7 +19,7 @@ CALLS = {
     if step["action"] == "aws:executeAwsApi"
 }
 RARE = {
-    *("recordFailed", "fail"),
+    *("recordFailed", "fail", "stopped"),
 }
 """The steps that a normal heal does not take."""
 NORMAL = [name for name in STEPS if name not in RARE]
