@@ -43,6 +43,14 @@ COMMANDS = {
         "express_path_cli.heal.heals_command",
         "List what past heals changed, when, by which run, their state, and the command that undoes each.",
     ),
+    "stop": Listed(
+        "express_path_cli.heal.stop_command",
+        "Stop all heals of this account and Region: those of AWS Config, of people, and those that run.",
+    ),
+    "start": Listed(
+        "express_path_cli.heal.start_command",
+        "Allow the heals of this account and Region again, after express-path stop.",
+    ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
         "Check whether AWS Config records, the rule runs, you have the permissions, and healing works, and show fixes.",
