@@ -67,6 +67,18 @@ COMMANDS = {
         "express_path_cli.org.status_command",
         "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
     ),
+    "org stop": Listed(
+        "express_path_cli.org.stop_command",
+        "Stop all heals in every account and Region: those of AWS Config, of people, and those that run.",
+    ),
+    "org start": Listed(
+        "express_path_cli.org.start_command",
+        "Allow heals again in every account and Region, after express-path org stop.",
+    ),
+    "org undo": Listed(
+        "express_path_cli.org.undo_command",
+        "Undo what heals did in every account and Region since a time.",
+    ),
     "collect": Listed(
         "express_path_cli.collect.command",
         "Write a dump of the network. It only reads from AWS.",
@@ -75,7 +87,7 @@ COMMANDS = {
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": CommandGroup("Check an organization before a roll-out, and show the results after it."),
+    "org": CommandGroup("Check an organization before a roll-out, show the results after it, and stop or undo heals."),
     "bench": CommandGroup(
         "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",
