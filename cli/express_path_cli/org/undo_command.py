@@ -149,6 +149,7 @@ def _lines(result: OrgUndo, *, dry_run: bool) -> Iterator[str]:
         "undone": UndoState.UNDONE,
         "undone earlier": UndoState.EARLIER,
         "replaced by later heals": UndoState.REPLACED,
+        "without a change of a route table": UndoState.UNCHANGED,
         "not undone": UndoState.NOT_UNDONE,
     }
     listed = ", ".join(f"{result.count(state):,} {text}" for text, state in counts.items() if result.count(state))

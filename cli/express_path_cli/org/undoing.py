@@ -73,11 +73,16 @@ def _is_since(heal: PastHeal, since: datetime) -> bool:
 
 
 class UndoState(StrEnum):
-    """What became of a heal. EARLIER: it was undone before. REPLACED: the heal that replaced it is undone instead."""
+    """What became of a heal.
+
+    EARLIER: it was undone before. REPLACED: the heal that replaced it is undone instead. UNCHANGED: it ended before it
+    changed its route table, as heals do that are stopped.
+    """
 
     UNDONE = "UNDONE"
     EARLIER = "EARLIER"
     REPLACED = "REPLACED"
+    UNCHANGED = "UNCHANGED"
     TO_UNDO = "TO_UNDO"
     NOT_UNDONE = "NOT_UNDONE"
 
@@ -121,6 +126,9 @@ def _planned(deployment: Deployment, heal: PastHeal) -> HealOutcome:
         return HealOutcome(deployment, heal, UndoState.EARLIER, undo_run_id=heal.run.undo_run_id)
     if heal.state is HealState.REPLACED:
         return HealOutcome(deployment, heal, UndoState.REPLACED, f"run {heal.later_run_id} healed the table again")
+    if not heal.run.unconfirmed_since:
+        why = "its route table was not changed; an endpoint that it created has no traffic, and the next heal uses it"
+        return HealOutcome(deployment, heal, UndoState.UNCHANGED, why)
     why = "the ledger does not confirm its change; express-path undo says what to look for in CloudTrail"
     return HealOutcome(deployment, heal, UndoState.NOT_UNDONE, why)
 
