@@ -220,7 +220,12 @@ def stop(context: CheckContext) -> CheckResult | None:
     table = context.output("LedgerTableName")
     if not table:
         return None
-    found = read_stop(context.aws.dynamodb, table)
+    try:
+        found = read_stop(context.aws.dynamodb, table)
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None  # the question about the ledger reports it
     return check_stop(found.stop if found else None)
 
 

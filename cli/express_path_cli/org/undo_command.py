@@ -66,8 +66,8 @@ def org_undo(
 ) -> None:
     """Undo what heals did in every account and Region since a time.
 
-    Lists the heals of each ledger, asks, and starts the runbook that undoes each of them: one after the other in an
-    account and Region, and in many of them at the same time. After an interruption, run it again: what the ledger shows
+    Lists the heals of each ledger, asks, and starts the runbook that undoes each of them: one after the other in a
+    VPC, and in many VPCs, accounts, and Regions at the same time. After an interruption, run it again: what the ledger shows
     as undone is skipped. It works while heals are stopped, and stopping them first keeps new heals out. The undone
     route tables are not healed again until somebody heals them by hand.
 

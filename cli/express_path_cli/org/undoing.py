@@ -1,9 +1,10 @@
 """Undo heals in many accounts and Regions: which heals there were, and the runs that undo them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
@@ -153,7 +154,7 @@ class OrgUndo:
 
 
 def undo_organization(found: FoundHeals, workers: int, watch: Watch) -> OrgUndo:
-    """Undo the heals of each place, one after the other there, so that the last undo of an endpoint deletes it.
+    """Undo the heals of each place, one after the other in a VPC, so that the last undo of an endpoint deletes it.
 
     What could not be started or followed is a failure of its place. Its other heals are still to undo.
     """
@@ -178,12 +179,20 @@ def _key(outcome: HealOutcome) -> tuple[str, str, str]:
 def _undo(place: PlaceHeals) -> Iterator[HealOutcome]:
     """Undo the heals of one place, and yield what became of each. Raise ApiError."""
     runbooks, aws = runbooks_of(place.deployment.stack), replace(place.deployment.place.aws)
-    heals = {heal.run.run_id: heal for heal in place.to_undo()}
-    jobs = [
-        Job(run_id, runbooks.undo_document, {"RunId": run_id, **runbooks.common, "DryRun": "false"}) for run_id in heals
-    ]
-    for job, run in RunQueue(aws, jobs, parallel=1).run(started=lambda _job, _run_id: None):
-        yield _ended(place.deployment, heals[job.name], run)
+    given = {**runbooks.common, "DryRun": "false"}
+    for heals in _rounds(place.to_undo()):
+        jobs = [Job(run_id, runbooks.undo_document, {"RunId": run_id, **given}) for run_id in heals]
+        for job, run in RunQueue(aws, jobs).run(started=lambda _job, _run_id: None):
+            yield _ended(place.deployment, heals[job.name], run)
+
+
+def _rounds(heals: Sequence[PastHeal]) -> Iterator[Mapping[str, PastHeal]]:
+    """Yield the heals, by run, that can be undone at the same time: at most one of each VPC, in the given order."""
+    by_vpc: dict[str, list[PastHeal]] = {}
+    for heal in heals:
+        by_vpc.setdefault(heal.run.vpc_id, []).append(heal)
+    for row in zip_longest(*by_vpc.values()):
+        yield {heal.run.run_id: heal for heal in row if heal}
 
 
 def _ended(deployment: Deployment, heal: PastHeal, run: Run) -> HealOutcome:

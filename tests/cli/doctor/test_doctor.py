@@ -211,6 +211,16 @@ DEFECTS: dict[str, tuple[Break, str, str, str, str]] = {
         "RemediationMode OFF, but AWS Config is set to ON",
         "deploy the stack again",
     ),
+    "heals are stopped": (
+        lambda it: it.dynamodb.put_item(
+            TableName=it.named("LedgerTable"),
+            Item={"id": {"S": "STOP"}, "by": {"S": "ann"}, "stoppedAt": {"S": "now"}, "reason": {"S": "INC-1234"}},
+        ),
+        "stop",
+        "WARN",
+        "ann stopped all heals at now: INC-1234",
+        "allow heals again",
+    ),
     "remediation is gone": (
         lambda it: it.config.delete_remediation_configuration(ConfigRuleName=RULE),
         "remediation",
@@ -274,6 +284,7 @@ TOGETHER: dict[str, list[str]] = {
         "function fails",
         "events were given up",
         "stack was rolled back",
+        "heals are stopped",
         "remediation is gone",
     ],
     "one type recorded daily": ["one type recorded daily"],
