@@ -16,7 +16,7 @@ from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.organizations import put_recorder
 from tests.support.command import invoke
-from tests.support.heals import HEAL, Deployment, Vpc, status, steps
+from tests.support.heals import HEAL, Deployment, Vpc, runbook, status, steps
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -230,3 +230,46 @@ def test_a_stack_without_the_role_is_named(deployment: Deployment, sandbox: Sand
     too_long = invoke(["stop", "--reason", "x" * 501])
     assert (too_long.exit_code, "at most 500" in too_long.stderr) == (2, True)
     assert deployment.ledger.item(STOP_ID) == {}
+
+
+def test_start_deletes_only_the_stop_that_it_showed(deployment: Deployment) -> None:
+    """If somebody else starts and stops again in the meantime, that stop stays."""
+    invoke(["stop"])
+    deployment.sandbox.faults.before(
+        "dynamodb", "DeleteItem", lambda: deployment.ledger.write(STOP_ID, stoppedAt="later", by="bob")
+    )
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, "ConditionalCheckFailed" in result.stderr) == (2, True)
+    assert deployment.ledger.item(STOP_ID)["by"] == "bob"
+
+
+def test_an_exception_that_somebody_else_clears_is_no_failure(
+    deployment: Deployment, builder: Builder, remediate: Callable[[str], None]
+) -> None:
+    """AWS Config deletes none of several exceptions if one of them is gone, so the others are deleted again."""
+    first, second = (Vpc(builder).subnet for _ in range(2))
+    invoke(["stop"])
+    for subnet_id in (first, second):
+        fail(remediate, deployment.sandbox, subnet_id, POLICY)
+    keys = [{"ResourceType": "AWS::EC2::Subnet", "ResourceId": first}]
+    config: Any = deployment.sandbox.client("config")
+    deployment.sandbox.faults.before(
+        "config",
+        "DeleteRemediationExceptions",
+        lambda: config.delete_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=keys),
+    )
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, exceptions(deployment.sandbox)) == (0, set()), result.stderr
+
+
+def test_stop_waits_for_the_steps_from_each_check_to_its_change() -> None:
+    """A step that is added between a check and a change must be waited for, too."""
+    found: set[str] = set()
+    since_check: list[str] = []
+    for step in runbook(HEAL)["mainSteps"]:
+        if step["action"] == "aws:invokeLambdaFunction":
+            since_check = []
+        since_check.append(step["name"])
+        if step["action"] == "aws:executeAwsApi" and step["inputs"]["Service"] == "ec2":
+            found |= set(since_check)
+    assert found == stops.BETWEEN

@@ -106,6 +106,18 @@ def test_every_stack_is_stopped_and_started(data: HealingPlace, web: HealingPlac
     assert "not stopped before: 2 deployments" in invoke(["org", "start", *SELECTED]).stdout
 
 
+def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: Organization) -> None:
+    """These are the calls that decision 20 counts. The stop comes first, and what may be slow comes after it."""
+    organization.sandbox.calls.clear()
+    assert org("stop")[0] == 0
+    made = [call.operation for call in organization.sandbox.calls if call.account_id == data.account_id]
+    assert made == [
+        *("DescribeStacks", "AssumeRole", "PutItem"),
+        *("DescribeRemediationExceptions", "PutItem"),
+        *("DescribeAutomationExecutions", "DescribeAutomationExecutions"),
+    ]
+
+
 def test_what_cannot_be_stopped_is_one_line_and_the_rest_is_stopped(
     organization: Organization, automation: Automation, data: HealingPlace
 ) -> None:
