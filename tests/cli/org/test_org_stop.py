@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import pytest
@@ -134,6 +135,35 @@ def test_what_cannot_be_stopped_is_one_line_and_the_rest_is_stopped(
     assert not web.stop_item()
     status, document, _ = org("start", "--yes")
     assert (status, data.stop_item(), len(document["failures"])) == (2, {}, 2)
+
+
+def test_a_place_where_a_run_may_still_change_something_is_not_done(
+    data: HealingPlace, web: HealingPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped, its run is named, and the status is 2. A failed read of the exceptions is only a note."""
+    monkeypatch.setattr(stops, "LONGEST_WAIT", 0.0)
+    faults = data.sandbox.faults
+    reached, done = Event(), Event()
+    faults.before("ec2", "CreateVpcEndpoint", lambda: hold(reached, done))
+    faults.deny("config", "DescribeRemediationExceptions", account_id=web.account_id)
+    run_id = data.start_heal(data.add_vpc().subnet)
+    assert reached.wait(60)
+    shown = invoke(["org", "stop", *SELECTED])
+    assert shown.exit_code == 2
+    assert f"account {data.account_id} (data) {HOME}: run {run_id} is in step create and may still" in shown.stdout
+    assert f"note: account {web.account_id} (web) {HOME}: remediation exceptions were not recorded" in shown.stderr
+    status, document, _ = org("stop")
+    places = {row["accountName"]: (row["state"], row["recordedExceptions"]) for row in document["places"]}
+    assert (status, places) == (2, {"data": ("CHANGING", 0), "web": ("STOPPED", None)})
+    done.set()
+    data.automation.wait(run_id)
+    assert org("stop")[0] == 0
+
+
+def hold(reached: Event, done: Event) -> None:
+    """Say that a call is reached, and wait until it may continue."""
+    reached.set()
+    assert done.wait(60)
 
 
 def test_units_and_regions_are_selected(
