@@ -43,6 +43,14 @@ COMMANDS = {
         "express_path_cli.heal.heals_command",
         "List past heals: what each one changed, when, in which run, its state, and the command that undoes it.",
     ),
+    "stop": Listed(
+        "express_path_cli.heal.stop_command",
+        "Stop all heals of this account and Region: those of AWS Config, of people, and those that run.",
+    ),
+    "start": Listed(
+        "express_path_cli.heal.start_command",
+        "Allow the heals of this account and Region again, after express-path stop.",
+    ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
         "Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.",
@@ -59,6 +67,18 @@ COMMANDS = {
         "express_path_cli.org.status_command",
         "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
     ),
+    "org stop": Listed(
+        "express_path_cli.org.stop_command",
+        "Stop all heals in every account and Region: those of AWS Config, of people, and those that run.",
+    ),
+    "org start": Listed(
+        "express_path_cli.org.start_command",
+        "Allow heals again in every account and Region, after express-path org stop.",
+    ),
+    "org undo": Listed(
+        "express_path_cli.org.undo_command",
+        "Undo what heals did in every account and Region since a time.",
+    ),
     "collect": Listed(
         "express_path_cli.collect.command",
         "Save the network as a dump: a folder of JSON files. This only reads from AWS.",
@@ -71,7 +91,7 @@ COMMANDS = {
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": CommandGroup("Check an organization before a roll-out, and show the results after it."),
+    "org": CommandGroup("Check an organization before a roll-out, show the results after it, and stop or undo heals."),
     "bench": CommandGroup(
         "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",

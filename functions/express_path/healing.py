@@ -24,6 +24,7 @@ from express_path.adapters.heal_steps import (
     how_to_undo,
     plan_answer,
     seen,
+    stopped_answer,
     summary,
     turn_answer,
     undo_answer,
@@ -254,6 +255,12 @@ def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
     return with_policy(settings, found["Parameter"]["Value"])
 
 
+BEFORE_CHANGES = frozenset(
+    {HealAction.PLAN, HealAction.TURN, HealAction.CONFIRM, HealAction.ELECTED, HealAction.TARGET}
+)
+"""The steps before a change. Each of them ends the run if somebody stopped all heals."""
+
+
 class HealSteps:
     """Answers the steps of heals in one account."""
 
@@ -274,7 +281,8 @@ class HealSteps:
             HealAction.ASSOCIATED: self.associated,
             HealAction.VERIFY: self.verify,
         }
-        return steps[request.action](request)
+        stop = None if request.dry_run or request.action not in BEFORE_CHANGES else self._ledger.stop()
+        return stopped_answer(stop) if stop else steps[request.action](request)
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
         """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
@@ -531,6 +539,9 @@ class ApprovalSteps:
 
         Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
         """
+        stop = None if request.dry_run else self._ledger.stop()
+        if stop and request.action is ApprovalAction.PLAN:
+            return stopped_answer(stop)
         if request.action is ApprovalAction.APPROVED:
             writer = Writer(self._ledger.table_name, request.run_id, datetime.now(UTC))
             return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}

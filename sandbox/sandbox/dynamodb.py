@@ -45,6 +45,11 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-api
 """
 
 ENCLOSING = "dynamodb:EnclosingOperation"
+LEADING_KEYS = "dynamodb:LeadingKeys"
+"""The partition keys of the items of a request. Given here only for requests about one item.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+"""
 
 
 class UnreadableStatementError(Exception):
@@ -105,7 +110,17 @@ def _on(
     """Return an action on a table, given by its name or ARN, or on an index of it."""
     arn = table if ":" in table else request.arn("dynamodb", f"table/{table}")
     keys = {ENCLOSING: [enclosing]} if enclosing else {}
+    keys |= _leading_keys(request, arn.rpartition("/")[2])
     return Authorization(f"dynamodb:{operation}", f"{arn}/index/{index}" if index else arn, keys)
+
+
+def _leading_keys(request: Request, table_name: str) -> dict[str, list[str]]:
+    """Return the partition key of the one item that a request names; empty for other requests."""
+    item = request.parameters.get("Key") or request.parameters.get("Item")
+    table = dynamodb_backends[request.account_id][request.region].tables.get(table_name)
+    if not item or table is None:
+        return {}
+    return {LEADING_KEYS: [str(value) for value in item.get(table.hash_key_attr, {}).values()]}
 
 
 # --- deployment ----------------------------------------------------------------------------------------------------

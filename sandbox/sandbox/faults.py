@@ -72,14 +72,16 @@ class Faults:
         with self._lock:
             self._rules.clear()
 
-    def deny(self, service: str, operation: str, times: int | None = None, **where: object) -> None:
-        """Refuse an operation as IAM does.
+    def deny(
+        self, service: str, operation: str, times: int | None = None, *, message: str = "", **where: object
+    ) -> None:
+        """Refuse an operation as IAM does, with a message of its own if that is given.
 
         EC2 answers UnauthorizedOperation, other XML services AccessDenied, all with status 403; JSON services
         AccessDeniedException with status 400 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html,
         https://docs.aws.amazon.com/config/latest/APIReference/CommonErrors.html).
         """
-        message = f"You are not authorized to perform: {service}:{operation}"
+        message = message or f"You are not authorized to perform: {service}:{operation}"
         self._add(service, operation, denial(service, message), times, where)
 
     def throttle(self, service: str, operation: str, times: int | None = None, **where: object) -> None:

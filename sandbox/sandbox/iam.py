@@ -9,6 +9,7 @@ from typing import Any
 
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.access_control import AssumedRoleAccessKey
+from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
 
 from sandbox.dynamic import Moto
@@ -177,6 +178,7 @@ READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
+    "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
     "events:PutEvents": _event_buses,
@@ -263,7 +265,26 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
     assumes = checked._is_assuming_role_operation(resource)
-    return not assumes or bool(checked._check_role_trust_relationship(resource))
+    return not assumes or _trusts_account(checked, resource) or bool(checked._check_role_trust_relationship(resource))
+
+
+def _trusts_account(checked: Moto, role_arn: str) -> bool:
+    """Return whether a role's trust policy leaves it to the caller's account who assumes it, which moto does not know.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-accounts
+    """
+    principal = principal_of(checked)
+    root = f"{':'.join(principal.arn.split(':')[:5])}:root"
+    try:
+        role = iam_backends[principal.account_id][checked._access_key.partition].get_role_by_arn(role_arn)
+    except NotFoundException:
+        return False
+    return any(
+        statement["Effect"] == "Allow"
+        and "Condition" not in statement
+        and root in as_list(dict(statement.get("Principal", {})).get("AWS", []))
+        for statement in as_list(json.loads(role.assume_role_policy_document)["Statement"])
+    )
 
 
 def _statements(policies: list[Any]) -> Iterator[Statement]:

@@ -93,7 +93,6 @@ SETS = ("ForAllValues", "ForAnyValue")
 NOT_GIVEN = (
     "dynamodb:attributes",
     "dynamodb:fulltablescan",
-    "dynamodb:leadingkeys",
     "dynamodb:returnconsumedcapacity",
     "dynamodb:returnvalues",
     "dynamodb:select",

@@ -218,13 +218,36 @@ def test_resource_policy_can_allow(sandbox: Sandbox, dynamodb: Client, acting: C
     assert not reading({"Service": "config.amazonaws.com"})
 
 
+def test_policies_can_limit_the_partition_key(
+    sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]
+) -> None:
+    """The key of a request about one item counts, whether it reads, writes, or deletes the item; a scan has none."""
+    writer = acting("writer", "sts:*")
+    only_one = {
+        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["one"]},
+        "Null": {"dynamodb:LeadingKeys": "false"},
+    }
+    allow = {"Effect": "Allow", "Principal": {"AWS": WRITER}, "Action": "dynamodb:*", "Resource": TABLE}
+    policy = json.dumps({"Statement": [{**allow, "Condition": only_one}]})
+    dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
+    other = {"Id": {"S": "two"}}
+    with enforced(sandbox):
+        writer.put_item(TableName="Ledger", Item=ITEM)
+        assert writer.get_item(TableName="Ledger", Key=KEY)["Item"] == ITEM
+        writer.delete_item(TableName="Ledger", Key=KEY)
+        calls = {writer.put_item: {"Item": other}, writer.get_item: {"Key": other}, writer.delete_item: {"Key": other}}
+        for call, given in calls.items():
+            assert refused(call, TableName="Ledger", **given) == "AccessDeniedException"
+        assert refused(writer.scan, TableName="Ledger") == "AccessDeniedException"
+
+
 def test_policy_that_is_not_evaluated_is_an_error(
     sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client], caplog: pytest.LogCaptureFixture
 ) -> None:
     """A condition key that the sandbox does not support makes the request fail."""
     reader = acting("reader")
     deny = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
-    condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": "one"}}
+    condition = {"ForAllValues:StringEquals": {"dynamodb:Attributes": "one"}}
     policy = json.dumps({"Statement": [{**deny, "Condition": condition}]})
     dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
     with enforced(sandbox):

@@ -175,7 +175,13 @@ def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
     key = iam.create_access_key(UserName="ann")["AccessKey"]
     credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
     arns = {}
-    for name, principal in (("open", {"AWS": user}), ("closed", {"AWS": "arn:aws:iam::123456789012:user/bob"})):
+    principals = {
+        "open": user,
+        "closed": "arn:aws:iam::123456789012:user/bob",
+        "account": "arn:aws:iam::123456789012:root",
+        "elsewhere": "arn:aws:iam::210987654321:root",
+    }
+    for name, principal in ((name, {"AWS": arn}) for name, arn in principals.items()):
         trust = {"Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
         role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))["Role"]
         arns[name] = role["Arn"]
@@ -185,6 +191,8 @@ def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
     sts: Client = sandbox.client("sts", credentials=credentials)
     with enforced(sandbox):
         assert sts.assume_role(RoleArn=arns["open"], RoleSessionName="session")["Credentials"]
-        assert refused(sts.assume_role, RoleArn=arns["closed"], RoleSessionName="session") == "AccessDenied"
+        assert sts.assume_role(RoleArn=arns["account"], RoleSessionName="session")["Credentials"]
+        for name in ("closed", "elsewhere"):
+            assert refused(sts.assume_role, RoleArn=arns[name], RoleSessionName="session") == "AccessDenied"
         other = "arn:aws:iam::123456789012:role/other"
         assert refused(sts.assume_role, RoleArn=other, RoleSessionName="session") == "AccessDenied"

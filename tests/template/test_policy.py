@@ -153,7 +153,7 @@ def test_policy_linter_finds_nothing(role: str) -> None:
         assert lint(stack.deployed(policy["PolicyDocument"])) == []
 
 
-@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole"])
+@pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole", "StopRole"])
 def test_inline_policies_fit_the_limit_of_iam(role: str) -> None:
     """All inline policies of a role have at most 10,240 characters in total, without white space.
 

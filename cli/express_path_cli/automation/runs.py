@@ -1,5 +1,7 @@
 """Runs of the runbooks: start them, watch one until it ends, and run several one after the other or at the same time."""
 
+import json
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +14,8 @@ from express_path.adapters.heal_reader import ENDED
 from express_path.errors import ApiError
 from express_path_cli.terminal.console import echo
 
+_STOPPED = "stopped"
+"""The last step of a heal that ends because somebody stopped all heals."""
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"
 
 
@@ -38,6 +42,11 @@ class Run:
     def has_ended(self) -> bool:
         """Return whether the run has ended."""
         return self.status in ENDED
+
+    @property
+    def was_stopped(self) -> bool:
+        """Return whether the heal ended without a further change because somebody stopped all heals."""
+        return any(step.name == _STOPPED and step.status == "Success" for step in self.steps)
 
 
 def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
@@ -66,6 +75,37 @@ def read_run(aws: Aws, run_id: str) -> Run:
         {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
         str(found.get("FailureMessage") or ""),
     )
+
+
+_FAIL = "fail"
+"""The last step of a failed run, whose message already names the steps that failed."""
+_ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
+"""An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
+
+
+def has_succeeded(run: Run) -> bool:
+    """Return whether a run that has ended succeeded, and did not end because somebody stopped all heals."""
+    return run.status in ("Success", "CompletedWithSuccess") and not run.was_stopped
+
+
+def failed_steps(run: Run) -> list[str]:
+    """Return each failed step and its cause. A run can continue after a step that failed."""
+    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure and step.name != _FAIL]
+
+
+def cause_of(run: Run) -> str:
+    """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
+    failed = [step for step in run.steps if step.failure]
+    deciding = [step for step in failed if step.failure in run.failure] or failed
+    if not deciding or deciding[0].name == _FAIL:
+        return _cause(run.failure)
+    return f"{deciding[0].name}: {_cause(run.failure)}"
+
+
+def _cause(failure: str) -> str:
+    """Return a step's message without the trace of a Lambda function and without the patches of a blocked heal."""
+    message = _ERROR_MESSAGE.search(failure)
+    return str(json.loads(message[1])).partition("\n")[0] if message else failure
 
 
 POLL_SECONDS = 2.0

@@ -1,10 +1,10 @@
 """A deployed stack: its status, outputs and parameters, and the runbooks among its outputs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, calling
+from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:
@@ -35,8 +35,24 @@ def read_stack(cloudformation: "CloudFormationClient", name: str) -> Stack | Non
         if error.code != "ValidationError" or "does not exist" not in error.message:
             raise
         return None
+    return _stack(found)
+
+
+def find_stack(cloudformation: "CloudFormationClient", rule_name: str) -> Stack | None:
+    """Read the stack that deployed a rule, or return None if there is none here. Raise ApiError.
+
+    A StackSet gives its stacks generated names, so the outputs show which one it is.
+    """
+    for found in pages(cloudformation, "cloudformation", "describe_stacks", "Stacks"):
+        stack = _stack(found)
+        if stack.outputs.get("RuleName") == rule_name and "LedgerTableName" in stack.outputs:
+            return stack
+    return None
+
+
+def _stack(found: Mapping[str, Any]) -> Stack:
     return Stack(
-        name,
+        found["StackName"],
         found["StackStatus"],
         found.get("StackStatusReason", ""),
         {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])},
@@ -61,14 +77,13 @@ class Runbooks:
 
 def read_runbooks(aws: Aws, name: str) -> Runbooks:
     """Read which runbooks a stack has, from its outputs. Raise ApiError, also if there is no such stack or it has no runbooks."""
-    stack = read_stack(aws.client("cloudformation"), name)
-    if stack is None:
-        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
-    outputs = stack.outputs
+    return runbooks_of(_existing(aws, name))
+
+
+def runbooks_of(stack: Stack) -> Runbooks:
+    """Return which runbooks a stack has, from its outputs. Raise ApiError if it has none."""
     needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
-    missing = [output for output in needed if output not in outputs]
-    if missing:
-        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"stack {name} has no output {missing[0]}")
+    outputs = _with_outputs(stack, needed, "NoRunbooks")
     common = {
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
@@ -77,6 +92,42 @@ def read_runbooks(aws: Aws, name: str) -> Runbooks:
     return Runbooks(
         outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Brake:
+    """What it takes to stop the heals of a deployed stack: the role to assume, the ledger, the runbook, and the rule."""
+
+    stop_role_arn: str
+    ledger_table: str
+    heal_document: str
+    rule_name: str
+
+
+def read_brake(aws: Aws, name: str) -> Brake:
+    """Read how to stop the heals of a stack. Raise ApiError, also if there is no such stack or it is too old."""
+    return brake_of(_existing(aws, name))
+
+
+def brake_of(stack: Stack) -> Brake:
+    """Return how to stop the heals of a stack, from its outputs. Raise ApiError if an earlier version deployed it."""
+    outputs = _with_outputs(stack, ("StopRoleArn", "LedgerTableName", "HealDocumentName", "RuleName"), "NoStopRole")
+    return Brake(outputs["StopRoleArn"], outputs["LedgerTableName"], outputs["HealDocumentName"], outputs["RuleName"])
+
+
+def _existing(aws: Aws, name: str) -> Stack:
+    stack = read_stack(aws.client("cloudformation"), name)
+    if stack is None:
+        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
+    return stack
+
+
+def _with_outputs(stack: Stack, names: Sequence[str], code: str) -> Mapping[str, str]:
+    """Return the outputs of a stack. Raise ApiError with this code if one of the named ones is missing."""
+    missing = [name for name in names if name not in stack.outputs]
+    if missing:
+        raise ApiError("cloudformation:DescribeStacks", code, f"stack {stack.name} has no output {missing[0]}")
+    return stack.outputs
 
 
 DEFAULT_STACK = "express-path"

@@ -46,6 +46,7 @@ QUESTIONS = (
     Question(RULE, "failed-events", rule.failed_events, required=False),
     Question(RULE, "verdicts", rule.verdicts, required=False),
     Question(HEALING, "mode", healing.mode),
+    Question(HEALING, "stop", healing.stop, required=False),
     Question(HEALING, "remediation", healing.remediation),
     Question(HEALING, "heal-runbook", partial(healing.runbook, "HealDocumentName")),
     Question(HEALING, "approval-runbook", partial(healing.runbook, "ApprovalDocumentName")),

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.endpoints import counts_against_quota
+from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
+from express_path_cli.automation.exceptions import MAX_CLEARED, list_exceptions
+from express_path_cli.automation.stops import read_stop
 from express_path_cli.aws.policies import is_like, listed
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
-from express_path_cli.installation.rule import Remediation, list_exceptions, read_function
+from express_path_cli.installation.rule import Remediation, read_function
 from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
@@ -32,8 +35,6 @@ DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
 """How many automations run at the same time in an account and Region without adaptive concurrency; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
-MAX_CLEARED = 100
-"""The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _MODES = {
     "OFF": "automatic healing is off: AWS Config starts no heals, but you can start one yourself",
     "ON": "automatic healing is on: AWS Config starts the runbook for each NON_COMPLIANT subnet",
@@ -61,6 +62,18 @@ def check_mode(expected: str | None, actual: str) -> CheckResult:
     if expected in (None, actual):
         return ok(_MODES[actual])
     return fail(f"the stack has RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
+
+
+def check_stop(stop: Stop | None) -> CheckResult:
+    """Return whether heals are allowed. `stop` says who stopped them; None if nobody did."""
+    if stop is None:
+        return ok("heals are not stopped")
+    why = f": {stop.reason}" if stop.reason else ""
+    return warn(
+        f"{stop.by} stopped all heals at {stop.stopped_at}{why}",
+        "ask them; when the reason is gone, allow heals again",
+        "express-path start",
+    )
 
 
 def check_remediation(remediation: Remediation | None, document: str) -> CheckResult:
@@ -200,6 +213,20 @@ def mode(context: CheckContext) -> CheckResult:
     """Return what AWS Config does about flagged subnets."""
     expected = context.parameter("RemediationMode") or None
     return check_mode(expected, mode_of(context.remediation(), context.output("ApprovalDocumentName")))
+
+
+def stop(context: CheckContext) -> CheckResult | None:
+    """Return whether somebody stopped all heals."""
+    table = context.output("LedgerTableName")
+    if not table:
+        return None
+    try:
+        found = read_stop(context.aws.dynamodb, table)
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None  # the question about the ledger reports it
+    return check_stop(found.stop if found else None)
 
 
 def remediation(context: CheckContext) -> CheckResult | None:

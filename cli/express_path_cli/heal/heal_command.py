@@ -18,8 +18,7 @@ from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
     StackName,
-    Yes,
-    confirm,
+    check_stop,
     deployment_of,
     request_approval,
     run_document,
@@ -27,6 +26,7 @@ from express_path_cli.heal.running import (
 from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say
+from express_path_cli.terminal.questions import Yes, confirm
 from express_path_cli.terminal.texts import count_text
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
@@ -70,11 +70,13 @@ def heal(
     connections to S3 Express from all subnets of the route table. Several targets get one plan and one question.
     Blocked route tables are skipped. After a failure, no more runs are started. Exit status: 0 healed, or would be, or
     there is nothing to heal; 1 blocked or declined; 2 it failed, or the result is unknown. If the stack is in mode
-    APPROVAL, --apply asks the approvers, and each heal starts once one of them approves.
+    APPROVAL, --apply asks the approvers, and each heal starts once one of them approves. While heals are stopped
+    (express-path stop), --apply starts nothing.
     """
     named = _checked(targets or (), from_scan)
     flagged = read_findings(from_scan) if from_scan else []
     deployment = deployment_of(stack, region, profile)
+    check_stop(deployment, starts=apply)
     if len(named) == 1 and named[0].startswith("subnet-"):
         _heal_subnet(deployment, named[0], apply=apply, yes=yes)
         return

@@ -1,30 +1,35 @@
 """What heal, undo, and heals share: the deployed stack, the question before a change, and running a runbook once or several times."""
 
-import json
-import re
 import shlex
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from express_path.adapters.aws import unless_denied
 from express_path.errors import ApiError
-from express_path_cli.automation.runs import Job, Run, RunQueue, start_run, watch_run
+from express_path_cli.automation.runs import (
+    Job,
+    Run,
+    RunQueue,
+    cause_of,
+    failed_steps,
+    has_succeeded,
+    start_run,
+    watch_run,
+)
 from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, read_runbooks
+from express_path_cli.automation.stops import read_stop
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors, say
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, locating_errors, say
 
-_FAIL = "fail"
-"""The last step of a failed run, whose message already names the steps that failed."""
-_ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
-"""An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
+STOPS_HINT = "undo still works; when the reason is gone: express-path start"
+"""What people can do while heals are stopped."""
 
 StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
 
 
@@ -79,19 +84,31 @@ def run_document(deployment: Deployment, document: str, parameters: dict[str, st
     return run
 
 
+def check_stop(deployment: Deployment, *, starts: bool) -> None:
+    """Say that somebody stopped all heals, if so. Raise OptionError if the command is about to start one.
+
+    Heals do not depend on this check: who may not read the ledger learns it from the run.
+    """
+    with locating_errors(deployment.account_region):
+        found = unless_denied(
+            lambda: read_stop(deployment.account_region.aws.dynamodb, deployment.runbooks.ledger_table)
+        )
+    if found and starts:
+        raise OptionError(str(found.stop), STOPS_HINT)
+    if found:
+        say(f"note: {found.stop}")
+
+
 def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
     """Return whether a run of this runbook heals, so that there may be something to undo."""
     return document == deployment.runbooks.heal_document and parameters.get("DryRun") != "true"
 
 
-def has_succeeded(run: Run) -> bool:
-    """Return whether a run that has ended succeeded."""
-    return run.status in ("Success", "CompletedWithSuccess")
-
-
 def failure_line(run: Run, deployment: Deployment) -> str:
     """Return how a run ended, why, and how to see more of it."""
-    cause = _failure(run) or "AWS gives no reason"
+    if run.was_stopped:
+        return f"run {run.id} ended without a further change, because somebody stopped all heals ({STOPS_HINT})"
+    cause = cause_of(run) or "AWS gives no reason"
     return f"run {run.id} ended with {run.status}: {cause} ({deployment.show_command(run.id)})"
 
 
@@ -103,37 +120,6 @@ def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None
     echo(f"asking the approvers: {document}, run {run_id}")
     echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
     echo(f"to check: {deployment.show_command(run_id)}")
-
-
-def failed_steps(run: Run) -> list[str]:
-    """Return each failed step and its cause. A run can continue after a step that failed."""
-    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure and step.name != _FAIL]
-
-
-def _failure(run: Run) -> str:
-    """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
-    failed = [step for step in run.steps if step.failure]
-    deciding = [step for step in failed if step.failure in run.failure] or failed
-    if not deciding or deciding[0].name == _FAIL:
-        return _cause(run.failure)
-    return f"{deciding[0].name}: {_cause(run.failure)}"
-
-
-def _cause(failure: str) -> str:
-    """Return a step's message without the trace of a Lambda function and without the patches of a blocked heal."""
-    message = _ERROR_MESSAGE.search(failure)
-    return str(json.loads(message[1])).partition("\n")[0] if message else failure
-
-
-def confirm(*, yes: bool, question: str) -> None:
-    """Ask, unless yes. Exit with DECLINED if the answer is no. Raise OptionError if there is no terminal to ask at."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise OptionError("cannot ask for confirmation: standard input is not a terminal", "add --yes if you are sure")
-    if not typer.confirm(question):
-        say("nothing was changed")
-        raise typer.Exit(DECLINED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation import runs
 from express_path_cli.automation.runs import Job, Run
 from express_path_cli.aws.sessions import AccountRegion
-from express_path_cli.heal.running import Batch, BatchResult, Deployment, confirm, request_approval
+from express_path_cli.heal.running import Batch, BatchResult, Deployment, request_approval
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
+from express_path_cli.terminal.questions import confirm
 from express_path_cli.terminal.texts import count_text
 
 

@@ -14,13 +14,12 @@ from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
     StackName,
-    Yes,
-    confirm,
     deployment_of,
     run_document,
 )
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED
+from express_path_cli.terminal.questions import Yes, confirm
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal

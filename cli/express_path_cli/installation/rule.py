@@ -231,26 +231,6 @@ def _first(values: Sequence[str]) -> str:
     return values[0] if values else ""
 
 
-def list_exceptions(config: "ConfigServiceClient", name: str) -> list[str]:
-    """Read the subnets with an exception from automatic remediation. Raise ApiError.
-
-    AWS Config returns this list in pages, although botocore has no paginator for it.
-    """
-    found: list[str] = []
-    token = ""
-    while True:
-        with calling("config:DescribeRemediationExceptions"):
-            answer = config.describe_remediation_exceptions(ConfigRuleName=name, **_from(token))
-        found += [exception["ResourceId"] for exception in answer["RemediationExceptions"]]
-        token = answer.get("NextToken", "")
-        if not token:
-            return found
-
-
-def _from(token: str) -> Any:  # noqa: ANN401  # the request's other members have other types
-    return {"NextToken": token} if token else {}
-
-
 OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
 _WINDOW = timedelta(days=3)

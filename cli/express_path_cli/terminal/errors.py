@@ -49,6 +49,7 @@ _BY_CODE = {
         "run `aws configservice describe-configuration-aggregators` to list those of this account and Region"
     ),
     ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
+    ("NoStopRole",): "deploy this version of the stack first; until then, attach org/stop-heals-scp.json",
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "try again later, or use fewer --workers: AWS throttled the calls, even after retries"

@@ -5,7 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
+from express_path.adapters.policies import resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 Blocks = tuple[Cidr, ...]
-_NO_POLICY = frozenset({"NoSuchBucketPolicy", "NoSuchBucket"})
-"""S3's error codes if a bucket has no policy, or was deleted since it was listed."""
 
 
 def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
@@ -55,7 +54,7 @@ def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_o
     governed = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
     endpoint_ids = [endpoint.id for endpoint in express_endpoints(snapshot, verdict.vpc_id)]
     known = {key: record.cidrs for key, record in snapshot.prefix_lists.items() if record.cidrs is not None}
-    evidence = _read(aws, verdict.vpc_id, governed, endpoint_ids, known)
+    evidence = _read(aws, snapshot.account_id, verdict.vpc_id, governed, endpoint_ids, known)
     # No quota is lower than AWS's default, so most heals need none. Service Quotas accepts only a few calls per second.
     if evidence.gateway_endpoints >= ENDPOINT_QUOTA.value:
         evidence = replace(evidence, endpoint_quota=_quota_or_default(aws, ENDPOINT_QUOTA))
@@ -91,6 +90,7 @@ def _quota_or_default(aws: Aws, quota: Quota) -> Quota:
 
 def _read(
     aws: Aws,
+    account_id: str,
     vpc_id: str,
     subnet_ids: frozenset[str],
     endpoint_ids: Sequence[str],
@@ -113,7 +113,7 @@ def _read(
         network_acls=tuple(_network_acl(acl) for acl in acls if _is_associated(acl, subnet_ids)),
         dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
         dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
-        policies=(*_endpoint_policies(endpoints, endpoint_ids), *_bucket_policies(aws)),
+        policies=(*_endpoint_policies(endpoints, endpoint_ids), *resource_policies(aws, account_id)),
         gateway_endpoints=sum(counts_against_quota(str(endpoint.get("State"))) for endpoint in endpoints),
     )
 
@@ -194,24 +194,6 @@ def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[
     for endpoint in endpoints:
         if endpoint["VpcEndpointId"] in endpoint_ids and endpoint.get("PolicyDocument"):
             yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"])
-
-
-def _bucket_policies(aws: Aws) -> Iterator[Policy]:
-    """Yield the policies of this account's directory buckets; those of other accounts cannot be read.
-
-    For a policy that cannot be read, the Policy says why; an error would stop the heals of every VPC in the Region.
-    https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetBucketPolicy.html
-    """
-    buckets = unless_denied(lambda: pages(aws.s3, "s3", "list_directory_buckets", "Buckets"))
-    if buckets is None:
-        yield Policy("each directory bucket", "", "s3express:ListAllMyDirectoryBuckets is denied")
-    for bucket in buckets or ():
-        try:
-            with calling("s3:GetBucketPolicy"):
-                yield Policy(bucket["Name"], aws.s3.get_bucket_policy(Bucket=bucket["Name"])["Policy"])
-        except ApiError as error:
-            if error.code not in _NO_POLICY:
-                yield Policy(bucket["Name"], "", str(error))
 
 
 def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResources:

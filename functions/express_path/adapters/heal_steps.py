@@ -11,7 +11,7 @@ from express_path.adapters.ledger import ledger_time
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
-from express_path.domain.heal.ledger import RunRecord, StartedBy, TableRecord
+from express_path.domain.heal.ledger import RunRecord, StartedBy, Stop, TableRecord
 from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan
 from express_path.domain.heal.undo import FailedDeletion, Undo
 from express_path.errors import BlockedError, ContractError, RecordError
@@ -25,7 +25,7 @@ from express_path.fields import (
     required_rows,
 )
 
-CONTRACT = "1"
+CONTRACT = "2"
 """The version of the contract between runbooks and function: what requests and answers contain.
 
 It changes with every change that a runbook of the version before would not understand.
@@ -194,6 +194,32 @@ def plan_answer(
 def turn_answer(next_step: NextStep) -> dict[str, str]:
     """Return whether a run can claim a route table now, and how long it sleeps before it goes on."""
     return dict(WAITING) if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
+
+
+def stopped_answer(stop: Stop) -> dict[str, Any]:
+    """Return the answer to any step before a change if somebody stopped all heals. What does not apply is NONE."""
+    names = (
+        *("action", "vpcId", "routeTableId", "endpointId", "serviceName", "ipAddressType", "ledgerTable", "seenRun"),
+        *(
+            "seenState",
+            "now",
+            "fingerprint",
+            "policy",
+            "clientToken",
+            "generation",
+            "message",
+            "topicArn",
+            "healDocument",
+        ),
+    )
+    answer = {
+        "next": NextStep.STOPPED.value,
+        "summary": str(stop),
+        "pause": NO_PAUSE,
+        "approvers": [NONE],
+        "ledger": [],
+    }
+    return dict.fromkeys(names, NONE) | answer
 
 
 def plan_fields(plan: Plan) -> dict[str, Any]:

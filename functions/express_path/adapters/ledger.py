@@ -15,6 +15,7 @@ from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election
 from express_path.domain.heal.ledger import (
     RUN_PREFIX,
+    STOP_ID,
     TABLE_PREFIX,
     VPC_PREFIX,
     Approval,
@@ -24,6 +25,7 @@ from express_path.domain.heal.ledger import (
     RunKind,
     RunRecord,
     StartedBy,
+    Stop,
     TableRecord,
     TableState,
     VpcRecord,
@@ -72,6 +74,11 @@ class Ledger:
         """Return the record of a run, None if the ledger has none."""
         item = self._item(RUN_PREFIX + run_id)
         return run_record(item) if item else None
+
+    def stop(self) -> Stop | None:
+        """Return who stopped all heals, None if nobody did."""
+        item = self._item(STOP_ID)
+        return stop_record(item) if item else None
 
     def _item(self, item_id: str) -> LedgerItem | None:
         with calling("dynamodb:GetItem"):
@@ -147,6 +154,12 @@ def run_record(item: LedgerItem) -> RunRecord:
         undo_run_id=_text(found, "undoRunId"),
         marks=_marks(found),
     )
+
+
+def stop_record(item: LedgerItem) -> Stop:
+    """Read the item that stops all heals. Raise RecordError."""
+    found = attributes(item)
+    return Stop(_text(found, "stoppedAt"), _text(found, "by"), _text(found, "reason"))
 
 
 def _marks(item: Description) -> Marks | None:

@@ -10,6 +10,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
+from express_path_cli.automation.exceptions import list_exceptions
 from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.healing import (
@@ -21,7 +22,7 @@ from express_path_cli.doctor.healing import (
     role_exists,
 )
 from express_path_cli.doctor.permissions import OPTIONAL
-from express_path_cli.installation.rule import find_rules, list_exceptions, read_activity, read_remediation
+from express_path_cli.installation.rule import find_rules, read_activity, read_remediation
 from sandbox.cloudwatch import Trouble
 from sandbox.remediation import Remediation, add_exception, remediations_of
 from sandbox.server import Sandbox

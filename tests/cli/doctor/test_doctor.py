@@ -85,6 +85,15 @@ DEFECTS: dict[str, list[Defect]] = {
         ),
         (lambda it: it.set_stack("UPDATE_ROLLBACK_COMPLETE"), "stack", "WARN", "UPDATE_ROLLBACK_COMPLETE"),
         (
+            lambda it: it.dynamodb.put_item(
+                TableName=it.named("LedgerTable"),
+                Item={"id": {"S": "STOP"}, "by": {"S": "ann"}, "stoppedAt": {"S": "now"}, "reason": {"S": "INC-1234"}},
+            ),
+            "stop",
+            "WARN",
+            "ann stopped all heals at now: INC-1234",
+        ),
+        (
             lambda it: it.config.delete_remediation_configuration(ConfigRuleName=RULE),
             "remediation",
             "WARN",

@@ -50,6 +50,8 @@ def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str 
         "AutomationRoleArn": made.given["AutomationAssumeRole"],
         "PlanFunctionArn": made.given["PlanFunctionName"],
         "LedgerTableName": LEDGER,
+        "StopRoleArn": f"arn:aws:iam::{sandbox.account_id}:role/express-path/automation/stop",
+        "RuleName": "s3express-no-nat-path",
     }
     template = {
         "Parameters": {"RemediationMode": {"Type": "String"}},

@@ -50,6 +50,8 @@ class ApprovalStep(StrEnum):
     """Nothing: another run has asked about this route table and is still running."""
     DONE = "DONE"
     """Nothing: the subnet needs no heal, or this is a dry run."""
+    STOPPED = "STOPPED"
+    """Nothing, because somebody stopped all heals."""
 
 
 def open_request(approval: Approval | None, run_id: str, now: int) -> str:

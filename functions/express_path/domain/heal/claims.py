@@ -23,6 +23,8 @@ class NextStep(StrEnum):
 
     DONE = "DONE"
     """Nothing: the subnet needs no heal, or this is a dry run."""
+    STOPPED = "STOPPED"
+    """Nothing, because somebody stopped all heals. The run succeeds: AWS Config would make an exception of a failure."""
     FINISH = "FINISH"
     """Only verify once more: an earlier run, which was interrupted, healed the table."""
     WAIT = "WAIT"

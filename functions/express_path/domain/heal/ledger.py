@@ -21,6 +21,24 @@ class TableState(StrEnum):
     FAILED = "FAILED"
 
 
+STOP_ID = "STOP"
+"""The item that stops all heals of the account and Region while it exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Somebody stopped all heals: when (ISO 8601), who (an ARN), and why."""
+
+    stopped_at: str
+    by: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Return it in a sentence."""
+        why = f": {self.reason}" if self.reason else ""
+        return f"STOPPED: {self.by} stopped all heals at {self.stopped_at}{why}; express-path start allows them again"
+
+
 class RunKind(StrEnum):
     """The purpose of a run."""
 

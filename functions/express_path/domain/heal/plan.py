@@ -24,7 +24,8 @@ from express_path.domain.heal.endpoints import (
 )
 from express_path.domain.heal.ledger import ApprovalState, LedgerView, StartedBy, TableRecord, TableState
 from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.preflight import Evidence, Policy, calendar_concerns, preflight
+from express_path.domain.heal.policies import policy_concerns
+from express_path.domain.heal.preflight import Evidence, calendar_concerns, preflight
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Concern, HealSettings, Plan
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
@@ -224,18 +225,9 @@ def _concerns(
     yield from quota_concerns(snapshot, table, endpoint, evidence)
     if context.ledger:
         yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
-    policies = tuple(_policies_of(evidence, endpoint, settings))
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
-    yield from preflight(replace(evidence, policies=policies), readable)
-
-
-def _policies_of(evidence: Evidence, endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Policy]:
-    """Yield the policies that requests through this endpoint meet: its own, and those of buckets."""
-    if endpoint.id == NEW_ENDPOINT:
-        yield Policy(endpoint.id, settings.policy)
-    for policy in evidence.policies:
-        if policy.holder == endpoint.id or not policy.holder.startswith("vpce-"):
-            yield policy
+    yield from policy_concerns(evidence.policies, endpoint, settings)
+    yield from preflight(evidence, readable)
 
 
 def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:

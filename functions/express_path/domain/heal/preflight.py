@@ -1,6 +1,5 @@
 """The pre-flight of a heal: what it reads about the VPC, and what blocks the heal."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -147,7 +146,6 @@ def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Conce
     yield from _security_groups(evidence, lists)
     for acl in evidence.network_acls:
         yield from _network_acl(acl, [block for prefix_list in lists for block in prefix_list.cidrs or ()])
-    yield from _source_ip_policies(evidence.policies)
     if not (evidence.dns_support and evidence.dns_hostnames):
         yield Concern(
             Blocker.DNS_ATTRIBUTES,
@@ -270,26 +268,3 @@ def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
 def _allows_https(ports: Ports) -> bool:
     tcp_ports = ports.tcp_range()
     return tcp_ports is not None and tcp_ports.contains(HTTPS)
-
-
-def _source_ip_policies(policies: Iterable[Policy]) -> Iterator[Concern]:
-    for policy in policies:
-        if policy.fault:
-            yield Concern(
-                Blocker.SOURCE_IP_POLICY,
-                f"whether the policy of {policy.holder} uses aws:SourceIp is unknown: {policy.fault}",
-                "allow the plan function's role to read it (stack output PlanRoleArn), or check it yourself and make "
-                "SOURCE_IP_POLICY a warning (stack parameter WarnOnly)",
-            )
-        elif _uses_source_ip(json.loads(policy.document)):
-            yield Concern(
-                Blocker.SOURCE_IP_POLICY,
-                f"the policy of {policy.holder} uses aws:SourceIp, which requests through an endpoint do not have",
-                "use aws:SourceVpce, aws:SourceVpc, or aws:VpcSourceIp instead",
-            )
-
-
-def _uses_source_ip(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(str(key).lower() == "aws:sourceip" or _uses_source_ip(below) for key, below in value.items())
-    return isinstance(value, list) and any(map(_uses_source_ip, value))

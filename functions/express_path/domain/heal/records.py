@@ -32,7 +32,7 @@ class Blocker(StrEnum):
     ROUTE_QUOTA = "ROUTE_QUOTA"
     SECURITY_GROUP_EGRESS = "SECURITY_GROUP_EGRESS"
     NETWORK_ACL = "NETWORK_ACL"
-    SOURCE_IP_POLICY = "SOURCE_IP_POLICY"
+    POLICY_WOULD_DENY = "POLICY_WOULD_DENY"
     DNS_ATTRIBUTES = "DNS_ATTRIBUTES"
     CHANGE_CALENDAR_CLOSED = "CHANGE_CALENDAR_CLOSED"
     REVERTED_BY_OTHERS = "REVERTED_BY_OTHERS"
@@ -42,7 +42,7 @@ class Blocker(StrEnum):
 
 
 MAY_WARN = frozenset(
-    {Blocker.SECURITY_GROUP_EGRESS, Blocker.NETWORK_ACL, Blocker.SOURCE_IP_POLICY, Blocker.DNS_ATTRIBUTES}
+    {Blocker.SECURITY_GROUP_EGRESS, Blocker.NETWORK_ACL, Blocker.POLICY_WOULD_DENY, Blocker.DNS_ATTRIBUTES}
 )
 """The blockers that a team may reduce to warnings."""
 
@@ -186,9 +186,13 @@ def _boolean(name: str, value: str) -> bool:
     return value == "true"
 
 
+_EARLIER_NAME = "SOURCE_IP_POLICY"
+"""What POLICY_WOULD_DENY was called when only aws:SourceIp counted. Stacks still have it in their settings."""
+
+
 def _blocker(value: str) -> Blocker:
     for blocker in MAY_WARN:
-        if value == blocker:
+        if value in (blocker, _EARLIER_NAME if blocker is Blocker.POLICY_WOULD_DENY else ""):
             return blocker
     raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
 

@@ -1,0 +1,195 @@
+"""Stop all heals of an account and Region, and allow them again. All calls are made with the stack's StopRole."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import Aws, attributes, calling, pages
+from express_path.adapters.ledger import LedgerItem, ledger_time, stop_record
+from express_path.domain.heal.ledger import STOP_ID, Stop
+from express_path.errors import ApiError
+from express_path.fields import flag, ids
+from express_path_cli.automation.exceptions import clear_exceptions, denied_by_policy, list_exceptions
+from express_path_cli.automation.stack import Brake
+from express_path_cli.terminal.errors import OptionError
+
+if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_ssm import SSMClient
+
+MAX_REASON = 500
+"""The longest reason, in characters. Runs that end because of a stop repeat it."""
+_KEY = {"id": {"S": STOP_ID}}
+
+
+@dataclass(frozen=True, slots=True)
+class StopRecord:
+    """A stop, and the subnets that had a remediation exception then; None if that was not recorded."""
+
+    stop: Stop
+    exceptions: frozenset[str] | None = None
+
+
+def read_stop(dynamodb: "DynamoDBClient", table: str) -> StopRecord | None:
+    """Read the stop in a ledger, or return None if heals are not stopped. Raise ApiError and RecordError."""
+    with calling("dynamodb:GetItem"):
+        found: Mapping[str, Any] = dynamodb.get_item(TableName=table, Key=_KEY, ConsistentRead=True)
+    item: LedgerItem | None = found.get("Item")
+    if item is None:
+        return None
+    values, where = attributes(item), f"ledger item {STOP_ID}"
+    recorded = flag(values, "exceptionsRecorded", where)
+    return StopRecord(stop_record(item), frozenset(ids(values, "exceptions", where)) if recorded else None)
+
+
+def checked_reason(reason: str) -> str:
+    """Return a reason in one line. Raise OptionError if it is too long."""
+    text = " ".join(reason.split())
+    if len(text) > MAX_REASON:
+        raise OptionError(
+            f"--reason has {len(text)} characters", f"use at most {MAX_REASON}, such as a ticket's number"
+        )
+    return text
+
+
+def put_stop(dynamodb: "DynamoDBClient", table: str, stop: Stop) -> bool:
+    """Stop all heals: from now on, no heal starts a change. Return whether they were not stopped before.
+
+    A second stop keeps the record of the first one. Raise ApiError.
+    """
+    return _put(dynamodb, table, _item(stop), "attribute_not_exists(id)", {})
+
+
+def record_exceptions(aws: Aws, brake: Brake, stop: Stop) -> int:
+    """Record which subnets have a remediation exception now, and return how many. Raise ApiError.
+
+    This follows the stop, so that a slow read does not delay it.
+    """
+    found = list_exceptions(aws.config, brake.rule_name)
+    item = _item(stop) | {"exceptionsRecorded": {"BOOL": True}} | ({"exceptions": {"SS": found}} if found else {})
+    if not _put(aws.dynamodb, brake.ledger_table, item, "stoppedAt = :time", {":time": {"S": stop.stopped_at}}):
+        raise ApiError("dynamodb:PutItem", "Started", "somebody allowed heals again in the meantime")
+    return len(found)
+
+
+def _item(stop: Stop) -> dict[str, Any]:
+    values = {"stoppedAt": stop.stopped_at, "by": stop.by, "reason": stop.reason}
+    return _KEY | {name: {"S": value} for name, value in values.items() if value}
+
+
+def _put(dynamodb: "DynamoDBClient", table: str, item: dict[str, Any], condition: str, values: dict[str, Any]) -> bool:
+    given: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
+    try:
+        with calling("dynamodb:PutItem"):
+            dynamodb.put_item(TableName=table, Item=item, ConditionExpression=condition, **given)
+    except ApiError as error:
+        if error.code != "ConditionalCheckFailedException":
+            raise
+        return False
+    return True
+
+
+def new_stop(by: str, reason: str, now: datetime) -> Stop:
+    """Return a stop by a caller, given by its ARN."""
+    return Stop(ledger_time(now), by, reason)
+
+
+BETWEEN = frozenset(
+    {
+        *("findElected", "recordCreation", "decideCreate", "create"),
+        *("findTarget", "recordIntent", "decideAssociate", "associate"),
+    }
+)
+"""The steps of a heal from the last check of the stop to the change."""
+POLL_SECONDS = 2.0
+LONGEST_WAIT = 300.0
+"""How long to wait for such steps, in seconds. They take a few seconds, unless EC2 or Lambda throttles."""
+QUIET_READS = 2
+"""How many reads in a row must show no run in such a step. Whether this list is consistent is not documented."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningHeal:
+    """A heal that runs, and the name of its current step."""
+
+    run_id: str
+    step: str
+
+    @property
+    def may_change(self) -> bool:
+        """Return whether the run may have checked before the stop, and change something after it."""
+        return self.step in BETWEEN
+
+
+def running_heals(ssm: "SSMClient", document: str) -> list[RunningHeal]:
+    """Read which heals run. Raise ApiError."""
+    filters = [
+        {"Key": "DocumentNamePrefix", "Values": [document]},
+        {"Key": "ExecutionStatus", "Values": ["InProgress", "Cancelling"]},
+    ]
+    operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
+    return [
+        RunningHeal(str(row["AutomationExecutionId"]), str(row.get("CurrentStepName") or ""))
+        for row in pages(ssm, "ssm", operation, field, Filters=filters)
+        if row["DocumentName"] == document  # the prefix also fits the runbooks of other rules, and that of approvals
+    ]
+
+
+def wait_for_changes(ssm: "SSMClient", document: str) -> list[RunningHeal]:
+    """Wait until no run is between a check and its change, and return the runs that still run.
+
+    After LONGEST_WAIT seconds, some of them may still change something. Raise ApiError.
+    """
+    end = time.monotonic() + LONGEST_WAIT
+    quiet = 0
+    while True:
+        running = running_heals(ssm, document)
+        quiet = 0 if any(run.may_change for run in running) else quiet + 1
+        if quiet == QUIET_READS or time.monotonic() >= end:
+            return running
+        time.sleep(POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The subnets whose remediation exceptions were cleared, and those that keep theirs."""
+
+    cleared: Sequence[str]
+    left: Sequence[str]
+
+
+def allow_heals(aws: Aws, brake: Brake, record: StopRecord) -> Cleared:
+    """Clear the exceptions that a service control policy caused since the stop, and then allow heals. Raise ApiError.
+
+    In this order, so that after an interruption the next call knows which exceptions existed before the stop.
+    """
+    found = sorted(list_exceptions(aws.config, brake.rule_name))
+    new = [] if record.exceptions is None else [row for row in found if row not in record.exceptions]
+    denied = _denied(aws.config, brake.rule_name, new)
+    kept = clear_exceptions(aws.config, brake.rule_name, sorted(denied))
+    _delete(aws.dynamodb, brake.ledger_table, record.stop)
+    cleared = denied - set(kept)
+    return Cleared(sorted(cleared), [row for row in found if row not in cleared])
+
+
+def _denied(config: "ConfigServiceClient", rule: str, subnet_ids: Sequence[str]) -> set[str]:
+    try:
+        return denied_by_policy(config, rule, subnet_ids)
+    except ApiError as error:
+        if error.code != "NoSuchRemediationConfigurationException":  # then nothing shows why heals failed
+            raise
+        return set()
+
+
+def _delete(dynamodb: "DynamoDBClient", table: str, stop: Stop) -> None:
+    """Delete the stop that was read, and no later one."""
+    with calling("dynamodb:DeleteItem"):
+        dynamodb.delete_item(
+            TableName=table,
+            Key=_KEY,
+            ConditionExpression="attribute_not_exists(id) OR stoppedAt = :time",
+            ExpressionAttributeValues={":time": {"S": stop.stopped_at}},
+        )

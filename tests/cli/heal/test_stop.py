@@ -1,0 +1,275 @@
+"""express-path stop and start, and what heal and undo say while heals are stopped."""
+
+import json
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from express_path.domain.heal.ledger import STOP_ID
+from express_path_cli.automation import stops
+from express_path_cli.automation.exceptions import DENIED_BY_POLICY
+from sandbox.config_service.results import Result, results_of
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from tests.cli.heal.healing_stack import deployed
+from tests.cli.org.organizations import put_recorder
+from tests.support.command import invoke
+from tests.support.heals import HEAL, Deployment, Vpc, runbook, status, steps
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+
+RULE = "s3express-no-nat-path"
+POLICY = f"You are not authorized to perform: dynamodb:GetItem with an {DENIED_BY_POLICY}"
+
+
+@pytest.fixture
+def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
+    """Yield the heal and undo runbooks, a stack whose outputs name them, and AWS Config's remediation of the rule."""
+    monkeypatch.setattr(stops, "POLL_SECONDS", 0.05)
+    with deployed(sandbox, monkeypatch) as made, Remediation(sandbox, made.automation):
+        config: Any = sandbox.client("config")
+        put_recorder(config)
+        config.put_config_rule(
+            ConfigRule={
+                "ConfigRuleName": RULE,
+                "Source": {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"},
+            }
+        )
+        values: dict[str, Any] = {name: {"StaticValue": {"Values": [value]}} for name, value in made.given.items()}
+        config.put_remediation_configurations(
+            RemediationConfigurations=[
+                {
+                    "ConfigRuleName": RULE,
+                    "TargetType": "SSM_DOCUMENT",
+                    "TargetId": HEAL,
+                    "Automatic": True,
+                    "MaximumAutomaticAttempts": 1,
+                    "Parameters": {"SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}}, **values},
+                }
+            ]
+        )
+        yield made
+
+
+@pytest.fixture
+def remediate(deployment: Deployment) -> Callable[[str], None]:
+    """Return a function that lets AWS Config remediate one subnet, once."""
+    sandbox = deployment.sandbox
+    remediation = Remediation(sandbox, deployment.automation)
+
+    def run(subnet_id: str) -> None:
+        results = results_of(sandbox.account_id, sandbox.region)
+        results.store(Result(RULE, ("AWS::EC2::Subnet", subnet_id), "NON_COMPLIANT", 0, 0, 0, "-"))
+        remediation.remediate(RULE)
+
+    return run
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Vpc:
+    """Return a VPC with one private subnet behind a NAT gateway."""
+    return Vpc(builder)
+
+
+def exceptions(sandbox: Sandbox) -> set[str]:
+    """Return the subnets that AWS Config no longer remediates."""
+    found = sandbox.client("config").describe_remediation_exceptions(ConfigRuleName=RULE)
+    return {row["ResourceId"] for row in found["RemediationExceptions"]}
+
+
+def hold(reached: Event, done: Event) -> None:
+    """Say that a call is reached, and wait until it may continue."""
+    reached.set()
+    assert done.wait(60)
+
+
+def fail(remediate: Callable[[str], None], sandbox: Sandbox, subnet_id: str, message: str) -> None:
+    """Let AWS Config remediate a subnet while the plan function is denied every call, as by org/stop-everything-scp.json."""
+    sandbox.faults.deny("dynamodb", "GetItem", message=message)
+    remediate(subnet_id)
+    sandbox.faults.clear()
+
+
+def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
+    """While heals are stopped, no command starts one, and undo works. The first stop is the one that is shown."""
+    assert "are not stopped" in invoke(["start"]).stdout
+    stopped = invoke(["stop", "--reason", "INC-1234:  timeouts"])
+    assert stopped.exit_code == 0, stopped.stderr
+    assert stopped.stdout.startswith("stopped: no heal in account 123456789012 us-east-1 starts a change from now on\n")
+    assert stopped.stdout.splitlines()[-1] == "to allow heals again: express-path start"
+    item = deployment.ledger.item(STOP_ID)
+    assert (item["reason"], item["by"].startswith("arn:aws:sts::123456789012:")) == ("INC-1234: timeouts", True)
+    again = invoke(["stop", "--reason", "another"])
+    assert (again.exit_code, deployment.ledger.item(STOP_ID)) == (0, item)
+    assert f"already stopped at {item['stoppedAt']} by {item['by']}: INC-1234: timeouts\n" in again.stdout
+
+    planned = invoke(["heal", vpc.subnet])
+    assert (planned.exit_code, "CREATE_AND_ASSOCIATE" in planned.stdout) == (0, True)
+    assert "note: STOPPED: " in planned.stderr
+    runs = len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution"))
+    refused = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert (refused.exit_code, "INC-1234: timeouts" in refused.stderr) == (2, True)
+    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == runs
+
+    without_answer = invoke(["start"])
+    assert (without_answer.exit_code, "--yes" in without_answer.stderr) == (2, True)
+    assert deployment.ledger.item(STOP_ID) == item
+    started = invoke(["start", "--yes"])
+    assert started.exit_code == 0, started.stderr
+    assert started.stdout.startswith(f"stopped since {item['stoppedAt']} by {item['by']}: INC-1234: timeouts\n")
+    assert deployment.ledger.item(STOP_ID) == {}
+    assert invoke(["heal", vpc.subnet, "--apply", "--yes"]).exit_code == 0
+
+
+def test_a_heal_that_is_stopped_while_it_runs_is_not_done(deployment: Deployment, vpc: Vpc) -> None:
+    """The command says so, and ends with 2."""
+    deployment.sandbox.faults.before(
+        "ec2", "CreateVpcEndpoint", lambda: deployment.ledger.write(STOP_ID, stoppedAt="now", by="ann")
+    )
+    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    assert result.exit_code == 2
+    assert "ended without a further change, because somebody stopped all heals" in result.stderr
+
+
+def test_stop_waits_until_no_change_follows(deployment: Deployment, vpc: Vpc) -> None:
+    """A run that passed its last check before the stop makes its change before the command ends; no other follows."""
+    reached, done = Event(), Event()
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: hold(reached, done))
+    run_id = deployment.start(vpc.subnet)
+    assert reached.wait(60)
+    results = []
+    stopping = Thread(target=lambda: results.append(invoke(["stop"])))
+    stopping.start()
+    stopping.join(1)
+    assert stopping.is_alive()
+    assert deployment.ledger.item(STOP_ID)
+    done.set()
+    stopping.join(60)
+    deployment.sandbox.calls.clear()
+    [result] = results
+    assert result.exit_code == 0, result.stderr
+    run = deployment.automation.wait(run_id)
+    assert (status(run), steps(run)[-1], deployment.changes()) == ("Success", "stopped", [])
+
+
+def test_stop_ends_with_2_if_a_run_may_still_change_something(
+    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the longest wait, the run and its step are named."""
+    monkeypatch.setattr(stops, "LONGEST_WAIT", 0.0)
+    reached, done = Event(), Event()
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: hold(reached, done))
+    run_id = deployment.start(vpc.subnet)
+    assert reached.wait(60)
+    result = invoke(["stop"])
+    done.set()
+    assert result.exit_code == 2
+    assert f"still running: {run_id}, in step create: it may still change something\n" in result.stdout
+    deployment.automation.wait(run_id)
+
+
+def test_start_clears_only_what_a_service_control_policy_caused_since_the_stop(
+    deployment: Deployment, builder: Builder, remediate: Callable[[str], None]
+) -> None:
+    """Exceptions from before the stop, and those with another cause, stay and are listed."""
+    before, policy, other = (Vpc(builder).subnet for _ in range(3))
+    sandbox = deployment.sandbox
+    fail(remediate, sandbox, before, POLICY)
+    deployment.ledger.write(STOP_ID, stoppedAt="now", by="ann", exceptionsRecorded=True, exceptions={before})
+    fail(remediate, sandbox, policy, POLICY)
+    fail(remediate, sandbox, other, "not allowed")
+    assert exceptions(sandbox) == {before, policy, other}
+    result = invoke(["start", "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert f"cleared 1 remediation exception that a service control policy caused: {policy}\n" in result.stdout
+    assert exceptions(sandbox) == {before, other}
+    listed = ", ".join(sorted([before, other]))
+    assert f"left 2 remediation exceptions (express-path doctor shows how to clear them): {listed}\n" in result.stdout
+
+
+def test_exceptions_that_were_not_recorded_are_not_cleared(
+    deployment: Deployment, vpc: Vpc, remediate: Callable[[str], None]
+) -> None:
+    """If the exceptions cannot be read, heals are stopped all the same, and start cannot know which are new."""
+    deployment.sandbox.faults.deny("config", "DescribeRemediationExceptions", times=1)
+    result = invoke(["stop"])
+    assert (result.exit_code, "express-path start clears none" in result.stderr) == (0, True)
+    fail(remediate, deployment.sandbox, vpc.subnet, POLICY)
+    assert invoke(["start", "--yes"]).exit_code == 0
+    assert exceptions(deployment.sandbox) == {vpc.subnet}
+
+
+def test_start_is_repeated_if_exceptions_cannot_be_cleared(
+    deployment: Deployment, vpc: Vpc, remediate: Callable[[str], None]
+) -> None:
+    """Heals stay stopped, so that the record of earlier exceptions is still there."""
+    invoke(["stop"])
+    fail(remediate, deployment.sandbox, vpc.subnet, POLICY)
+    deployment.sandbox.faults.deny("config", "DeleteRemediationExceptions", times=1)
+    failed = invoke(["start", "--yes"])
+    assert (failed.exit_code, "DeleteRemediationExceptions" in failed.stderr) == (2, True)
+    assert deployment.ledger.item(STOP_ID)
+    assert invoke(["start", "--yes"]).exit_code == 0
+    assert exceptions(deployment.sandbox) == set()
+
+
+def test_a_stack_without_the_role_is_named(deployment: Deployment, sandbox: Sandbox) -> None:
+    """An earlier version of the stack has no role that stops heals; the hint says what stops them then."""
+    template = {
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {"LedgerTableName": {"Value": "ledger"}},
+    }
+    sandbox.client("cloudformation").create_stack(StackName="earlier", TemplateBody=json.dumps(template))
+    result = invoke(["stop", "--stack", "earlier"])
+    [line] = result.stderr.splitlines()
+    assert (result.exit_code, "stack earlier has no output StopRoleArn" in line) == (2, True)
+    assert "org/stop-heals-scp.json" in line
+    too_long = invoke(["stop", "--reason", "x" * 501])
+    assert (too_long.exit_code, "at most 500" in too_long.stderr) == (2, True)
+    assert deployment.ledger.item(STOP_ID) == {}
+
+
+def test_start_deletes_only_the_stop_that_it_showed(deployment: Deployment) -> None:
+    """If somebody else starts and stops again in the meantime, that stop stays."""
+    invoke(["stop"])
+    deployment.sandbox.faults.before(
+        "dynamodb", "DeleteItem", lambda: deployment.ledger.write(STOP_ID, stoppedAt="later", by="bob")
+    )
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, "ConditionalCheckFailed" in result.stderr) == (2, True)
+    assert deployment.ledger.item(STOP_ID)["by"] == "bob"
+
+
+def test_an_exception_that_somebody_else_clears_is_no_failure(
+    deployment: Deployment, builder: Builder, remediate: Callable[[str], None]
+) -> None:
+    """AWS Config deletes none of several exceptions if one of them is gone, so the others are deleted again."""
+    first, second = (Vpc(builder).subnet for _ in range(2))
+    invoke(["stop"])
+    for subnet_id in (first, second):
+        fail(remediate, deployment.sandbox, subnet_id, POLICY)
+    keys = [{"ResourceType": "AWS::EC2::Subnet", "ResourceId": first}]
+    config: Any = deployment.sandbox.client("config")
+    deployment.sandbox.faults.before(
+        "config",
+        "DeleteRemediationExceptions",
+        lambda: config.delete_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=keys),
+    )
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, exceptions(deployment.sandbox)) == (0, set()), result.stderr
+
+
+def test_stop_waits_for_the_steps_from_each_check_to_its_change() -> None:
+    """A step that is added between a check and a change must be waited for, too."""
+    found: set[str] = set()
+    since_check: list[str] = []
+    for step in runbook(HEAL)["mainSteps"]:
+        if step["action"] == "aws:invokeLambdaFunction":
+            since_check = []
+        since_check.append(step["name"])
+        if step["action"] == "aws:executeAwsApi" and step["inputs"]["Service"] == "ec2":
+            found |= set(since_check)
+    assert found == stops.BETWEEN

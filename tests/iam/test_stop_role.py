@@ -1,0 +1,84 @@
+"""The role that stops all heals, with permissions enforced: it writes the item STOP past the ledger's policy."""
+
+import json
+
+import pytest
+
+from express_path.domain.heal.ledger import STOP_ID
+from express_path_cli.automation import stops
+from sandbox.dynamic import Client
+from sandbox.refusals import refused
+from sandbox.remediation import Remediation, add_exception, remediations_of
+from sandbox.server import Sandbox
+from tests.cli.org.organizations import put_recorder
+from tests.iam.deployed import Deployed
+from tests.support.command import invoke
+from tests.support.stack import Stack
+
+STOP, CLAIM = {"id": {"S": STOP_ID}}, {"id": {"S": "TABLE#rtb-1"}}
+
+
+def test_the_role_writes_the_stop_and_nothing_else(stack: Stack) -> None:
+    """Claims, history, and other writes of the stop are refused."""
+    table = str(stack.template.deployed("<LedgerTable>"))
+    client = stack.client("StopRole", "dynamodb")
+    with stack.enforced():
+        client.put_item(TableName=table, Item=STOP)
+        assert client.get_item(TableName=table, Key=STOP)["Item"] == STOP
+        client.delete_item(TableName=table, Key=STOP)
+        for call, given in (
+            (client.put_item, {"Item": CLAIM}),
+            (client.get_item, {"Key": CLAIM}),
+            (client.delete_item, {"Key": CLAIM}),
+            (client.update_item, {"Key": STOP}),
+            (client.scan, {}),
+        ):
+            assert refused(call, TableName=table, **given) == "AccessDeniedException"
+
+
+def operator(stack: Stack, action: str) -> dict[str, str]:
+    """Create a user with this action on everything, and return its credentials."""
+    stack.iam.create_user(UserName="ann")
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": "*"}]}
+    stack.iam.put_user_policy(UserName="ann", PolicyName="own", PolicyDocument=json.dumps(policy))
+    key = stack.iam.create_access_key(UserName="ann")["AccessKey"]
+    return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+
+
+def test_an_administrator_must_use_the_role(stack: Stack) -> None:
+    """The ledger's policy denies the write to everybody else, whatever their own policies allow."""
+    dynamodb: Client = stack.sandbox.client("dynamodb", credentials=operator(stack, "*"))
+    table = str(stack.template.deployed("<LedgerTable>"))
+    with stack.enforced():
+        assert refused(dynamodb.put_item, TableName=table, Item=STOP) == "AccessDeniedException"
+
+
+def test_the_role_is_enough_to_stop_and_start(
+    deployed: Deployed, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may read the stack and assume the role needs nothing else; every call is one that the role allows."""
+    stack = deployed.stack
+    config: Client = sandbox.client("config")
+    put_recorder(config)
+    rule = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
+    config.put_config_rule(ConfigRule={"ConfigRuleName": "s3express-no-nat-path", "Source": rule})
+    outputs = ("StopRoleArn", "LedgerTableName", "HealDocumentName", "RuleName")
+    values = {name: {"Value": stack.template.deployed(stack.template.outputs[name]["Value"])} for name in outputs}
+    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": values}
+    sandbox.client("cloudformation").create_stack(StackName="express-path", TemplateBody=json.dumps(template))
+    monkeypatch.setattr(stops, "POLL_SECONDS", 0.01)
+    credentials = operator(stack, "cloudformation:DescribeStacks")
+    allow = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": stack.arn("StopRole")}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
+    stack.iam.put_user_policy(UserName="ann", PolicyName="stop", PolicyDocument=policy)
+    for name, value in credentials.items():
+        monkeypatch.setenv(name.upper(), value)
+    monkeypatch.delenv("AWS_SESSION_TOKEN")
+    with Remediation(sandbox, deployed.automation), stack.enforced():
+        for words in (["stop"], ["start", "--yes"]):
+            result = invoke(words)
+            assert (result.exit_code, result.stderr) == (0, "")
+            memory = remediations_of(sandbox.account_id, sandbox.region)
+            add_exception(memory, "s3express-no-nat-path", ("AWS::EC2::Subnet", "subnet-0a1b2c3d"), "-")
+    assert "left 1 remediation exception" in result.stdout
+    assert sandbox.calls.of("config", "DescribeRemediationExecutionStatus")

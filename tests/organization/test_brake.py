@@ -1,0 +1,128 @@
+"""Stop, start, and undo in an organization where many heals run at the same time."""
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from express_path import healing
+from express_path_cli.automation import runs, stops
+from express_path_cli.automation.exceptions import DENIED_BY_POLICY
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+from tests.cli.org.organizations import REGIONS, ROLE, Organization
+from tests.support.command import invoke
+from tests.support.healing_places import HealingPlace
+from tests.support.heals import status, steps
+from tests.support.ledgers import LEDGER
+
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
+HEALS = int(os.environ.get("STOPPED_HEALS", "16"))
+"""How many heals run when they are stopped. A run with 200 takes some minutes."""
+EVERYWHERE = ("--role-name", ROLE, *(word for region in REGIONS for word in ("--region", region)))
+POLICY = f"You are not authorized to perform this operation with an {DENIED_BY_POLICY}"
+
+
+@pytest.fixture
+def places(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[HealingPlace]]:
+    """Yield two accounts with healing in two Regions."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(runs, "START_SECONDS", 0)
+    monkeypatch.setattr(runs, "POLL_SECONDS", 0.2)
+    monkeypatch.setattr(stops, "POLL_SECONDS", 0.2)
+    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
+    organization = Organization(sandbox)
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        automation.knobs.time_scale = 0.001
+        accounts = [organization.add(name) for name in ("data", "web")]
+        yield [HealingPlace(sandbox, automation, account, region) for account in accounts for region in REGIONS]
+
+
+def org(*words: str) -> tuple[Result, dict[str, Any]]:
+    """Run a command for the organization, and return its result and its JSON document."""
+    result = invoke(["org", *words, *EVERYWHERE, "--format", "json"])
+    document: dict[str, Any] = json.loads(result.stdout)
+    return result, document
+
+
+def changes(sandbox: Sandbox) -> list[str]:
+    """Return the calls that created or changed an endpoint."""
+    return [call.operation for call in sandbox.calls if call.operation in ("CreateVpcEndpoint", "ModifyVpcEndpoint")]
+
+
+def test_no_change_follows_a_stop_and_undo_restores_every_route_table(
+    sandbox: Sandbox, places: list[HealingPlace]
+) -> None:
+    """Heals that run are stopped before their next change; the changes that were made are undone, and then heals go on."""
+    tables = max(2, HEALS // 40)  # a Region has at most 20 gateway endpoints
+    for number in range(HEALS // tables):
+        places[number % len(places)].add_vpc(tables)
+    before = [place.routes() for place in places]
+    since = datetime.now(UTC)
+    started = [(place, run_id) for place in places for run_id in place.start_heals()]
+    deadline = time.monotonic() + 600
+    while len(changes(sandbox)) < HEALS // 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    result, stopped = org("stop", "--reason", "INC-1234")
+    sandbox.calls.clear()
+    assert (result.exit_code, [row["state"] for row in stopped["places"]]) == (0, ["STOPPED"] * 4), result.stderr
+    ended = [place.automation.wait(run_id, 600) for place, run_id in started]
+    assert changes(sandbox) == []
+    assert {status(run) for run in ended} == {"Success"}
+    stopped_runs = sum(steps(run)[-1] == "stopped" for run in ended)
+    healed = sum(len(associated) for place in places for associated in place.endpoints().values())
+    assert stopped_runs > 0
+    assert healed == HEALS - stopped_runs
+
+    result, undone = org("undo", "--since", since.isoformat(), "--yes")
+    assert result.exit_code == 0, (result.stdout, result.stderr)
+    states = Counter(row["state"] for row in undone["heals"])
+    assert (states["UNDONE"], states.keys() <= {"UNDONE", "UNCHANGED"}) == (healed, True)
+    assert [place.routes() for place in places] == before
+    runs_before = len(sandbox.calls.of("ssm", "StartAutomationExecution"))
+    again, repeated = org("undo", "--since", since.isoformat(), "--yes")
+    assert (again.exit_code, Counter(row["state"] for row in repeated["heals"])["EARLIER"]) == (0, healed)
+    assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == runs_before
+
+    result, _ = org("start", "--yes")
+    assert result.exit_code == 0, result.stderr
+    for place in places:
+        vpc = place.add_vpc()
+        assert status(place.automation.wait(place.start_heal(vpc.subnet))) == "Success"
+        assert [vpc.table] in place.endpoints().values()
+
+
+def test_start_clears_exactly_the_exceptions_that_a_service_control_policy_caused(
+    sandbox: Sandbox, places: list[HealingPlace]
+) -> None:
+    """In each place, exceptions from before the stop and those with another cause stay."""
+    wanted, denied = [], []
+    for place in places:
+        place.configure_remediation()
+        earlier, policy, other = (place.add_vpc().subnet for _ in range(3))
+        wanted.append({earlier, other})
+        denied.append((place, policy, other))
+        sandbox.faults.deny("ec2", "CreateVpcEndpoint", message=POLICY)
+        place.remediate(earlier)
+        sandbox.faults.clear()
+    assert org("stop")[0].exit_code == 0
+    for place, policy, other in denied:
+        for subnet_id, message in ((policy, POLICY), (other, "not allowed")):
+            sandbox.faults.deny("dynamodb", "GetItem", message=message)
+            place.remediate(subnet_id)
+            sandbox.faults.clear()
+    result, started = org("start", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert [place.exceptions() for place in places] == wanted
+    shown = {(row["accountId"], row["region"]): row["clearedExceptions"] for row in started["places"]}
+    assert shown == {(place.account_id, place.region): [policy] for place, policy, _ in denied}
