@@ -15,6 +15,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.http import HTTP_STATUS_CODES
 
 from sandbox.dynamic import Moto
+from sandbox.wire import S3_CONTROL
 
 # --- without Flask -------------------------------------------------------------------------------------------------
 #
@@ -55,6 +56,13 @@ class Dispatcher(DomainDispatcherApplication):
             f"{status} {HTTP_STATUS_CODES.get(status, 'Unknown').upper()}", _answer_headers(headers, len(body))
         )
         return [body]
+
+    def infer_service_region_host(self, environ: Environ, path: str) -> str | None:
+        """Return the host of a request, also of S3 Control for directory buckets, which is signed for s3express."""
+        if path.startswith(S3_CONTROL) and "/s3express/" in environ.get("HTTP_AUTHORIZATION", ""):
+            return "s3control"
+        found: str | None = super().infer_service_region_host(environ, path)
+        return found
 
     def _method(self, environ: Environ) -> Method | None:
         """Return the method that serves a request, or None if it is not a signed `POST /`."""

@@ -19,6 +19,7 @@ CORRECTIONS = (
     s3.apply_bucket_policies,
     config_service.apply,
     described_stacks.apply,
+    s3.apply_access_points,
     s3.apply_directory_buckets,
     dynamodb.apply,
     lambda_code.apply,

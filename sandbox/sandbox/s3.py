@@ -7,6 +7,8 @@ from moto.core.responses import ActionResult
 from moto.iam.access_control import PermissionResult
 from moto.s3.models import FakeBucket
 from moto.s3.responses import S3Response
+from moto.s3control import urls
+from moto.s3control.responses import S3ControlResponse
 
 from sandbox.dynamic import Moto
 from sandbox.iam_policies import Authorization, as_list, is_allowed
@@ -64,6 +66,24 @@ def _list_directory_buckets(self: Moto, directories: dict[str, Moto]) -> Moto:
 def _describe(self: Moto, bucket: Moto) -> dict[str, Any]:
     arn = f"arn:aws:s3express:{self.region}:{self.current_account}:bucket/{bucket.name}"
     return {"Name": bucket.name, "CreationDate": bucket.creation_date_ISO8601, "BucketArn": arn}
+
+
+def apply_access_points(patches: Patches) -> None:
+    """List the access points of directory buckets, which their names tell apart from the others.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/API/API_control_ListAccessPointsForDirectoryBuckets.html
+    """
+    path = "/v20180820/accesspointfordirectory"
+    patches.set(urls, "url_paths", {**urls.url_paths, path: S3ControlResponse.dispatch})
+    patches.set(S3ControlResponse, "list_access_points_for_directory_buckets", _list_access_points)
+
+
+def _list_access_points(self: Moto) -> ActionResult:
+    listed, _ = self.backend.list_access_points(
+        account_id=self._get_param("AccountId"), bucket=self._get_param("DirectoryBucket")
+    )
+    points = [{"Name": point.name, "Bucket": point.bucket} for point in listed if point.bucket.endswith(SUFFIX)]
+    return ActionResult({"AccessPointList": points})
 
 
 # --- policies of buckets -------------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ SERVICE_OF_SIGNING_NAME = {
     "tagging": "resourcegroupstaggingapi",
 }
 """Signing names that differ from the name of the botocore model (botocore model, metadata.signingName)."""
+S3_CONTROL = "/v20180820/"
+"""How the paths of S3 Control begin, which has the signing names of S3."""
 UNSIGNED_SERVICES = {"AssumeRoleWithWebIdentity": "sts", "AssumeRoleWithSAML": "sts"}
 """Services of the actions that carry no signature (botocore model, authtype none)."""
 _FORM = "application/x-www-form-urlencoded"
@@ -106,6 +108,8 @@ def read(environ: dict[str, Any]) -> Request:
     action = _action(environ, body)
     signing_name, region = _signing_name_and_region(scope, action)
     service = SERVICE_OF_SIGNING_NAME.get(signing_name, signing_name)
+    if service == "s3" and environ["PATH_INFO"].startswith(S3_CONTROL):
+        service = "s3control"
     operation, uri_parameters = (action, {}) if action else _operation(environ, http, service)
     if service not in _services():
         return Request(service, operation, {}, account_id, region)

@@ -25,19 +25,6 @@ Values = tuple[str, ...]
 Context = Mapping[str, Values]
 
 ENDPOINT_KEYS = ("aws:sourcevpc", "aws:sourcevpce", "aws:sourcevpcarn", "aws:vpcsourceip")
-OF_CLIENTS: Context = {
-    "aws:viaawsservice": ("false",),
-    "aws:principalisawsservice": ("false",),
-    "aws:calledvia": (),
-    "aws:calledviafirst": (),
-    "aws:calledvialast": (),
-    "aws:sourcearn": (),
-    "aws:sourceaccount": (),
-    "aws:sourceorgid": (),
-    "aws:sourceorgpaths": (),
-    "aws:principalservicename": (),
-    "aws:principalservicenameslist": (),
-}
 ACTIONS = (
     "CreateSession",
     *("CreateBucket", "DeleteBucket", "GetBucketPolicy", "PutBucketPolicy", "DeleteBucketPolicy", "TagResource"),
@@ -96,7 +83,7 @@ class Judge:
 
     def size(self) -> int:
         """Return how many combinations there are to try."""
-        shared = prod(1 + len(self.values(key)) for key in self.keys if not is_of_path(key) and key not in OF_CLIENTS)
+        shared = prod(1 + len(self.values(key)) for key in self.keys if not is_of_path(key))
         paths = sum(1 for _ in self.nat_contexts()) + sum(1 for _ in self.endpoint_contexts())
         return len(self.some_requests()) * shared * paths
 
@@ -250,9 +237,9 @@ class Judge:
 
     def shared_contexts(self) -> Iterator[Context]:
         """Yield values of the keys that do not depend on the path."""
-        keys = [key for key in self.keys if not is_of_path(key) and key not in OF_CLIENTS]
+        keys = [key for key in self.keys if not is_of_path(key)]
         for values in product(*([(), *self.values(key)] for key in keys)):
-            yield {**OF_CLIENTS, **dict(zip(keys, values, strict=True))}
+            yield dict(zip(keys, values, strict=True))
 
     def nat_contexts(self) -> Iterator[Context]:
         """Yield contexts of the NAT path."""

@@ -7,7 +7,7 @@ about a request is unknown, and the same on both paths. A statement would deny i
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -39,14 +39,6 @@ _ONLY_SOME_ENDPOINTS = "aws:vpce"
 """How the keys begin that are newer, such as aws:VpceOrgID: requests through an endpoint may have them."""
 _SETS_OF_PATH = ("aws:vpceorgpaths",)
 """Which keys that depend on the path have several values."""
-_DIRECT: Mapping[str, Value] = {
-    "aws:viaawsservice": ("false",),
-    "aws:principalisawsservice": ("false",),
-    **dict.fromkeys(("aws:calledvia", "aws:calledviafirst", "aws:calledvialast"), ABSENT),
-    **dict.fromkeys(("aws:sourcearn", "aws:sourceaccount", "aws:sourceorgid", "aws:sourceorgpaths"), ABSENT),
-    **dict.fromkeys(("aws:principalservicename", "aws:principalservicenameslist"), ABSENT),
-}
-"""What clients in a subnet always send: they call S3 themselves, and are no AWS service."""
 _SESSION_MODE = "s3express:sessionmode"
 _SERVICE = "s3express"
 CREATE_SESSION = "s3express:CreateSession"
@@ -336,8 +328,6 @@ class _Search:
     def _value_of_key(self, key: str, path: Path) -> Value | _Unknown:
         if key == _SESSION_MODE:
             return (self.request.session_mode,) if self.request.session_mode else ABSENT
-        if key in _DIRECT:
-            return _DIRECT[key]
         if not _is_of_path(key):
             return self._value(_Unknown(None, key))
         if (key == _SOURCE_IP) is (path is Path.ENDPOINT):
