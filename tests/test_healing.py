@@ -205,7 +205,7 @@ def test_waiting_is_not_done_in_the_function(
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
     answer = ask("turn", vpc.subnet, routeTableId=vpc.table, vpcId=vpc.vpc, seenRun="NONE", seenState="NONE")
     assert (answer["next"], answer["pause"]) == ("WAIT", "PT10S")
-    assert [call.service for call in sandbox.calls] == ["dynamodb"]
+    assert [(call.service, call.operation) for call in sandbox.calls] == [("dynamodb", "GetItem")] * 2
 
 
 def test_endpoint_is_not_created_before_somebody_is_elected(

@@ -24,14 +24,13 @@ OPERATIONS = {handler: services for listed in LISTS.values() for handler, servic
 
 
 @cache
-def methods() -> dict[str, tuple[str, str]]:
-    """Return the operation behind each method of the clients of all services in use, by the method's name."""
-    session = get_session()
-    return {
-        xform_name(operation): (service, operation)
-        for service in sorted({service for services in OPERATIONS.values() for service in services})
-        for operation in session.get_service_model(service).operation_names
-    }
+def methods() -> dict[str, set[tuple[str, str]]]:
+    """Return the operations behind each method of the clients of all services in use, by the method's name."""
+    session, found = get_session(), dict[str, set[tuple[str, str]]]()
+    for service in sorted({service for services in OPERATIONS.values() for service in services}):
+        for operation in session.get_service_model(service).operation_names:
+            found.setdefault(xform_name(operation), set()).add((service, operation))
+    return found
 
 
 @cache
@@ -50,9 +49,9 @@ def words(source: str) -> Iterator[str]:
 
 
 @cache
-def called(source: str) -> set[tuple[str, str]]:
-    """Return the operations that a module names."""
-    return {methods()[word] for word in words(source) if word in methods()}
+def called(source: str) -> list[set[tuple[str, str]]]:
+    """Return the operations that a module names; each is one of several if services have a method of the same name."""
+    return [methods()[word] for word in words(source) if word in methods()]
 
 
 @cache
@@ -91,5 +90,6 @@ def test_every_handler_has_its_list() -> None:
 def test_list_of_operations_is_what_the_function_calls(handler: str) -> None:
     """The list, which the role and the artifact must match, has exactly the function's operations."""
     listed = {(service, operation) for service, names in OPERATIONS[handler].items() for operation in names}
-    found = set().union(*(called(path.read_text(encoding="utf-8")) for path in run_by(handler)))
-    assert found == listed
+    found = [meant for path in run_by(handler) for meant in called(path.read_text(encoding="utf-8"))]
+    assert all(meant & listed for meant in found)
+    assert listed <= set().union(*found)

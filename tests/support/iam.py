@@ -12,9 +12,14 @@ def actions(statement: dict[str, Any]) -> list[str]:
     return [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
 
 
+NEWER = {"s3express:GetAccessPointPolicy": "Read", "s3express:ListAccessPointsForDirectoryBuckets": "List"}
+"""The access levels of actions that parliament's data does not have yet
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html)."""
+
+
 def access_level(action: str) -> str:
     """Return the access level of an action: List, Read, Write, Tagging or Permissions management."""
-    return str(_privileges()[action]["access_level"])
+    return NEWER.get(action) or str(_privileges()[action]["access_level"])
 
 
 def condition_keys(action: str, resource_type: str) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.iam import actions, lint
+from tests.support.iam import NEWER, actions, lint
 from tests.support.template import ROOT, expanded
 
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network-reader"
@@ -22,6 +22,8 @@ ACTIONS = {
     "service-quotas:GetServiceQuota": "servicequotas:GetServiceQuota",
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+    "s3control:GetAccessPointPolicy": "s3express:GetAccessPointPolicy",
+    "s3control:ListAccessPointsForDirectoryBuckets": "s3express:ListAccessPointsForDirectoryBuckets",
 }
 # What Lambda itself does in the role's name: it writes the log, and keeps events that fail.
 LAMBDAS_OWN = {
@@ -109,7 +111,11 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
             "ec2:SearchTransitGatewayRoutes",
             "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
         ),
-        ("PlanRole", "s3express:GetBucketPolicy", "arn:aws:s3express:us-east-1:123456789012:bucket/*"),
+        (
+            "PlanRole",
+            "s3express:GetBucketPolicy",
+            [f"arn:aws:s3express:us-east-1:123456789012:{kind}/*" for kind in ("accesspoint", "bucket")],
+        ),
         ("PlanRole", "ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/network/policy"),
         ("PlanRole", "ssm:GetCalendarState", "arn:aws:ssm:us-east-1:123456789012:document/changes"),
         ("PlanRole", "ssm:GetAutomationExecution", "arn:aws:ssm:us-east-1:123456789012:automation-execution/*"),
@@ -147,10 +153,12 @@ def test_only_lambda_assumes_the_role(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES.values())
 def test_policy_linter_finds_nothing(role: str) -> None:
-    """Parliament, which has AWS's data on every action and its resources, reports nothing."""
+    """Parliament, which has AWS's data on actions and their resources, reports nothing but actions that are newer."""
     stack = expanded(**EVERYTHING)
-    for policy in stack.properties(role)["Policies"]:
-        assert lint(stack.deployed(policy["PolicyDocument"])) == []
+    found = [
+        row for policy in stack.properties(role)["Policies"] for row in lint(stack.deployed(policy["PolicyDocument"]))
+    ]
+    assert [row for row in found if row["detail"] not in {f"Unknown action {action}" for action in NEWER}] == []
 
 
 @pytest.mark.parametrize("role", [*ROLES.values(), "AutomationRole", "StopRole"])

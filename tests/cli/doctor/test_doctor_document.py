@@ -29,6 +29,8 @@ DIRECTORY = {
 IAM_NAMES = {
     "s3:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
     "s3:GetBucketPolicy": "s3express:GetBucketPolicy",
+    "s3control:GetAccessPointPolicy": "s3express:GetAccessPointPolicy",
+    "s3control:ListAccessPointsForDirectoryBuckets": "s3express:ListAccessPointsForDirectoryBuckets",
 }
 """Actions that are not named as their operations
 (https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html)."""
@@ -89,6 +91,9 @@ def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -
     builder.ec2.create_network_interface(SubnetId=subnet)
     bucket: Client = sandbox.client("s3")
     bucket.create_bucket(Bucket="data--use1-az4--x-s3", CreateBucketConfiguration=DIRECTORY)
+    sandbox.client("s3control").create_access_point(
+        AccountId=sandbox.account_id, Name="data--use1-az4--xa-s3", Bucket="data--use1-az4--x-s3"
+    )
     sandbox.calls.clear()
     assert invoke(["explain", subnet]).exit_code == 0
     assert called(sandbox) - actions("ReadNetwork") == actions("Explain")

@@ -104,10 +104,10 @@ def test_message_is_never_longer_than_aws_sends(number: int) -> None:
     """However many concerns there are, and however long, each is shown or counted."""
     many, plan = [f"subnet-{index:017x}" for index in range(134)], planned(network())
     for length in (10, *range(200, 600), 5000):
-        concern = Concern(Blocker.SOURCE_IP_POLICY, "f" * length, "cure")
+        concern = Concern(Blocker.POLICY_WOULD_DENY, "f" * length, "cure")
         message = approval_message(replace(plan, warnings=(concern,) * number), many)
         assert len(message) <= MAX_MESSAGE_LENGTH
         assert f"and {134 - LISTED_SUBNETS} more" in message
         assert f"Warnings ({number})" in message
-        left_out = number - message.count("\n- SOURCE_IP_POLICY: ")
+        left_out = number - message.count("\n- POLICY_WOULD_DENY: ")
         assert (f"\n- {left_out} more: run the heal with DryRun=true" in message) is (left_out > 0)

@@ -169,20 +169,24 @@ def test_address_type_follows_all_subnets_of_the_table(
 
 # --- all that blocks -------------------------------------------------------------------------------------------------
 
-SOURCE_IP = Policy("data--use1-az4--x-s3", '{"Statement":[{"Condition":{"IpAddress":{"aws:SourceIp":"192.0.2.1"}}}]}')
+WOULD_DENY = Policy(
+    "data--use1-az4--x-s3",
+    '{"Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*",'
+    '"Condition":{"NotIpAddress":{"aws:SourceIp":"192.0.2.1"}}}}',
+)
 EVERYTHING = Evidence(
     group_sets=frozenset({frozenset({"sg-1"})}),
     network_acls=(NetworkAcl("acl-1", ()),),
     dns_support=False,
-    policies=(SOURCE_IP,),
+    policies=(WOULD_DENY,),
     gateway_endpoints=20,
     route_quota=Quota("L-93826ACB", 7),
     calendar_open=False,
 )
 MAY_WARN = {
+    Blocker.POLICY_WOULD_DENY: 1,
     Blocker.SECURITY_GROUP_EGRESS: 1,
     Blocker.NETWORK_ACL: 2,
-    Blocker.SOURCE_IP_POLICY: 1,
     Blocker.DNS_ATTRIBUTES: 1,
 }
 """The four that teams may turn into warnings, and how often EVERYTHING has each: the network ACL stops both ways."""
@@ -214,7 +218,7 @@ def test_four_blockers_may_be_warnings(blocker: Blocker) -> None:
 
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
     """Warnings change nothing about the action."""
-    plan = planned(network(), Evidence(dns_support=False, policies=(SOURCE_IP,)), warn_only=frozenset(Blocker))
+    plan = planned(network(), Evidence(dns_support=False, policies=(WOULD_DENY,)), warn_only=frozenset(Blocker))
     assert (plan.action, len(plan.warnings)) == (Action.CREATE_AND_ASSOCIATE, 2)
 
 

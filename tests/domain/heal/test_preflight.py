@@ -1,15 +1,13 @@
 """The pre-flight: what in a VPC would break, or be broken by, traffic through the endpoint."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.preflight import AclEntry, EgressRule, Evidence, NetworkAcl, Policy, Ports, preflight
+from express_path.domain.heal.preflight import AclEntry, EgressRule, Evidence, NetworkAcl, Ports, preflight
 from express_path.domain.heal.records import Blocker
 from express_path.domain.network.addresses import parse_cidr
-from express_path.domain.network.resources import VpcEndpoint
-from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, blockers, network, planned
+from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint
 
 ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
@@ -256,64 +254,6 @@ def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
     ]
 
 
-def policy(condition: object) -> Evidence:
-    """A bucket whose policy has a condition."""
-    document = {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Principal": "*", "Condition": condition}]}
-    return Evidence(policies=(Policy("data--use1-az4--x-s3", json.dumps(document)),))
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}},
-        {"NotIpAddress": {"aws:SourceIp": ["203.0.113.1/32", "203.0.113.2/32"]}},
-        {"Bool": {"aws:SecureTransport": "true"}, "IpAddressIfExists": {"AWS:SOURCEIP": "203.0.113.1/32"}},
-        {"ForAnyValue:IpAddress": {"aws:sourceip": "203.0.113.1/32"}},
-        {"ForAllValues:NotIpAddress": {"aws:SourceIP": "203.0.113.1/32"}},
-        {"Null": {"aws:SourceIp": "false"}},
-    ],
-    ids=["allowed", "denied unless", "among others", "for any value", "for all values", "null"],
-)
-def test_policy_on_source_addresses_blocks(condition: object) -> None:
-    """SOURCE_IP_POLICY: keys are compared without case, under whichever operator, as IAM does."""
-    [concern] = preflight(policy(condition), (EXPRESS_LIST,))
-    assert concern.blocker is Blocker.SOURCE_IP_POLICY
-    assert "data--use1-az4--x-s3" in concern.evidence
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        {},
-        {"IpAddress": {"aws:VpcSourceIp": "10.0.0.0/8"}},
-        {"StringEquals": {"aws:SourceVpce": "vpce-1", "aws:SourceVpc": "vpc-1"}},
-        {"StringEquals": {"aws:PrincipalTag/aws:SourceIp": "x"}},
-        {"StringEquals": {"s3express:SessionMode": "aws:SourceIp"}},
-    ],
-    ids=["none", "private addresses", "endpoint", "tag of that name", "value of that name"],
-)
-def test_policy_on_other_keys_is_fine(condition: object) -> None:
-    """Conditions on what a request through an endpoint does have are what the cure proposes."""
-    assert found(policy(condition)) == []
-
-
-def test_every_policy_on_source_addresses_is_named() -> None:
-    """Each holder is a concern of its own; a statement need not be in a list."""
-    document = '{"Statement": {"Condition": {"IpAddress": {"aws:SourceIp": "203.0.113.1/32"}}}}'
-    evidence = Evidence(policies=(Policy("vpce-1", document), Policy("vpce-2", "{}"), Policy("b--x-s3", document)))
-    assert [concern.evidence.split()[3] for concern in preflight(evidence, (EXPRESS_LIST,))] == ["vpce-1", "b--x-s3"]
-
-
-def test_policy_that_could_not_be_read_is_named() -> None:
-    """What is unknown is a concern like what is known to be in the way, with why, and how to go on."""
-    evidence = Evidence(policies=(Policy("b--x-s3", "", "s3:GetBucketPolicy failed with AccessDenied: no"),))
-    [concern] = preflight(evidence, (EXPRESS_LIST,))
-    assert concern.blocker is Blocker.SOURCE_IP_POLICY
-    assert "b--x-s3" in concern.evidence
-    assert "AccessDenied" in concern.evidence
-    assert "WarnOnly" in concern.cure
-
-
 @pytest.mark.parametrize(("support", "hostnames"), [(True, True), (True, False), (False, True), (False, False)])
 def test_both_dns_attributes_are_needed(support: bool, hostnames: bool) -> None:
     """DNS_ATTRIBUTES, unless DNS support and DNS host names are both on."""
@@ -385,24 +325,3 @@ def test_entries_of_a_network_acl_may_share_the_ports(evidence: Evidence) -> Non
 def test_entries_that_share_the_ports_must_leave_none_out(evidence: Evidence) -> None:
     """One ephemeral port that no entry allows is one connection in thousands that hangs."""
     assert found(evidence) == [Blocker.NETWORK_ACL]
-
-
-OTHERS_POLICY = '{"Statement": [{"Condition": {"IpAddress": {"aws:SourceIp": "192.0.2.1"}}}]}'
-
-
-@pytest.mark.parametrize(
-    ("endpoints", "blocked"),
-    [
-        ((), [Blocker.SOURCE_IP_POLICY]),
-        ((endpoint("vpce-2"),), []),
-        ((endpoint("vpce-1", tags={"aws:cloudformation:stack-id": "x"}), endpoint("vpce-2")), []),
-        ((endpoint("vpce-1"),), [Blocker.SOURCE_IP_POLICY]),
-    ],
-    ids=["configured for a new one", "configured, but none is made", "of another endpoint", "of the endpoint"],
-)
-def test_only_the_policy_of_the_endpoint_that_is_used_counts(
-    endpoints: tuple[VpcEndpoint, ...], blocked: list[Blocker]
-) -> None:
-    """The configured policy is that of an endpoint to be made; an existing one keeps its own."""
-    evidence = Evidence(policies=(Policy("vpce-1", OTHERS_POLICY),)) if endpoints else Evidence()
-    assert blockers(planned(network(endpoints=endpoints), evidence, policy=OTHERS_POLICY)) == blocked

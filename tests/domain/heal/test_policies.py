@@ -1,0 +1,84 @@
+"""What policies say about a heal: each statement that would deny is a concern, and so is a policy that is not known."""
+
+import json
+from typing import Any
+
+import pytest
+
+from express_path.domain.heal.endpoints import NEW_ENDPOINT
+from express_path.domain.heal.policies import policy_concerns
+from express_path.domain.heal.preflight import Policy
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
+from express_path.domain.policies.change import KnownContext, denials
+from express_path.domain.policies.documents import parse_policy
+from tests.support.make import endpoint
+
+BUCKET = "data--use1-az4--x-s3"
+OFFICE = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
+ENDPOINTS = {"Null": {"aws:SourceVpce": "false"}, "StringNotEquals": {"aws:SourceVpce": "vpce-1"}}
+
+
+def deny(condition: dict[str, Any], sid: str = "Perimeter") -> str:
+    """Return a policy with one statement that denies everything under a condition."""
+    statement = {"Sid": sid, "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*", "Condition": condition}
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def shown(*policies: Policy, used: str = "vpce-1", settings: HealSettings | None = None) -> list[str]:
+    """Return the evidence of each concern, all of which have the one name."""
+    found = list(policy_concerns(policies, endpoint(used), settings or HealSettings()))
+    assert {concern.blocker for concern in found} <= {Blocker.POLICY_WOULD_DENY}
+    assert all(concern.cure for concern in found)
+    return [concern.evidence for concern in found]
+
+
+def test_statement_that_would_deny_is_named_with_a_condition_that_allows_both_paths() -> None:
+    """The cure can be copied, names the VPC's endpoint, and works."""
+    policies = (Policy(BUCKET, deny(OFFICE)), Policy("access point a", deny(OFFICE, "Office")))
+    first, second = policy_concerns(policies, endpoint("vpce-1"), HealSettings())
+    assert f"statement Perimeter of the policy of {BUCKET} would deny" in first.evidence
+    assert "NotIpAddress aws:SourceIp 203.0.113.0/24" in first.evidence
+    assert "statement Office of the policy of access point a" in second.evidence
+    condition = json.loads(first.cure[first.cure.index("{") : first.cure.rindex("}") + 1])
+    cured = parse_policy(BUCKET, deny(condition))
+    assert denials(cured, KnownContext("vpc-1", "vpce-1")) == []
+
+
+@pytest.mark.parametrize(("used", "number"), [("vpce-1", 0), ("vpce-2", 1), (NEW_ENDPOINT, 1)])
+def test_endpoint_that_is_used_is_known(used: str, number: int) -> None:
+    """A policy that lists endpoints denies only others, and an endpoint to be made is any."""
+    assert len(shown(Policy(BUCKET, deny(ENDPOINTS)), used=used)) == number
+
+
+SOME = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:Get*", "Resource": "*"}]})
+
+
+@pytest.mark.parametrize(
+    ("holder", "document", "setting", "number"),
+    [
+        ("vpce-1", FULL_ACCESS, FULL_ACCESS, 0),
+        ("vpce-1", SOME, FULL_ACCESS, 1),
+        ("vpce-1", SOME, SOME + " ", 0),
+        ("vpce-2", SOME, FULL_ACCESS, 0),
+    ],
+    ids=["full access", "restricts", "chosen by the stack", "of another endpoint"],
+)
+def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str, setting: str, number: int) -> None:
+    """No endpoint policy applies on the NAT path, so one that restricts blocks, unless the stack's settings have it."""
+    assert len(shown(Policy(holder, document), settings=HealSettings(policy=setting))) == number
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        (Policy(BUCKET, "", "s3:GetBucketPolicy failed with AccessDenied: no"), "AccessDenied"),
+        (Policy(BUCKET, "{"), "JSON"),
+        (Policy("vpce-1", '{"Statement": [{"Effect": "Perhaps"}]}'), "Allow or Deny"),
+    ],
+)
+def test_policy_that_is_not_known_is_named(policy: Policy, why: str) -> None:
+    """What could not be read or judged is a concern, with why, and how to go on."""
+    [concern] = policy_concerns([policy], endpoint("vpce-1"), HealSettings())
+    assert policy.holder in concern.evidence
+    assert why in concern.evidence
+    assert "WarnOnly" in concern.cure
