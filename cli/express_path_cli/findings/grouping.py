@@ -24,19 +24,19 @@ BY_TABLE = "table"
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What rows are grouped by: a word of GROUPINGS, or tag:KEY."""
+    """What rows are grouped by: a word of GROUPINGS, or tag:KEY,... for the values of these tags together."""
 
     by: str
 
     @property
-    def tag_key(self) -> str:
-        """The key of the tag; empty if the rows are not grouped by a tag."""
-        return self.by.removeprefix(TAG) if self.by.startswith(TAG) else ""
+    def tag_keys(self) -> tuple[str, ...]:
+        """The keys of the tags; empty if the rows are not grouped by tags."""
+        return tuple(self.by.removeprefix(TAG).split(",")) if self.by.startswith(TAG) else ()
 
     @property
     def titles(self) -> tuple[str, ...]:
         """The titles of a group's values."""
-        return GROUPINGS.get(self.by) or (self.by,)
+        return GROUPINGS.get(self.by) or tuple(f"{TAG}{key}" for key in self.tag_keys)
 
     def values(self, row: Row) -> tuple[str, ...]:
         """Return the values that the rows of a group share, in the order of the titles."""
@@ -48,7 +48,7 @@ class Grouping:
             return (row.region,)
         if self.by == "reason":
             return (row.reason,)
-        return (row.tags.get(self.tag_key, f"(no tag {self.tag_key})"),)
+        return tuple(row.tags.get(key, f"(no tag {key})") for key in self.tag_keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,13 @@ class Group:
 
 def parse_grouping(given: str) -> Grouping | None:
     """Return a grouping; None for the one of the worklist. Raise OptionError for an unknown one."""
-    key = given.removeprefix(TAG) if given.startswith(TAG) else ""
+    keys = given.removeprefix(TAG).split(",") if given.startswith(TAG) else [""]
     if given == BY_TABLE:
         return None
-    if given not in GROUPINGS and not key.strip():
+    if given not in GROUPINGS and not all(key.strip() for key in keys):
         raise OptionError(
             f"--group-by {given}: subnets cannot be grouped by this",
-            f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY, such as {TAG}owner",
+            f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
         )
     return Grouping(given)
 

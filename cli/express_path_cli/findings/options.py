@@ -109,5 +109,5 @@ class RenderOptions:
     @property
     def tag_keys(self) -> tuple[str, ...]:
         """The keys of the tags to show."""
-        grouped = (self.grouping.tag_key,) if self.grouping and self.grouping.tag_key else ()
+        grouped = self.grouping.tag_keys if self.grouping else ()
         return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))

@@ -1,7 +1,7 @@
 """Write results to the terminal, a pipe, or a file, in one of the formats."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls
-from express_path_cli.terminal.errors import say
+from express_path_cli.terminal.errors import OptionError, say
 from express_path_cli.terminal.files import STDOUT, write_bytes
 from express_path_cli.terminal.tables import Screen
 
@@ -39,6 +39,7 @@ class Format(StrEnum):
 
 
 _BY_SUFFIX = {
+    ".txt": Format.TABLE,
     ".json": Format.JSON,
     ".csv": Format.CSV,
     ".md": Format.MARKDOWN,
@@ -50,8 +51,25 @@ _BY_SUFFIX = {
 
 
 def format_of(file: Path | None) -> Format:
-    """Return the format that a file's suffix stands for; a table without a file, or for any other suffix."""
-    return _BY_SUFFIX.get(file.suffix.lower(), Format.TABLE) if file else Format.TABLE
+    """Return the format that a file's suffix stands for; a table without a file or suffix. Raise OptionError."""
+    if file is None or file == STDOUT or not file.suffix or _is_special(file):
+        return Format.TABLE
+    check_suffix(file, tuple(_BY_SUFFIX), "or use --format")
+    return _BY_SUFFIX[file.suffix.lower()]
+
+
+def check_suffix(file: Path, known: Sequence[str], hint: str = "") -> None:
+    """Raise OptionError if a file has a suffix that stands for no known format, such as report.pdf."""
+    if file.suffix and file.suffix.lower() not in known and not _is_special(file):
+        use = f"use one of {', '.join(known)}" if len(known) > 1 else f"use {known[0]}"
+        raise OptionError(
+            f"--output {file}: the suffix {file.suffix} stands for no known format", f"{use} {hint}".strip()
+        )
+
+
+def _is_special(file: Path) -> bool:
+    """Return whether a path is a device or a pipe, whose name says nothing."""
+    return file.exists() and not file.is_file()
 
 
 def rendered(result: Result, chosen: Format, options: RenderOptions | None = None) -> Iterator[bytes]:

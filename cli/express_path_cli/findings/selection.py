@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from express_path.domain.network.resources import has_tag
+from express_path.domain.network.resources import Tags, has_tag
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
@@ -18,7 +18,10 @@ WORDS = (*Compliance, *Reason)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The subnets to evaluate, by VPC and tag (KEY or KEY=VALUE). Empty selects all."""
+    """The subnets to evaluate, by VPC and tag (KEY or KEY=VALUE). Empty selects all.
+
+    For each key, the tag of the subnet counts, else that of its route table, else that of its VPC.
+    """
 
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
@@ -35,9 +38,13 @@ class Selection:
         return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids - known)]
 
     def missing_tags(self, views: Sequence[View]) -> list[Failure]:
-        """Return a failure for each selected tag that no subnet of the views has, which is usually misspelled."""
-        used = [view.tracer.snapshot.subnets[subnet_id].tags for view in views for subnet_id in view.subnet_ids]
-        error = OptionError("no subnet has this tag", "keys and values are case-sensitive")
+        """Return a failure for each selected tag that no subnet of the views has or inherits: usually it is misspelled."""
+        if not self.tags:
+            return []
+        used = [_tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids]
+        error = OptionError(
+            "no subnet has this tag, nor its route table or VPC instead", "keys and values are case-sensitive"
+        )
         missing = (tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used))
         return [Failure(f"--tag {tag}", error) for tag in missing if views]
 
@@ -50,8 +57,19 @@ class Selection:
             subnet_id
             for subnet_id in view.subnet_ids
             if (not self.vpc_ids or subnets[subnet_id].vpc_id in self.vpc_ids)
-            and all(has_tag(subnets[subnet_id].tags, tag) for tag in self.tags)
+            and (not self.tags or _has_all(_tags_of(view, subnet_id), self.tags))
         ]
+
+
+def _tags_of(view: View, subnet_id: str) -> Tags:
+    snapshot = view.tracer.snapshot
+    subnet = snapshot.subnets[subnet_id]
+    table = view.tracer.governing_table(subnet)
+    return snapshot.tags_of(subnet_id, table.id if table else None, subnet.vpc_id).merged()
+
+
+def _has_all(tags: Tags, wanted: Sequence[str]) -> bool:
+    return all(has_tag(tags, tag) for tag in wanted)
 
 
 def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:

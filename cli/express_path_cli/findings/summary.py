@@ -23,18 +23,18 @@ EXCLUDED_FIX = (
 
 
 def summary(rows: Sequence[Row], evaluated: int | None = None) -> str:
-    """Return how many subnets have each compliance, and how many of them are DROPPED or EXCLUDED, in one sentence.
+    """Return how many subnets have each compliance, and why some are NOT_APPLICABLE, in one sentence.
 
     If more subnets were evaluated than are shown, the sentence says so.
     """
     counts = Counter(row.compliance for row in rows)
     listed = ", ".join(f"{counts[compliance]:,} {compliance}" for compliance in COMPLIANCES)
-    details = "; ".join(_details(rows))
+    details = ", ".join(_details(rows))
     total = len(rows) if evaluated is None else evaluated
     shown = (
         count_text(total, "subnet") if total == len(rows) else f"{len(rows):,} of {count_text(total, 'subnet')} shown"
     )
-    return f"{shown}: {listed}" + (f" ({details})" if details else "")
+    return f"{shown}: {listed}" + (f": {details}" if details else "")
 
 
 def closing(
@@ -53,6 +53,8 @@ def closing(
     unknown = (
         f" The egress path of {_part(found.unresolved, total)} could not be determined." if found.unresolved else ""
     )
+    if all(row.compliance is Compliance.NOT_APPLICABLE for row in rows):
+        return [f"No path was judged: every subnet is NOT_APPLICABLE.{unknown}"]
     return [f"No subnet {'that could be read ' if is_partial else ''}is NON_COMPLIANT.{unknown}"]
 
 
@@ -76,12 +78,12 @@ def _part(items: Sequence[WorkItem], total: int) -> str:
 
 
 def _details(rows: Sequence[Row]) -> Iterator[str]:
-    if dropped(rows):
-        yield f"{dropped(rows)} DROPPED"
-    excluded = exclusions(rows)
-    if excluded:
-        causes = ", ".join(f"{number} by {cause}" for cause, number in excluded.items())
-        yield f"{sum(excluded.values())} EXCLUDED, {causes}"
+    """Yield the reasons of what is NOT_APPLICABLE, the most frequent first, and what excludes subnets."""
+    reasons = Counter(row.reason for row in rows if row.compliance is Compliance.NOT_APPLICABLE)
+    for reason, number in sorted(reasons.items(), key=lambda found: (-found[1], found[0])):
+        causes = exclusions(rows) if reason is Reason.EXCLUDED else {}
+        by = ", ".join(f"{count:,} by {cause}" for cause, count in causes.items())
+        yield f"{number:,} {reason}" + (f" ({by})" if by else "")
 
 
 def dropped(rows: Sequence[Row]) -> int:

@@ -12,7 +12,7 @@ from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.costs import read_costs
 from express_path_cli.findings.options import RenderOptions, ScanOptions
-from express_path_cli.findings.output import Format, write_result
+from express_path_cli.findings.output import Format, check_suffix, write_result
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import notes_on_tags, rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
@@ -81,6 +81,7 @@ def report(
         Source(from_dump, aggregator, live, example), tuple(parameter or ()), tag_keys=options.tag_keys(tags)
     )
     rendering = RenderOptions(scan=scan, costs=read_costs(cost) if cost else None, console_links=console_links)
+    check_suffix(output, (".html", ".htm"))
     raise typer.Exit(_report(options.rule_parameters(parameter), rendering, output, quiet=quiet))
 
 

@@ -1,6 +1,7 @@
 """A result in each format: complete, without control characters, and written to a file or to standard output."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from express_path.errors import ApiError
 from express_path_cli.findings.output import Format, format_of, write_result
-from express_path_cli.terminal.errors import Failure
+from express_path_cli.terminal.errors import Failure, OptionError
 from tests.cli.findings.results import FLAGGED, compared, rendered, result_of
 
 
@@ -23,13 +24,23 @@ from tests.cli.findings.results import FLAGGED, compared, rendered, result_of
         ("out.SARIF", Format.SARIF),
         ("out.html", Format.HTML),
         ("out.txt", Format.TABLE),
+        ("out", Format.TABLE),
         ("-", Format.TABLE),
         (None, Format.TABLE),
     ],
 )
 def test_the_suffix_of_a_file_is_its_format(name: str | None, chosen: Format) -> None:
-    """A suffix that no format has gets a table, and so does standard output."""
+    """A file without a suffix gets a table, and so does standard output."""
     assert format_of(Path(name) if name else None) is chosen
+
+
+def test_suffix_of_no_format_is_refused(tmp_path: Path) -> None:
+    """A table in out.foo would surprise; the error names the suffixes. The name of a pipe says nothing."""
+    with pytest.raises(OptionError, match=r"--output out\.foo: the suffix \.foo") as raised:
+        format_of(Path("out.foo"))
+    assert raised.value.hint.startswith("use one of .txt, .json, .csv, ")
+    os.mkfifo(tmp_path / "pipe.foo")
+    assert format_of(tmp_path / "pipe.foo") is Format.TABLE
 
 
 @pytest.mark.parametrize("chosen", Format)

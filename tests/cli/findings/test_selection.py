@@ -16,9 +16,9 @@ from tests.support.make import ACCOUNT, by_id, snapshot, subnet, table
 
 TAGS = {"team": "data", "stage": "prod"}
 NETWORK = snapshot(
-    vpcs=by_id(Vpc("vpc-1", ACCOUNT), Vpc("vpc-2", ACCOUNT)),
+    vpcs=by_id(Vpc("vpc-1", ACCOUNT, tags={"owner": "network"}), Vpc("vpc-2", ACCOUNT)),
     subnets=by_id(subnet("subnet-2", tags=TAGS), subnet("subnet-1"), subnet("subnet-3", "vpc-2", tags=TAGS)),
-    route_tables=by_id(table("rtb-1", main=True)),
+    route_tables=by_id(table("rtb-1", main=True, tags={"stage": "test", "owner": "web"})),
 )
 VIEW = View(Account(ACCOUNT), Tracer(NETWORK), tuple(NETWORK.subnets))
 
@@ -33,10 +33,16 @@ VIEW = View(Account(ACCOUNT), Tracer(NETWORK), tuple(NETWORK.subnets))
         (Selection(tags=("team=data", "stage=test")), []),
         (Selection(tags=("Team",)), []),
         (Selection(frozenset({"vpc-2"}), ("team",)), ["subnet-3"]),
+        (Selection(tags=("stage=test",)), ["subnet-1"]),
+        (Selection(tags=("owner=web",)), ["subnet-1", "subnet-2"]),
+        (Selection(tags=("owner=network",)), []),
     ],
 )
 def test_subnets_are_selected_by_vpc_and_tags(selection: Selection, selected: list[str]) -> None:
-    """Several VPCs are alternatives, and several tags must all match, case-sensitively."""
+    """Several VPCs are alternatives, and several tags must all match, case-sensitively.
+
+    A subnet without a key has the tag of its route table, else that of its VPC.
+    """
     assert [verdict.subnet_id for verdict in evaluate_all([VIEW], RuleParameters(), selection)] == selected
 
 

@@ -20,8 +20,8 @@ def test_dropped_and_excluded_subnets_are_counted_separately() -> None:
     assert summary([FLAGGED], 2_000).startswith("1 of 2,000 subnets shown: 1 NON_COMPLIANT, ")
     every = [FLAGGED, DROPPED, EXCLUDED, EXCLUDED, NOT_LISTED]
     assert summary(every) == (
-        "5 subnets: 1 NON_COMPLIANT, 0 COMPLIANT, 4 NOT_APPLICABLE "
-        "(1 DROPPED; 3 EXCLUDED, 2 by tag key=a on b, 1 by the rule's scope or vpcIds)"
+        "5 subnets: 1 NON_COMPLIANT, 0 COMPLIANT, 4 NOT_APPLICABLE: "
+        "3 EXCLUDED (2 by tag key=a on b, 1 by the rule's scope or vpcIds), 1 DROPPED"
     )
     assert (dropped(every), exclusions(every)) == (1, {"tag key=a on b": 2, "the rule's scope or vpcIds": 1})
     assert [paragraph.partition(":")[0] for paragraph in advice(every)] == ["DROPPED", "EXCLUDED"]
@@ -55,7 +55,9 @@ PUBLIC = replace(FLAGGED, reason=Reason.INTERNET_GATEWAY)
             [DROPPED, UNKNOWN],
             2,
             False,
-            ["No subnet is NON_COMPLIANT. The egress path of 1 of 2 subnets could not be determined."],
+            [
+                "No path was judged: every subnet is NOT_APPLICABLE. The egress path of 1 of 2 subnets could not be determined."
+            ],
         ),
         ([COMPLIANT], 1, True, ["No subnet that could be read is NON_COMPLIANT."]),
         ([DROPPED], 9, False, []),

@@ -251,6 +251,13 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
         "express-path": f"express-path explain {row.subnet_id} {where} --profile 'prod eu' "
         f"--parameter publicSubnets=COMPLIANT\nexpress-path heal {row.route_table_id} {where} --profile 'prod eu'",
     }
+    template = detail.locator(".patch", has_text="CloudFormation")
+    template.locator("summary").click()
+    assert template.locator("pre").inner_text() == remedy.patches["cloudFormation"].rstrip(), "as it is drawn"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    template.get_by_role("button", name="Copy CloudFormation").click()
+    expect(template.get_by_role("button")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == remedy.patches["cloudFormation"].rstrip()
     link = detail.get_by_role("link", name=row.route_table_id).first
     assert link.get_attribute("href") == (
         f"https://{row.region}.console.aws.amazon.com/vpcconsole/home?region={row.region}"

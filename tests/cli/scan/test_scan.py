@@ -89,7 +89,7 @@ def test_a_vpc_that_was_not_found_is_named() -> None:
             "express-path: --vpc vpc-0elsewhere: this VPC was not found "
             "(a scan without --vpc lists all subnets with their VPCs)"
         ),
-        "express-path: --tag Team: no subnet has this tag (keys and values are case-sensitive)",
+        "express-path: --tag Team: no subnet has this tag, nor its route table or VPC instead (keys and values are case-sensitive)",
     ]
     assert len(scanned("--vpc", VPC, "--vpc", "vpc-0elsewhere")["subnets"]) == 2
 

@@ -70,7 +70,7 @@ def test_parts_are_in_the_order_of_work() -> None:
     assert subnets[1][0] == "\N{CROSS MARK} NON_COMPLIANT"
     assert f"(to fix: {DROPPED.note})" in subnets[3][7]
     assert text.endswith("Not listed: 2 subnets with nothing to fix. `--show` selects what is listed.\n")
-    assert "**5 subnets: 1 NON\\_COMPLIANT, 1 COMPLIANT, 3 NOT\\_APPLICABLE (1 DROPPED; 1 EXCLUDED, 1 by tag" in text
+    assert "**5 subnets: 1 NON\\_COMPLIANT, 1 COMPLIANT, 3 NOT\\_APPLICABLE: 1 DROPPED, 1 EXCLUDED (1 by tag" in text
     assert "- account 444455556666 eu-west-1: ec2:DescribeSubnets failed" in text
     assert f"- NAT_GATEWAY, 1 subnet: Associate it. `{REMEDY.command}`" in text
 

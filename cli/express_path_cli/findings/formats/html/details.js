@@ -91,6 +91,17 @@ function patch(title, text, isOpen) {
             { class: "patch", open: isOpen },
             element("summary", {}, title),
             element("pre", { tabindex: "0", "aria-label": title, role: "group" }, code(text.trimEnd())),
+            copyButton(title, text.trimEnd()),
         ),
     ];
+}
+
+/** A button that copies a text, and says so. */
+function copyButton(title, text) {
+    const button = element("button", { type: "button", class: "copy", "aria-label": `Copy ${title}` }, "Copy");
+    button.addEventListener("click", async () => {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "Copied";
+    });
+    return button;
 }
