@@ -26,6 +26,7 @@ EXAMPLES = {
     errors.EndpointNotReadyError: (("subnet-1", "vpce-1 is pending"), ["subnet-1", "vpce-1 is pending", "again"]),
     errors.UndoError: (("run-1", "nothing", "list heals"), ["run run-1 cannot be undone: nothing (list heals)"]),
     errors.ContractError: (("0", "1"), ["version '0'", "version '1'", "start the run again"]),
+    errors.PolicyError: (("data--x-s3", "it has too many conditions"), ["data--x-s3: it has too many conditions"]),
     errors.ClaimHeldError: (("rtb-1", "run-2"), ["run run-2 is still changing rtb-1", "start again"]),
     errors.ClaimLostError: (("rtb-1", "run-1", "run-2"), ["run run-1", "rtb-1", "run run-2", "start again"]),
     errors.NotDisassociatedError: (("rtb-1", "vpce-1"), ["rtb-1", "vpce-1", "start the undo again"]),

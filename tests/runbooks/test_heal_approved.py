@@ -85,7 +85,7 @@ def test_plan_that_changes_after_the_approval_is_used_needs_another_one(
 ) -> None:
     """The approvers saw a new endpoint and one subnet, so the table is not associated with anything else."""
     run_id = approval.start(vpc.subnet)
-    statement = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
+    statement = {"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "*"}
     policy = json.dumps({"Statement": [statement]})
     changes = {
         "endpoint": lambda: builder.endpoint(vpc.id, PolicyDocument=policy),
