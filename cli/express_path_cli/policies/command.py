@@ -1,7 +1,6 @@
 """express-path policies: which statements would deny requests that are possible on the NAT path."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from ipaddress import IPv4Address
 from itertools import chain
 from pathlib import Path
@@ -11,15 +10,15 @@ import typer
 
 from express_path.adapters.policies import resource_policies
 from express_path.domain.heal.preflight import Policy
-from express_path.domain.policies.change import Denial, KnownContext, denials, restrictions
-from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
-from express_path.errors import ApiError, ExpressPathError, RecordError
+from express_path.domain.policies.change import KnownContext
+from express_path.errors import ApiError
 from express_path_cli.aws import options
+from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.policies.reading import identity_policies, policies_in_files
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.errors import OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.texts import count_text
 
@@ -30,55 +29,6 @@ express-path policies --account --vpc vpc-0a1b2c3d4e5f60718 --address 203.0.113.
 aws s3api get-bucket-policy --bucket data--use1-az4--x-s3 | express-path policies -  # what the AWS CLI prints
 """
 _KNOWN = "What is known of the paths"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPolicy:
-    """A policy with the statements that would deny."""
-
-    document: PolicyDocument
-    denials: tuple[Denial, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPolicies:
-    """All policies that could be judged, and those that could not."""
-
-    policies: tuple[JudgedPolicy, ...]
-    failures: tuple[Failure, ...]
-
-    @property
-    def denials(self) -> list[Denial]:
-        """Every statement that would deny."""
-        return [denial for policy in self.policies for denial in policy.denials]
-
-    @property
-    def exit_status(self) -> int:
-        """Return 2 if a policy could not be judged, 1 if a statement would deny, else 0."""
-        return UNDETERMINED if self.failures else int(bool(self.denials))
-
-
-def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
-    """Judge policies. One that cannot be read or judged is a failure, and the others are still judged.
-
-    The holder of an endpoint's policy is the endpoint's ID: no such policy applies on the NAT path.
-    """
-    judged, failures = [], []
-    for policy in policies:
-        try:
-            if policy.fault:
-                raise OptionError(policy.fault, "")
-            document = parse_policy(policy.holder, policy.document)
-            if policy.holder.startswith("vpce-"):
-                found = restrictions(document, replace(known, endpoint_id=policy.holder.split()[0]))
-            else:
-                found = denials(document, known)
-            judged.append(JudgedPolicy(document, tuple(found)))
-        except RecordError as error:
-            failures.append(Failure(policy.holder, OptionError(str(error), "")))
-        except ExpressPathError as error:
-            failures.append(Failure(policy.holder, error))
-    return JudgedPolicies(tuple(judged), tuple(failures))
 
 
 Files = Annotated[
@@ -142,7 +92,7 @@ def policies(
     if form is TextFormat.JSON:
         echo(as_json(found), nl=False)
     else:
-        Terminal().file.writelines(f"{_line(denial)}\n" for denial in found.denials)
+        Terminal().file.writelines(f"{denial_line(denial)}\n" for denial in found.denials)
         if not quiet:
             say(_conclusion(found))
     raise typer.Exit(found.exit_status)
@@ -167,10 +117,6 @@ def _public_address(text: str) -> str:
         raise OptionError(f"--address {text} is not an IPv4 address", "give the public address of the NAT") from None
 
 
-def _line(denial: Denial) -> str:
-    return f"{denial.source} {denial.statement.name}: would deny ({denial.condition_text}). To allow both paths, {denial.fix}"
-
-
 def _conclusion(found: JudgedPolicies) -> str:
     total = sum(len(policy.document.statements) for policy in found.policies)
     looked_at = f"{count_text(total, 'statement')} in {count_text(len(found.policies), 'document')}"
@@ -181,23 +127,5 @@ def _conclusion(found: JudgedPolicies) -> str:
 
 def as_json(found: JudgedPolicies) -> str:
     """Return each statement with its outcome, and what could not be read."""
-    rows = [
-        _row(
-            policy.document.source, statement, next((row for row in policy.denials if row.statement is statement), None)
-        )
-        for policy in found.policies
-        for statement in policy.document.statements
-    ]
-    return json_document(
-        SCHEMA_VERSION, {"statements": rows, "notRead": [failure.fields() for failure in found.failures]}
-    )
-
-
-def _row(source: str, statement: Statement, denial: Denial | None) -> dict[str, object]:
-    return {
-        "source": source,
-        "statement": statement.name,
-        "outcome": "WOULD_DENY" if denial else "UNCHANGED",
-        "condition": denial.condition_text if denial else None,
-        "fix": denial.fix if denial else None,
-    }
+    not_read = [failure.fields() for failure in found.failures]
+    return json_document(SCHEMA_VERSION, {"statements": found.rows(), "notRead": not_read})
