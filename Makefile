@@ -73,7 +73,7 @@ test: lint types template site $(TESTED_WITH) ## Everything that a change needs:
 check: test ## The same as `make test`.
 
 .PHONY: verify
-verify: test faults mistakes $(LAB_SERVER) ## make test, and what takes long: every fault, deliberate mistakes, Terraform, the lab, an organization.
+verify: test faults mistakes $(LAB_SERVER) ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, the lab, an organization.
 	.venv/bin/python -m pytest -m long
 	.venv/bin/python -m benchmarks organization
 

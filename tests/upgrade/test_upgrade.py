@@ -39,7 +39,7 @@ from tests.support.network import Builder
 from tests.support.rule import RULE
 from tests.support.template import INTEGRATIONS, MAIN, ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.runtime]
+pytestmark = [pytest.mark.long, pytest.mark.runtime]
 
 EARLIER = Path(__file__).parent / "earlier.tar.xz"
 CODE = {"ArtifactBucketPrefix": "artifacts", "CodeKey": "code.zip"}
