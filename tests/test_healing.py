@@ -325,3 +325,17 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
     assert "RemoveS3ExpressGatewayEndpoint with RunId=run-1" in answer["undo"]
     [write] = answer["ledger"]
     assert write["request"]["Key"] == {"id": {"S": f"TABLE#{vpc.table}"}}
+
+
+@pytest.mark.parametrize(
+    ("answers", "decided", "reads"),
+    [("aaab", "a", 3), ("abbb", "b", 4), ("abaaab", "a", 5), ("abababababab", "a", 11)],
+)
+def test_decision_that_a_late_answer_could_spoil_needs_three_equal_answers(
+    monkeypatch: pytest.MonkeyPatch, answers: str, decided: str, reads: int
+) -> None:
+    """Reading ends with the third equal answer in a row, or with the eleventh."""
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    left = list(answers)
+    assert healing.read_settled(lambda: left.pop(0)) == decided
+    assert len(answers) - len(left) == reads
