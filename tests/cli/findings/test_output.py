@@ -48,6 +48,7 @@ def test_every_format_supports_an_empty_result(chosen: Format) -> None:
     """A scan without subnets gives a complete document."""
     text = rendered(chosen, result_of())
     assert text.endswith("\n")
+    assert not text.endswith("\n\n")
     if chosen in (Format.JSON, Format.SARIF, Format.OCSF):
         json.loads(text)
 
