@@ -1,4 +1,4 @@
-"""What IAM policies say: whether a trust policy lets a role assume another one, and how patterns match.
+"""What IAM policies say: whether a trust policy lets a role assume another one.
 
 Only what trust policies of a central role use is evaluated. With anything else, the answer is unknown, never a guess
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html).
@@ -6,8 +6,9 @@ Only what trust policies of a central role use is evaluated. With anything else,
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
+
+from express_path.domain.policies.patterns import is_like, is_like_arn
 
 Document = Mapping[str, Any]
 """A policy, a statement, or a part of one, as JSON."""
@@ -35,7 +36,7 @@ def _applies(statement: Document, principal: Principal) -> bool | None:
     if "NotPrincipal" in statement or "NotAction" in statement:
         return None
     actions = listed(statement.get("Action"))
-    is_assumed = any(fnmatchcase("sts:assumerole", str(action).lower()) for action in actions)
+    is_assumed = any(is_like("sts:assumerole", str(action).lower()) for action in actions)
     conditions = [
         _meets(operator, key, listed(values), principal)
         for operator, keys in (statement.get("Condition") or {}).items()
@@ -66,26 +67,12 @@ def _meets(operator: str, key: str, values: Sequence[Any], principal: Principal)
     return any(compare(value, str(pattern)) for pattern in values)
 
 
-def is_like(value: str, pattern: str) -> bool:
-    """Compare with * and ?. Unlike in a shell, brackets have no meaning."""
-    return fnmatchcase(value, pattern.replace("[", "[[]"))
-
-
-def _is_like_arn(value: str, pattern: str) -> bool:
-    """Compare the six parts of two ARNs: a * does not match the colon between parts.
-
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
-    """
-    parts, patterns = value.split(":", 5), pattern.split(":", 5)
-    return len(parts) == len(patterns) and all(map(is_like, parts, patterns))
-
-
 _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "StringEquals": lambda value, wanted: value == wanted,
     "StringEqualsIgnoreCase": lambda value, wanted: value.lower() == wanted.lower(),
     "StringLike": is_like,
-    "ArnEquals": _is_like_arn,
-    "ArnLike": _is_like_arn,
+    "ArnEquals": is_like_arn,
+    "ArnLike": is_like_arn,
 }
 
 

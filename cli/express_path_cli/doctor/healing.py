@@ -13,10 +13,11 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
+from express_path.domain.policies.patterns import is_like
 from express_path.errors import ApiError
 from express_path_cli.automation.exceptions import MAX_CLEARED, list_exceptions
 from express_path_cli.automation.stops import read_stop
-from express_path_cli.aws.policies import is_like, listed
+from express_path_cli.aws.policies import listed
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
