@@ -73,6 +73,7 @@ def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str
     [
         (Policy(BUCKET, "", "s3:GetBucketPolicy failed with AccessDenied: no"), "AccessDenied"),
         (Policy(BUCKET, "{"), "JSON"),
+        (Policy("vpce-1", "{"), "JSON"),
         (Policy("vpce-1", '{"Statement": [{"Effect": "Perhaps"}]}'), "Allow or Deny"),
     ],
 )

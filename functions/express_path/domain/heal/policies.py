@@ -31,9 +31,8 @@ def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings:
 
 def _of_endpoint(policy: Policy, settings: HealSettings, known: KnownContext) -> Iterator[Concern]:
     """Yield a concern if an endpoint's policy restricts requests, unless it is the policy that the stack's settings name."""
-    if json.loads(policy.document) != json.loads(settings.policy) and restricts(
-        parse_policy(policy.holder, policy.document), known
-    ):
+    document = parse_policy(policy.holder, policy.document)
+    if json.loads(policy.document) != json.loads(settings.policy) and restricts(document, known):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
             f"the policy of {policy.holder} does not allow every request to S3 Express, and no such policy applies now",
