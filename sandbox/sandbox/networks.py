@@ -110,9 +110,9 @@ class Account:
         self.ec2.modify_network_interface_attribute(NetworkInterfaceId=interface_id, SourceDestCheck={"Value": check})
         return str(made["InstanceId"]), interface_id
 
-    def endpoint(self, vpc_id: str, *table_ids: str, **more: str) -> str:
-        """Make a gateway endpoint of S3 Express."""
-        name = f"com.amazonaws.{self.sandbox.region}.s3express"
+    def endpoint(self, vpc_id: str, *table_ids: str, service: str = "s3express", **more: object) -> str:
+        """Make a gateway endpoint of a service."""
+        name = f"com.amazonaws.{self.sandbox.region}.{service}"
         made = self.ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=name, RouteTableIds=list(table_ids), **more)
         return str(made["VpcEndpoint"]["VpcEndpointId"])
 

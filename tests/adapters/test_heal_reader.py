@@ -86,7 +86,7 @@ def test_group_of_another_vpc_is_read(read: Read, builder: Builder, vpc: Private
 
     https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html
     """
-    group = interface_behind(builder, vpc, ANYWHERE, of=builder.vpc("10.9.0.0/16"))
+    group = interface_behind(builder, vpc, ANYWHERE, of=builder.vpc())
     assert list(read(vpc).egress_rules) == [group]
 
 

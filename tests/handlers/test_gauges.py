@@ -78,7 +78,7 @@ def test_gauges_count_the_state_of_all_subnets(
 ) -> None:
     """The gauges describe all subnets, also if nothing changed; UNRESOLVED_EGRESS and DROPPED are Unresolved."""
     vpc = Private(builder)
-    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc("10.9.0.0/16"))
+    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc())
     peering_id = peering["VpcPeeringConnection"]["VpcPeeringConnectionId"]
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcPeeringConnectionId=peering_id))
     gone = Private(builder)
@@ -101,7 +101,7 @@ def test_a_path_that_became_unknown_without_a_change_is_counted_once(
     """A path that is unknown from the start, or that an event already reported, is not counted."""
     vpc = Private(builder)
     assert "BecameUnresolved" not in swept()
-    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc("10.9.0.0/16"))
+    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc())
     peering_id = peering["VpcPeeringConnection"]["VpcPeeringConnectionId"]
     builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcPeeringConnectionId=peering_id))
     assert "BecameUnresolved" not in swept()

@@ -8,8 +8,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from sandbox.config_items.items import ItemStyle
+from sandbox.networks import ANYWHERE
 from sandbox.server import Sandbox
-from tests.support.network import ANYWHERE, Builder
+from tests.support.network import Builder
 from tests.support.rule import Rule
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -30,7 +31,7 @@ class Vpc:
         self._subnets = [builder.subnet(self.id, table_id) for table_id in (*self._tables, None)]
         self._nats = [builder.nat_gateway(self._subnets[0])]
         self._interfaces = [self._interface() for _ in range(2)]
-        self._firewall = builder.appliance_endpoint(self.id, random.choice(self._subnets))
+        self._firewall = builder.load_balancer_endpoint(self.id, random.choice(self._subnets))
         self._endpoints: list[str] = []
 
     def _interface(self) -> str:

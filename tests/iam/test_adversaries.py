@@ -21,7 +21,7 @@ class Victim:
     def __init__(self, builder: Builder) -> None:
         """Create the VPC, its route table, and its endpoints."""
         self.builder = builder
-        self.vpc = builder.vpc("10.1.0.0/16")
+        self.vpc = builder.vpc()
         self.table = builder.table(self.vpc)
         self.endpoints = [builder.endpoint(self.vpc, self.table, service=name) for name in ("s3", "s3express")]
 

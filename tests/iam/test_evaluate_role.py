@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.networks import Account, BehindFirewall
+from sandbox.networks import ANYWHERE_IPV6, Account, BehindFirewall
 from sandbox.server import Sandbox
 from tests.support.iam import actions
-from tests.support.network import ANYWHERE_IPV6, Builder, Private
+from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 from tests.support.stack import NETWORK_ROLE, Stack
 from tests.support.template import expanded

@@ -127,8 +127,8 @@ def test_a_period_that_is_no_longer_kept_is_refused(aws: Aws, sandbox: Sandbox) 
 def regional(builder: Builder) -> tuple[NatGateway, list[tuple[str, str]]]:
     """Create a regional NAT gateway and return it with the (name, id) of the zones in which it has addresses."""
     vpc_id = builder.vpc()
-    builder.subnet(vpc_id, AvailabilityZone="us-east-1a")
-    builder.subnet(vpc_id, AvailabilityZone="us-east-1b")
+    builder.subnet(vpc_id, zone="a")
+    builder.subnet(vpc_id, zone="b")
     builder.internet_gateway(vpc_id)
     gateway_id = builder.ec2.create_nat_gateway(AvailabilityMode="regional", VpcId=vpc_id)["NatGateway"]["NatGatewayId"]
     (row,) = builder.ec2.describe_nat_gateways(NatGatewayIds=[gateway_id])["NatGateways"]

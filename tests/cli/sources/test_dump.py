@@ -230,20 +230,6 @@ def test_an_identity_of_another_account_is_refused(tmp_path: Path) -> None:
     assert f"account {OTHER} owns" in fault
 
 
-def test_a_resource_is_described_twice(tmp_path: Path) -> None:
-    """Pages may overlap, but two different descriptions of a resource are an error."""
-    for name, field, described, change in (
-        ("subnets.json", "Subnets", SUBNET, {"EnableDns64": True}),
-        ("network-interfaces.json", "NetworkInterfaces", INTERFACE, {"SourceDestCheck": False}),
-        ("managed-prefix-lists.json", "PrefixLists", MANAGED, {"MaxEntries": 6}),
-    ):
-        write(empty_dump(tmp_path) / name, {field: [described, described]})
-        assert read(tmp_path)
-        write(tmp_path / name, {field: [described, described | change]})
-        assert "twice" in refusal(tmp_path, name).fault
-        (tmp_path / name).unlink()
-
-
 FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
 SECOND_INTERFACE = {
     "NetworkInterfaceId": "eni-2",

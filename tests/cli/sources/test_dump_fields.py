@@ -1,6 +1,5 @@
-"""Dumps that are not as AWS describes things: refused with their file, never read as if they said something else."""
+"""The fields of a dump's files: values that AWS does not write are refused with their file and field."""
 
-import json
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from express_path.errors import DumpError
 from express_path_cli.sources.dump import read_dump
-from tests.support.dumps import ACCOUNT, REGION, empty_dump, write
+from tests.support.dumps import ACCOUNT, REGION, write
 
 ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}
 ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "Origin": "CreateRoute", "State": "active"}
@@ -241,55 +240,3 @@ def test_resource_that_is_described_twice_is_refused_unless_alike(
     error = refusal(tmp_path)
     assert error.path == str(tmp_path / name)
     assert "twice" in error.fault
-
-
-def test_prefix_lists_of_another_region_are_none_of_this_one(tmp_path: Path) -> None:
-    """A Region whose dump lacks an s3express list of its own name does not offer the service."""
-    lists = [
-        {
-            "PrefixListId": f"pl-{service.replace('.', '-')}",
-            "PrefixListName": f"com.amazonaws.{service}",
-            "Cidrs": ["192.0.2.0/24"],
-        }
-        for service in (f"{REGION}.s3", "eu-west-1.s3", "eu-west-1.s3express")
-    ]
-    [region] = read_dump(empty_dump(tmp_path, PrefixLists=lists))
-    assert region.network.express_prefix_lists == ()
-
-
-@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\r\n", b"\xff\xfe\r\x00\n\x00"])
-def test_byte_order_mark_alone_is_an_empty_file(tmp_path: Path, content: bytes) -> None:
-    """PowerShell leaves one behind where a call is denied: an optional file is then not readable, never malformed."""
-    (empty_dump(tmp_path) / "network-interfaces.json").write_bytes(content)
-    [region] = read_dump(tmp_path)
-    assert region.network.network_interfaces is None
-    (tmp_path / "subnets.json").write_bytes(content)
-    assert "empty" in refusal(tmp_path).fault
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_encodings_and_line_ends_of_windows_are_read(tmp_path: Path, encoding: str, line_end: str) -> None:
-    """PowerShell redirects into UTF-16 with a byte order mark and Windows line ends."""
-    text = json.dumps(SOUND["subnets.json"], indent=4).replace("\n", line_end)
-    (empty_dump(tmp_path) / "subnets.json").write_bytes(text.encode(encoding))
-    [region] = read_dump(tmp_path)
-    assert list(region.network.subnets) == ["subnet-1"]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b'{"Subnets": []} {}', b"SUBNETS\tus-east-1a\n", b"Subnets: []\n", b'{"Subnets": ["\xe9"]}', b"[" * 100_000],
-    ids=["trailing garbage", "text", "YAML", "Latin-1", "too deep"],
-)
-def test_what_is_no_json_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Other outputs of the AWS CLI, other encodings, and what would exhaust the parser."""
-    (empty_dump(tmp_path) / "subnets.json").write_bytes(content)
-    assert refusal(tmp_path).path == str(tmp_path / "subnets.json")
-
-
-@pytest.mark.parametrize("name", ["transit-gateway-routes", "managed-prefix-list-entries"])
-def test_file_where_a_folder_is_due_is_refused(tmp_path: Path, name: str) -> None:
-    """One file for all ids is not what the calls write."""
-    write(empty_dump(tmp_path) / name, "{}")
-    assert refusal(tmp_path).path == str(tmp_path / name)
