@@ -83,6 +83,7 @@ class Place:
         """Make the network, the files, and a heal for each run that the page names."""
         vpc = Vpc(builder, tables=2 + sum(len(re.findall(RUN, line)) for line in lines(page)))
         FlowLogs(Account(sandbox)).publish(vpc.id)
+        builder.tag(vpc.tables[0], "Name", "data-private")
         runs = [_run_id(invoke(["heal", subnet, "--apply", "--yes"]).stdout) for subnet in vpc.subnets[2:]]
         self._names = {
             r"subnet-(\.\.\.|0a1b2c3d4e5f60718)|<subnet>|SUBNET": cycle(vpc.subnets[:1]),

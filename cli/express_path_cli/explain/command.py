@@ -1,6 +1,6 @@
-"""express-path explain: one subnet's path, route by route, and its heal."""
+"""express-path explain: a subnet's path, route by route, and its heal; or what a reason means."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +13,14 @@ from express_path.adapters.heal_steps import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.heal.records import Action, Concern
 from express_path.domain.path.reasons import Reason
-from express_path.domain.remedy.texts import Remedy
+from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
+from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, Subject, route_text
+from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, explain_named, route_text
 from express_path_cli.findings.formats.text import STYLES
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
@@ -28,19 +30,28 @@ from express_path_cli.terminal.tables import printable
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
-express-path explain subnet-0a1b2c3d4e5f60718 --from-dump dump  # without AWS
+express-path explain data-private  # what has this Name tag: a subnet, a route table, or a VPC
+express-path explain rtb-0a1b2c3d4e5f60718 --from-dump dump  # every path of a route table's subnets, without AWS
+express-path explain NAT_GATEWAY  # what a reason means, and what to do about it
 """
 
 UNWRAPPED = 10_000
 """The width of the text in a pipe or a file, in columns: more than the longest line, so that none wraps."""
 
 
-SubnetId = Annotated[str, typer.Argument(metavar="SUBNET", help="The subnet ID.")]
+Named = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        autocompletion=lambda incomplete: [reason for reason in Reason if reason.startswith(incomplete.upper())],
+        help="The ID or the Name tag of a subnet, route table, or VPC; or a reason, such as NAT_GATEWAY.",
+    ),
+]
 
 
 def explain(
     *,
-    subnet: SubnetId,
+    named: Named,
     from_dump: options.FromDump = None,
     example: options.Example = False,
     region: options.Region = None,
@@ -49,26 +60,62 @@ def explain(
     parameter: options.Parameters = None,
     form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
-    """Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.
+    """Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.
 
     For each route table on the path, it lists every route that matches S3 Express addresses, and why the route wins or
     loses. It shows the change that a heal would make, for CloudFormation, Terraform, and the AWS CLI, and everything
-    that blocks the heal. It changes nothing. Exit status: 0 explained, 2 something could not be read; standard error
-    names it, and the rest is still explained.
+    that blocks the heal. It changes nothing. For a route table or a VPC, it explains each different path of its subnets,
+    the worst one first. For a reason, it says what the reason means.
+
+    Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
+    parameters = options.rule_parameters(parameter)
+    if named.upper() in Reason.__members__:
+        _show_reason(Reason(named.upper()), parameters, form)
+        return
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
-    subject = Subject(subnet, Source(from_dump, live=live, example=example))
-    explanation = subject.explain(options.rule_parameters(parameter))
+    explanations = explain_named(named, Source(from_dump, live=live, example=example), parameters)
     if form is TextFormat.JSON:
-        echo(as_explanation_json(explanation), nl=False)
+        echo(as_explanation_json(explanations), nl=False)
     else:
-        console = _console()
+        _print_explanations(explanations)
+    failures = {one_line(failure): failure for explanation in explanations if (failure := explanation.proposal.failure)}
+    for line, failure in failures.items():
+        print_trace(failure)
+        say(line)
+    if failures:
+        raise typer.Exit(UNDETERMINED)
+
+
+def _print_explanations(explanations: Sequence[Explanation]) -> None:
+    console = _console()
+    for number, explanation in enumerate(explanations):
+        if number:
+            console.print(Text("\n" + "-" * min(console.width, 80) + "\n", "dim"))
         console.print(as_explanation(explanation))
         console.print(as_patches(explanation), soft_wrap=True)
-    if explanation.proposal.failure:
-        print_trace(explanation.proposal.failure)
-        say(one_line(explanation.proposal.failure))
-        raise typer.Exit(UNDETERMINED)
+
+
+def _show_reason(reason: Reason, parameters: RuleParameters, form: TextFormat) -> None:
+    """Say what a reason means, and what to do about subnets that have it."""
+    compliance, remedy = parameters.compliance_of(reason), general_remedy(reason)
+    if form is TextFormat.JSON:
+        document = {
+            "reason": reason,
+            "compliance": compliance,
+            "meaning": MEANINGS[reason],
+            "remedy": remedy,
+            "url": PAGES[reason],
+        }
+        echo(json_document(SCHEMA_VERSION, document), nl=False)
+        return
+    console = _console()
+    console.print(_line(f"[bold]{reason}[/bold]  [{STYLES[compliance]}]{compliance}[/]"))
+    console.print(_line(f"{MEANINGS[reason][0].upper()}{MEANINGS[reason][1:]}."))
+    console.print(*_heading("What to do"), _line(remedy or "Nothing.", 2), sep="\n")
+    for title, text in {"Read": PAGES[reason], "Find these subnets": f"express-path scan --show {reason}"}.items():
+        console.print(*_heading(title), sep="\n")
+        console.print(Text(f"  {text}"), soft_wrap=True)  # to be copied
 
 
 def _console() -> Terminal:
@@ -82,10 +129,16 @@ def _console() -> Terminal:
 SCHEMA_VERSION = 1
 
 
-def as_explanation_json(explanation: Explanation) -> str:
+def as_explanation_json(explanations: Sequence[Explanation]) -> str:
+    """Return the one explanation, or a list of several."""
+    fields = [_explanation_fields(explanation) for explanation in explanations]
+    return json_document(SCHEMA_VERSION, fields[0] if len(fields) == 1 else {"explanations": fields})
+
+
+def _explanation_fields(explanation: Explanation) -> dict[str, Any]:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
     row, remedy = explanation.row, explanation.row.remedy
-    document = {
+    return {
         "accountId": row.account_id,
         "region": row.region,
         "vpcId": row.vpc_id,
@@ -99,8 +152,8 @@ def as_explanation_json(explanation: Explanation) -> str:
         "plan": plan_fields(explanation.proposal.plan),
         "unchecked": list(explanation.proposal.unchecked),
         "notes": list(explanation.notes),
+        "alike": list(explanation.alike),
     }
-    return json_document(SCHEMA_VERSION, document)
 
 
 def _remedy_fields(remedy: Remedy) -> dict[str, Any]:
@@ -190,6 +243,8 @@ def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
     yield _line(escape(f"{row.vpc_id}{_name(row.vpc_name)}  {row.region}  account {row.account_id}"))
     yield _line(f"[{STYLES[row.compliance]}]{row.compliance}[/]  {row.reason}")
     yield _line(escape(row.annotation))
+    if explanation.alike:
+        yield _line(f"[dim]The same path: {escape(', '.join(explanation.alike))}[/dim]")
 
 
 def _path(explanation: Explanation) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""Explain one subnet: its path hop by hop, why each route won or lost, and what a heal would change.
+"""Explain the subnets of a person's choice: the path hop by hop, why each route won or lost, and what a heal would change.
 
 The winners come from the engine; only the reasons why routes lose are worked out here. AWS's order of priority:
 https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import NamedTuple
 
 from express_path.adapters.heal_reader import evidence_for
@@ -20,8 +19,8 @@ from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import AnyRouteTable, PrefixList, Rank, Route, RouteTable
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.outcomes import TableLookup, Trace, TraceState
-from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.outcomes import Hop, TableLookup, Trace, TraceState
+from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
@@ -29,10 +28,11 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.row import Row, rows_of
-from express_path_cli.sources.dump import read_dump
-from express_path_cli.sources.network import View
+from express_path_cli.sources.named import ViewedSubnet, named_subnets, vpc_of
+from express_path_cli.sources.network import views_of
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import LocatedError, OptionError, locating_errors
+from express_path_cli.terminal.errors import LocatedError, locating_errors
+from express_path_cli.terminal.progress import Silent
 
 _CALENDAR = "the change calendar"
 _NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, DNS attributes"
@@ -253,7 +253,8 @@ def _destinations(route: Route, lists: Mapping[str, PrefixList]) -> Sequence[Cid
 class Explanation:
     """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association.
 
-    notes are what else a reader should know: about proxies, and about what the source leaves out.
+    notes are what else a reader should know: about proxies, and about what the source leaves out. alike are the IDs of
+    other subnets that were asked for and have the same route table and the same path.
     """
 
     row: Row
@@ -262,61 +263,73 @@ class Explanation:
     capacities: list[Capacity]
     proposal: Proposal
     notes: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The subnet to explain, and where to read its network."""
+def explain_named(named: str, source: Source, parameters: RuleParameters) -> list[Explanation]:
+    """Explain a subnet, or each path of the subnets of a route table or VPC, by ID or name; the worst path comes first.
 
-    subnet_id: str
-    source: Source
-
-    def explain(self, parameters: RuleParameters) -> Explanation:
-        """Explain the subnet.
-
-        Raise OptionError for an unknown subnet or options that cannot be used together, DumpError and ApiError.
-        """
-        self.source.check()
-        if self.source.dump:
-            view, notes = self._dumped(self.source.dump), self.source.notes
-            explanation = explained(view.evaluator(parameters), self.subnet_id, None)
-            return replace(explanation, notes=(*explanation.notes, *notes))
-        live = self.source.live
-        account_region = AccountRegion.of_caller(connect(live.regions[0] if live.regions else None, live.profile))
-        with locating_errors(account_region):
-            snapshot = self._read(account_region, parameters)
-        return explained(Evaluator(Tracer(snapshot), parameters), self.subnet_id, account_region)
-
-    def _read(self, account_region: AccountRegion, parameters: RuleParameters) -> Snapshot:
-        reader = SnapshotReader(account_region.aws, self.source.live.external_id)
-        vpc_id = reader.vpc_of(self.subnet_id)
-        if vpc_id is None:
-            raise OptionError(
-                f"account {account_region.account_id} has no subnet {self.subnet_id} in {account_region.aws.region}",
-                "check --region and --profile",
-            )
-        snapshot = reader.read(account_region.account_id, vpc_id, parameters)
-        return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
-
-    def _dumped(self, folder: Path) -> View:
-        views = [
-            View(account.account, Tracer(region.network), account.subnet_ids)
-            for region in read_dump(folder)
-            if not self.source.live.regions or region.network.region in self.source.live.regions
-            for account in region.accounts
-            if self.subnet_id in account.subnet_ids
-        ]
-        if not views:
-            scan = shlex.join(["express-path", "scan", *self.source.options(), "--format", "csv"])
-            name = "the sample network" if self.source.example else f"the dump {folder}"
-            raise OptionError(f"{name} has no subnet {self.subnet_id}", f"{scan} lists its subnets")
-        # A shared subnet is explained from its owner's view; for participants it is only NOT_OWNED.
-        owner = views[0].tracer.snapshot.subnets[self.subnet_id].owner_id
-        return min(views, key=lambda view: view.account.id != owner)
+    Raise OptionError if the source has nothing or several things of that name, and for options that cannot be used
+    together; DumpError and ApiError if the network cannot be read.
+    """
+    source.check()
+    if source.dump:
+        views = source.read(parameters, Silent()).views
+        scan = shlex.join(["express-path", "scan", *source.options(), "--format", "csv"])
+        return _explained_paths(
+            named_subnets(views, named, f"{scan} lists the subnets"), parameters, None, source.notes
+        )
+    live = source.live
+    account_region = AccountRegion.of_caller(connect(live.regions[0] if live.regions else None, live.profile))
+    with locating_errors(account_region):
+        views = views_of([_read_vpc(named, account_region, live.external_id, parameters)])
+    return _explained_paths(named_subnets(views, named, ""), parameters, account_region)
 
 
-def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegion | None) -> Explanation:
-    """Explain a subnet of the evaluator's snapshot; account_region is where the heal's pre-flight checks read."""
+def _read_vpc(named: str, account_region: AccountRegion, external_id: str, parameters: RuleParameters) -> Snapshot:
+    """Read the VPC of what is named, and whatever its traffic crosses."""
+    account_id, aws = account_region.account_id, account_region.aws
+    vpc_id = vpc_of(aws, named, f"account {account_id} in {aws.region}")
+    reader = SnapshotReader(aws, external_id)
+    snapshot = reader.read(account_id, vpc_id, parameters)
+    return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
+
+
+def _explained_paths(
+    subnets: Sequence[ViewedSubnet],
+    parameters: RuleParameters,
+    account_region: AccountRegion | None,
+    notes: tuple[str, ...] = (),
+) -> list[Explanation]:
+    """Explain one subnet of each path."""
+    groups: dict[_PathKey, list[ViewedSubnet]] = {}
+    for subnet in subnets:
+        verdict = subnet.view.evaluator(parameters).verdict(subnet.subnet_id)
+        key = _PathKey(verdict.route_table_id, verdict.compliance, verdict.reason, verdict.annotation, verdict.path)
+        groups.setdefault(key, []).append(subnet)
+    return [
+        _explained(group[0], parameters, account_region, notes, tuple(subnet.subnet_id for subnet in group[1:]))
+        for key, group in sorted(groups.items(), key=lambda item: SEVERITY_ORDER[item[0].reason])
+    ]
+
+
+class _PathKey(NamedTuple):
+    route_table_id: str | None
+    compliance: Compliance
+    reason: Reason
+    annotation: str
+    path: tuple[Hop, ...]
+
+
+def _explained(
+    viewed: ViewedSubnet,
+    parameters: RuleParameters,
+    account_region: AccountRegion | None,
+    notes: tuple[str, ...],
+    alike: tuple[str, ...],
+) -> Explanation:
+    """Explain a subnet; account_region is where the heal's pre-flight checks read."""
+    evaluator, subnet_id = viewed.view.evaluator(parameters), viewed.subnet_id
     [row] = rows_of([evaluator.verdict(subnet_id)], [evaluator])
     snapshot = evaluator.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(row.route_table_id or "")
@@ -329,7 +342,8 @@ def explained(evaluator: Evaluator, subnet_id: str, account_region: AccountRegio
         route_selections=route_selections(tracer),
         capacities=capacities(carrying_hops(row.reason, row.path), snapshot),
         proposal=propose(evaluator, row, account_region),
-        notes=(*_proxies(snapshot, row.vpc_id), *_unlisted_tables(snapshot, row.vpc_id)),
+        notes=(*_proxies(snapshot, row.vpc_id), *_unlisted_tables(snapshot, row.vpc_id), *notes),
+        alike=alike,
     )
 
 

@@ -43,10 +43,12 @@ express-path diagnose --from 2026-03-01 --to 2026-03-03 --format json  # an inci
 """
 
 
-Subnet = Annotated[
+Named = Annotated[
     str | None,
     typer.Argument(
-        metavar="SUBNET", help="Only the NATs that this subnet crosses. Default: those on all flagged paths."
+        metavar="NAME",
+        help="Only the NATs that the subnets of this subnet, route table, or VPC cross, by its ID or Name tag. Default: "
+        "those on all flagged paths.",
     ),
 ]
 Hours = Annotated[
@@ -85,7 +87,7 @@ Chart = Annotated[
 
 def diagnose(
     *,
-    subnet: Subnet = None,
+    named: Named = None,
     from_dump: options.HiddenDump = None,
     aggregator: options.HiddenAggregator = None,
     region: options.Regions = None,
@@ -117,7 +119,7 @@ def diagnose(
         network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
     verdicts = evaluate_all(network.views, parameters, Selection())
-    nats = nats_to_diagnose(network, verdicts, subnet, source.elsewhere)
+    nats = nats_to_diagnose(network, verdicts, named, source.elsewhere)
     with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
         diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)

@@ -9,6 +9,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nats, nats_by_owner
 from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period, meters_of, read_metrics
+from express_path_cli.sources.named import named_subnets
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS, Diagnosis, MeterState, diagnose
@@ -115,19 +116,18 @@ class NatDiagnosis:
 
 
 def nats_to_diagnose(
-    network: NetworkViews, verdicts: Sequence[Verdict], subnet_id: str | None, elsewhere: str
+    network: NetworkViews, verdicts: Sequence[Verdict], named: str | None, elsewhere: str
 ) -> list[CrossedNat]:
-    """Return the NATs on flagged paths, or on the path of one subnet.
+    """Return the NATs on flagged paths, or on the paths of what is named: a subnet, a route table, or a VPC.
 
-    Raise OptionError if there is no such subnet; elsewhere is the hint where else to look for it.
+    Raise OptionError if nothing or several things have the name; elsewhere is the hint where else to look for it.
     """
     nats = crossed_nats(network.views, verdicts)
-    if subnet_id is None:
+    if named is None:
         return nats
-    if all(verdict.subnet_id != subnet_id for verdict in verdicts):
-        hint = "it may be in an account or Region that could not be read" if network.failures else elsewhere
-        raise OptionError(f"no subnet {subnet_id} was found", hint)
-    return [nat for nat in nats if subnet_id in nat.subnet_ids]
+    hint = "it may be in an account or Region that could not be read" if network.failures else elsewhere
+    subnet_ids = {subnet.subnet_id for subnet in named_subnets(network.views, named, hint)}
+    return [nat for nat in nats if not subnet_ids.isdisjoint(nat.subnet_ids)]
 
 
 def diagnose_all(

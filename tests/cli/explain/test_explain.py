@@ -320,7 +320,54 @@ def test_region_selects_the_folder_of_a_dump() -> None:
     assert invoke(["explain", subnet, *several, "--region", own]).exit_code == 0
     elsewhere = invoke(["explain", subnet, *several, "--region", other])
     assert (elsewhere.exit_code, elsewhere.stdout) == (2, "")
-    assert f"has no subnet {subnet}" in elsewhere.stderr
+    assert f"is named {subnet}" in elsewhere.stderr
+
+
+@pytest.mark.parametrize("source", ["live", "dump"])
+def test_a_route_table_or_vpc_is_explained_by_each_path_of_its_subnets(
+    builder: Builder, tmp_path: Path, source: str
+) -> None:
+    """By ID or Name tag. One subnet of each path is explained, the worst path first, and the others are listed."""
+    network = Private(builder)
+    alike = builder.subnet(network.vpc, network.table)
+    for name, resource_id in (("data", network.vpc), ("data-private", network.table), ("data-1", network.subnet)):
+        builder.tag(resource_id, "Name", name)
+    options = []
+    if source == "dump":
+        invoke(["collect", str(tmp_path / "dump")])
+        options = ["--from-dump", str(tmp_path / "dump")]
+    first, second = sorted((network.subnet, alike))
+    for named in (network.table, "data-private"):
+        found = explained(named, *options)
+        assert (found["subnetId"], found["alike"], found["reason"]) == (first, [second], "NAT_GATEWAY")
+    for named in (network.vpc, "data"):
+        paths = explained(named, *options)["explanations"]
+        assert [(path["subnetId"], path["alike"], path["reason"]) for path in paths] == [
+            (first, [second], "NAT_GATEWAY"),
+            (network.public_subnet, [], "INTERNET_GATEWAY"),
+        ]
+    assert (explained("data-1", *options)["subnetId"], explained("data-1", *options)["alike"]) == (network.subnet, [])
+    assert f"The same path: {second}" in invoke(["explain", "data", *options]).stdout
+    builder.tag(alike, "Name", "data-1")
+    if source == "live":
+        several = invoke(["explain", "data-1"])
+        assert (several.exit_code, several.stdout) == (2, "")
+        assert f"2 resources are named data-1 (use an ID: {first}, {second})" in several.stderr
+
+
+def test_a_reason_is_explained_under_the_rules_parameters() -> None:
+    """It says the compliance, the meaning, what to do, what to read, and how to find the subnets."""
+    text = invoke(["explain", "nat_gateway"]).stdout
+    for part in (
+        "NAT_GATEWAY  NON_COMPLIANT",
+        "crosses a NAT gateway",
+        "Associate",
+        "https://",
+        "scan --show NAT_GATEWAY",
+    ):
+        assert part in text
+    found = explained("INTERNET_GATEWAY", "--parameter", "publicSubnets=NON_COMPLIANT")
+    assert (found["reason"], found["compliance"]) == ("INTERNET_GATEWAY", "NON_COMPLIANT")
 
 
 def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -329,7 +376,7 @@ def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, tmp_path: Path) -> None
     copytree(dump_of("nat-gateway-zonal"), folder)
     for options, where in (
         ([], sandbox.region),
-        (["--from-dump", str(folder)], f"--from-dump '{folder}' --format csv lists its subnets"),
+        (["--from-dump", str(folder)], f"--from-dump '{folder}' --format csv lists the subnets"),
     ):
         result = invoke(["explain", "subnet-0nowhere", *options])
         assert (result.exit_code, result.stdout) == (2, "")

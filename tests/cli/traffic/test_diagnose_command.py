@@ -378,15 +378,15 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
     """No metric is read; an unknown subnet is an error."""
     network.account.endpoint(network.vpc, network.table)
     nothing = "No selected path to S3 Express crosses a NAT, so there is nothing to diagnose.\n"
-    for options in ((), (network.subnet,), (network.public,)):
+    for options in ((), (network.subnet,), (network.public,), (network.vpc,)):
         result = diagnose(*options)
         assert (result.exit_code, result.stdout) == (0, nothing)
     assert network.account.sandbox.calls.of("cloudwatch") == []
     absent = diagnose("subnet-00000000000000000")
     assert absent.exit_code == 2
-    assert "no subnet subnet-00000000000000000 was found (check --region and --profile)" in absent.stderr
+    assert "is named subnet-00000000000000000 (check --region and --profile)" in absent.stderr
     nowhere = diagnose("subnet-00000000000000000", "--all-regions")
-    assert "was found (check --profile)" in nowhere.stderr
+    assert "(check --profile)" in nowhere.stderr
 
 
 @pytest.mark.parametrize(
@@ -428,7 +428,7 @@ def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: Behind
     assert (alone.exit_code, alone.stdout) == (2, "")
     failed, absent = alone.stderr.splitlines()
     assert "account 123456789012 no-where-1: " in failed
-    assert "was found (it may be in an account or Region that could not be read)" in absent
+    assert "(it may be in an account or Region that could not be read)" in absent
 
 
 def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) -> None:
