@@ -17,7 +17,7 @@ COMMANDS = {
     ),
     "explain": Listed(
         "express_path_cli.explain.command",
-        "Show one subnet's path hop by hop, why each route won or lost, and what a heal would change.",
+        "Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.",
     ),
     "report": Listed(
         "express_path_cli.report.command",

@@ -24,7 +24,7 @@ from express_path_cli.explain.explanation import CandidateRoute, Explanation, Ro
 from express_path_cli.findings.formats.text import STYLES
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, one_line, print_trace, say
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.tables import printable
 
@@ -74,16 +74,13 @@ def explain(
         _show_reason(Reason(named.upper()), parameters, form)
         return
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
-    explanations = explain_named(named, Source(from_dump, live=live, example=example), parameters)
+    explained = explain_named(named, Source(from_dump, live=live, example=example), parameters)
     if form is TextFormat.JSON:
-        echo(as_explanation_json(explanations), nl=False)
+        echo(as_explanation_json(explained.explanations), nl=False)
     else:
-        _print_explanations(explanations)
-    failures = {one_line(failure): failure for explanation in explanations if (failure := explanation.proposal.failure)}
-    for line, failure in failures.items():
-        print_trace(failure)
-        say(line)
-    if failures:
+        _print_explanations(explained.explanations)
+    show_failures_and_notes(explained.failures, quiet=True)
+    if explained.failures:
         raise typer.Exit(UNDETERMINED)
 
 

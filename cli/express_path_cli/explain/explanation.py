@@ -31,7 +31,7 @@ from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.named import ViewedSubnet, named_subnets, vpc_of
 from express_path_cli.sources.network import views_of
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import LocatedError, locating_errors
+from express_path_cli.terminal.errors import Failure, LocatedError, locating_errors
 from express_path_cli.terminal.progress import Silent
 
 _CALENDAR = "the change calendar"
@@ -266,24 +266,33 @@ class Explanation:
     alike: tuple[str, ...] = ()
 
 
-def explain_named(named: str, source: Source, parameters: RuleParameters) -> list[Explanation]:
-    """Explain a subnet, or each path of the subnets of a route table or VPC, by ID or name; the worst path comes first.
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The explanation of each path, the worst first, and what could not be read: of a dump, or for a heal."""
+
+    explanations: Sequence[Explanation]
+    failures: Sequence[Failure] = ()
+
+
+def explain_named(named: str, source: Source, parameters: RuleParameters) -> Explained:
+    """Explain a subnet, or each path of the subnets of a route table or VPC, by ID or name.
 
     Raise OptionError if the source has nothing or several things of that name, and for options that cannot be used
     together; DumpError and ApiError if the network cannot be read.
     """
     source.check()
     if source.dump:
-        views = source.read(parameters, Silent()).views
+        network = source.read(parameters, Silent())
         scan = shlex.join(["express-path", "scan", *source.options(), "--format", "csv"])
-        return _explained_paths(
-            named_subnets(views, named, f"{scan} lists the subnets"), parameters, None, source.notes
-        )
+        subnets = named_subnets(network.views, named, f"{scan} lists the subnets")
+        return Explained(_explained_paths(subnets, parameters, None, source.notes), network.failures)
     live = source.live
     account_region = AccountRegion.of_caller(connect(live.regions[0] if live.regions else None, live.profile))
     with locating_errors(account_region):
         views = views_of([_read_vpc(named, account_region, live.external_id, parameters)])
-    return _explained_paths(named_subnets(views, named, ""), parameters, account_region)
+    explanations = _explained_paths(named_subnets(views, named, ""), parameters, account_region)
+    failed = {str(failure): failure for explanation in explanations if (failure := explanation.proposal.failure)}
+    return Explained(explanations, [Failure(error.where, error.error) for error in failed.values()])
 
 
 def _read_vpc(named: str, account_region: AccountRegion, external_id: str, parameters: RuleParameters) -> Snapshot:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path_cli.findings.row import Row
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.errors import OptionError, did_you_mean
 from express_path_cli.terminal.tables import Layout, Record
 
 TAG = "tag:"
@@ -76,7 +76,8 @@ def parse_grouping(given: str) -> Grouping | None:
     if given not in GROUPINGS and not all(key.strip() for key in keys):
         raise OptionError(
             f"--group-by {given}: subnets cannot be grouped by this",
-            f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
+            did_you_mean(given, (BY_TABLE, *GROUPINGS))
+            or f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
         )
     return Grouping(given)
 

@@ -8,7 +8,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.sources.network import View
-from express_path_cli.terminal.errors import Failure, OptionError
+from express_path_cli.terminal.errors import Failure, OptionError, did_you_mean
 
 NEVER = "never"
 NEW = "new"
@@ -85,7 +85,8 @@ def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]
     allowed = (*WORDS, *more)
     for word in given:
         if word.upper() not in allowed and word.lower() not in more:
-            raise OptionError(f"{option} {word}: unknown compliance or reason", f"must be one of {', '.join(allowed)}")
+            hint = did_you_mean(word, allowed) or f"must be one of {', '.join(allowed)}"
+            raise OptionError(f"{option} {word}: unknown compliance or reason", hint)
     return frozenset(word.lower() if word.lower() in more else word.upper() for word in given)
 
 

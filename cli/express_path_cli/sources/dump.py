@@ -491,34 +491,63 @@ class DumpedRegion:
     accounts: tuple[DumpedAccount, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """The Regions of a dump, and the faults of its folders that are bad input, by folder. No Region contains those."""
+
+    regions: Sequence[DumpedRegion]
+    faults: Mapping[Path, DumpError]
+
+
 @gc_paused()
-def read_dump(folder: Path) -> list[DumpedRegion]:
+def read_dump(folder: Path) -> Dump:
     """Read a dump of one or several accounts and Regions. The folders of one Region are one network.
 
-    Raise DumpError, which names the file and its fault.
+    Raise DumpError, which names the file and its fault, if the only folder is bad input, if there is none, or if two
+    have the same account and Region, so that it is unknown which one is right.
     """
-    return _read_regions(_folders(folder))
-
-
-def _read_regions(folders: Sequence[Path]) -> list[DumpedRegion]:
-    paths: dict[tuple[str, str], Path] = {}
-    by_region: dict[str, list[Folder]] = {}
+    folders = _folders(folder)
+    good: dict[Path, Folder] = {}
+    faults: dict[Path, DumpError] = {}
     for path in folders:
-        folder = read_folder(path)
-        snapshot = folder.snapshot
-        other = paths.setdefault((snapshot.region, snapshot.account_id), path)
+        try:
+            good[path] = read_folder(path)
+        except DumpError as fault:
+            faults[path] = fault
+    _check_places(good)
+    regions = []
+    for region in sorted({folder.snapshot.region for folder in good.values()}):
+        here = {path: folder for path, folder in good.items() if folder.snapshot.region == region}
+        merged_region = _merged_region(here, faults)
+        if merged_region:
+            regions.append(merged_region)
+    if len(folders) == 1 and faults:
+        raise faults[folders[0]]
+    return Dump(regions, faults)
+
+
+def _check_places(folders: Mapping[Path, Folder]) -> None:
+    paths: dict[tuple[str, str], Path] = {}
+    for path, folder in folders.items():
+        account_id, region = folder.snapshot.account_id, folder.snapshot.region
+        other = paths.setdefault((account_id, region), path)
         if other != path:
-            fault = f"has account {snapshot.account_id} in {snapshot.region}, as {other} does"
-            raise DumpError(str(path), fault, "keep one of the two")
-        by_region.setdefault(snapshot.region, []).append(folder)
-    return [_region(by_region[region]) for region in sorted(by_region)]
+            raise DumpError(str(path), f"has account {account_id} in {region}, as {other} does", "keep one of the two")
 
 
-def _region(folders: Sequence[Folder]) -> DumpedRegion:
-    by_account = sorted(folders, key=lambda folder: folder.snapshot.account_id)
-    snapshots = [folder.snapshot for folder in by_account]
+def _merged_region(folders: Mapping[Path, Folder], faults: dict[Path, DumpError]) -> DumpedRegion | None:
+    """Return the network of one Region's folders, without those with a fault that only the network shows; add the fault."""
+    by_account = sorted(folders, key=lambda path: folders[path].snapshot.account_id)
+    if not by_account:
+        return None
+    snapshots = [folders[path].snapshot for path in by_account]
     network = merged(snapshots)
-    check_used(network, [interface for folder in by_account for interface in folder.incomplete])
+    for path in by_account:
+        try:
+            check_used(network, folders[path].incomplete)
+        except DumpError as fault:
+            faults[path] = fault
+            return _merged_region({other: folder for other, folder in folders.items() if other != path}, faults)
     accounts = (DumpedAccount(Account.of(snapshot), tuple(snapshot.subnets)) for snapshot in snapshots)
     return DumpedRegion(network, tuple(accounts))
 

@@ -1,6 +1,5 @@
 """The source that a network is read from: a dump, the sample network, live accounts, an organization, or an aggregator."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.sources.dump import read_dump
 from express_path_cli.sources.network import NetworkViews, View
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.errors import Failure, OptionError
 from express_path_cli.terminal.progress import Watch
 
 EXAMPLE = Path(__file__).with_name("example")
@@ -40,7 +39,7 @@ class Source:
         """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
         if self.dump:
-            return NetworkViews(_views_of_dump(self.dump, self.live.regions), notes=self.notes)
+            return self._read_dump(self.dump)
         # botocore takes a third of a second to import: a dump does without, and a terminal shows progress before.
         if self.aggregator:
             from express_path_cli.sources.aggregator import read_aggregator  # noqa: PLC0415  # imports botocore
@@ -49,6 +48,24 @@ class Source:
         from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
 
         return read_live(self.live, parameters, watch)
+
+    def _read_dump(self, folder: Path) -> NetworkViews:
+        """Read the Regions of a dump that are selected, or all. Folders that are bad input are failures."""
+        dump, selected = read_dump(folder), self.live.regions
+        names = [dumped.network.region for dumped in dump.regions]
+        missing = [region for region in selected if region not in names]
+        if missing and not dump.faults:
+            raise OptionError(f"the dump {folder} does not contain {missing[0]}", f"it contains {', '.join(names)}")
+        views = [
+            View(account.account, tracer, account.subnet_ids)
+            for dumped in dump.regions
+            if not selected or dumped.network.region in selected
+            for tracer in [Tracer(dumped.network)]
+            for account in dumped.accounts
+        ]
+        return NetworkViews(
+            views, [Failure(f"folder {path.name}", fault) for path, fault in dump.faults.items()], self.notes
+        )
 
     @property
     def elsewhere(self) -> str:
@@ -77,21 +94,6 @@ class Source:
             raise OptionError(
                 f"--aggregator and {ignored[0]} cannot be used together", "an aggregator contains every account"
             )
-
-
-def _views_of_dump(folder: Path, selected: Sequence[str]) -> list[View]:
-    dumped_regions = read_dump(folder)
-    names = [dumped.network.region for dumped in dumped_regions]
-    missing = [region for region in selected if region not in names]
-    if missing:
-        raise OptionError(f"the dump {folder} does not contain {missing[0]}", f"it contains {', '.join(names)}")
-    return [
-        View(account.account, tracer, account.subnet_ids)
-        for dumped in dumped_regions
-        if not selected or dumped.network.region in selected
-        for tracer in [Tracer(dumped.network)]
-        for account in dumped.accounts
-    ]
 
 
 def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:

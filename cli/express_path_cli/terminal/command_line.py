@@ -6,6 +6,7 @@ It imports only the subcommand that it names, because importing all of them take
 import inspect
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from express_path_cli.terminal.errors import (
     DECLINED,
     UNDETERMINED,
     OptionError,
+    did_you_mean,
     one_line,
     print_trace,
     redirect_to_nowhere,
@@ -254,4 +256,6 @@ def _say_usage(error: Any) -> None:  # noqa: ANN401  # Typer contains click with
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
     if message:
         path = error.ctx.command_path if getattr(error, "ctx", None) else "express-path"
-        say(f"{message} ({path} --help shows the options)")
+        quoted = re.findall("'([^']*)'", message.partition(": ")[2]) if " is not one of " in message else ()
+        hint = did_you_mean(quoted[0], quoted[1:]) if quoted else ""
+        say(f"{message} ({f'{hint} ' if hint else ''}{path} --help shows the options)")

@@ -4,9 +4,10 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TextIO
 
 from express_path.domain.verdict.parameters import PARAMETERS
@@ -133,6 +134,13 @@ def without_region(hint: str) -> Iterator[None]:
         raise OptionError(_message(error), hint) from error
 
 
+def did_you_mean(given: str, allowed: Iterable[str]) -> str:
+    """Return a question with the allowed word that is most like a given one, in any case; empty if none is like it."""
+    by_lower = {word.lower(): word for word in allowed}
+    alike = get_close_matches(given.lower(), by_lower, n=1)
+    return f"did you mean {by_lower[alike[0]]}?" if alike else ""
+
+
 def hint_for(error: ExpressPathError) -> str:
     """Return what to do about an error, or an empty text if its message says so."""
     if isinstance(error, OptionError):
@@ -142,7 +150,11 @@ def hint_for(error: ExpressPathError) -> str:
     if isinstance(error, ApiError):
         return PROXY_HINT if is_web_page(error) else hint_of(error)
     if isinstance(error, ParameterError):
-        return f"the rule parameters are {', '.join(PARAMETERS)}"
+        return (
+            did_you_mean(str(error.value), re.findall(r"\w+", error.allowed))
+            if error.name in PARAMETERS
+            else did_you_mean(error.name, PARAMETERS)
+        )
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
     return ""

@@ -65,10 +65,13 @@ def test_a_group_needs_work_if_one_of_its_subnets_does(row: Row, *, needs_work: 
     assert groups([row], Grouping("region"))[0].needs_work is needs_work
 
 
-@pytest.mark.parametrize("by", ["subnet", "tag:", "tag: ", "tag:owner,", "tag", "VPC-1"])
+@pytest.mark.parametrize("by", ["subnet", "zone", "tag: ", "tag:owner,"])
 def test_an_unknown_grouping_is_refused(by: str) -> None:
     """The hint names what is allowed. The worklist is grouped by table."""
     with pytest.raises(OptionError) as raised:
         parse_grouping(by)
     assert raised.value.hint.endswith("region, reason, or tag:KEY,..., such as tag:owner or tag:owner,stage")
+    with pytest.raises(OptionError, match="subnets cannot be grouped by this") as raised:
+        parse_grouping("VPCs")
+    assert raised.value.hint == "did you mean vpc?"
     assert parse_grouping("table") is None

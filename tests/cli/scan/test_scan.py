@@ -47,15 +47,6 @@ def test_fail_on_chooses_what_fails(dump: str, words: list[str], status: int) ->
     assert invoke(["scan", "--from-dump", dump, *(f"--fail-on={word}" for word in words)]).exit_code == status
 
 
-def test_a_fault_of_a_dump_wins_over_a_finding(tmp_path: Path) -> None:
-    """If one folder has a NAT path and another a fault, one line names the file, nothing is printed, and it fails."""
-    shutil.copytree(dump_of("nat-gateway-zonal"), tmp_path / "web")
-    assert invoke(["scan", "--from-dump", str(tmp_path)]).exit_code == 1
-    shutil.copytree(dump_of("two-accounts") / "payments", tmp_path / "payments")
-    (tmp_path / "payments" / "nat-gateways.json").unlink()
-    assert f"{Path('payments') / 'nat-gateways.json'}: this required file is missing" in refused(dump=str(tmp_path))
-
-
 def test_the_table_is_the_default() -> None:
     """Without a format, a scan prints the table, and its next commands run as they are printed."""
     out = invoke(["scan", "--from-dump", NAT]).stdout
@@ -160,7 +151,7 @@ def test_the_example_needs_no_aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (report.exit_code, EXAMPLE_NOTE in report.stderr) == (1, True)
     assert EXAMPLE_NOTE in Path("express-path.html").read_text(encoding="utf-8")
     unknown = invoke(["explain", "subnet-0", "--example"])
-    assert unknown.stderr.startswith("express-path: the sample network has no subnet subnet-0 (")
+    assert "is named subnet-0 (express-path scan --example --format csv lists" in unknown.stderr
 
 
 @pytest.mark.parametrize("option", [["--from-dump", NAT], ["--region", "us-east-1"], ["--profile", "prod"]])
@@ -172,3 +163,21 @@ def test_the_example_is_one_source(command: tuple[str, ...], option: list[str]) 
     assert result.stderr == (
         f"express-path: --example and {option[0]} cannot be used together (leave one of them out)\n"
     )
+
+
+def test_a_bad_folder_of_a_dump_is_named_beside_the_verdicts_of_the_others(tmp_path: Path) -> None:
+    """On standard error and under notRead, with status 2, in a scan and in an explanation of what was read."""
+    shutil.copytree(dump_of("nat-gateway-zonal"), tmp_path / "good")
+    (tmp_path / "bad").mkdir()
+    result = invoke(["scan", "--from-dump", str(tmp_path), "--format", "json"])
+    found = json.loads(result.stdout)
+    [subnet_id] = [row["subnetId"] for row in found["subnets"] if row["compliance"] == "NON_COMPLIANT"]
+    assert (result.exit_code, [place["where"] for place in found["notRead"]]) == (2, ["folder bad"])
+    explained = invoke(["explain", subnet_id, "--from-dump", str(tmp_path)])
+    assert (explained.exit_code, "NAT_GATEWAY" in explained.stdout) == (2, True)
+    assert invoke(["scan", "--from-dump", str(tmp_path), "--fail-on", "never"]).exit_code == 2
+    for shown in (result, explained):
+        assert shown.stderr.startswith(f"express-path: folder bad: {tmp_path / 'bad' / 'identity.json'}: ")
+    (tmp_path / "good" / "vpcs.json").unlink()
+    neither = invoke(["scan", "--from-dump", str(tmp_path), "--format", "json"])
+    assert (neither.exit_code, neither.stdout, len(neither.stderr.splitlines())) == (2, "", 2)

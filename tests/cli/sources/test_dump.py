@@ -44,7 +44,7 @@ COMMANDS = {file.name: file.command for file in REQUIRED} | {"identity.json": "a
 
 def read(folder: Path) -> DumpedRegion:
     """Return the only Region of a dump."""
-    [region] = read_dump(folder)
+    [region] = read_dump(folder).regions
     return region
 
 
@@ -351,7 +351,7 @@ def test_accounts_side_by_side_are_one_network_for_each_region(tmp_path: Path) -
     empty_dump(tmp_path / "c", ACCOUNT, "eu-west-1")
     (tmp_path / ".git").mkdir()
     write(tmp_path / "README.md", "notes")
-    ireland, virginia = read_dump(tmp_path)
+    ireland, virginia = read_dump(tmp_path).regions
     assert (ireland.network.region, virginia.network.region) == ("eu-west-1", REGION)
     assert [dumped.account.id for dumped in virginia.accounts] == [ACCOUNT, OTHER]
     assert list(virginia.network.vpcs) == ["vpc-1"]
@@ -377,10 +377,20 @@ def test_no_dump_at_all(tmp_path: Path, folder: str) -> None:
     assert "express-path collect" in refusal(tmp_path / folder).remedy
 
 
-def test_a_folder_without_a_dump_beside_others_is_refused(tmp_path: Path) -> None:
-    """If it were ignored, paths through that account would be evaluated with half of the network."""
-    empty_dump(tmp_path / "a")
-    (tmp_path / "b").mkdir()
-    with pytest.raises(DumpError) as raised:
-        read_dump(tmp_path)
-    assert raised.value.path == str(tmp_path / "b" / "identity.json")
+def test_folders_that_are_bad_input_are_named_beside_the_others(tmp_path: Path) -> None:
+    """A folder without a dump, with a bad file, and with an interface that a route cannot use; the others are read."""
+    route = {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", "NetworkInterfaceId": "eni-1"}
+    table = {"RouteTableId": "rtb-1", "VpcId": "vpc-1", "Routes": [route]}
+    empty_dump(tmp_path / "good")
+    (tmp_path / "none").mkdir()
+    write(empty_dump(tmp_path / "cut", OTHER) / "subnets.json", '{"')
+    empty_dump(tmp_path / "interface", "777788889999", Vpcs=[VPC], Subnets=[SUBNET], RouteTables=[table])
+    write(tmp_path / "interface" / "network-interfaces.json", {"NetworkInterfaces": [FIRST_INTERFACE]})
+    dump = read_dump(tmp_path)
+    assert [account.account.id for region in dump.regions for account in region.accounts] == [ACCOUNT]
+    assert dump.regions[0].network.subnets == {}
+    assert {path.name: Path(fault.path).name for path, fault in dump.faults.items()} == {
+        "none": "identity.json",
+        "cut": "subnets.json",
+        "interface": "network-interfaces.json",
+    }

@@ -194,13 +194,13 @@ def test_control_characters_in_ids_and_words_of_awss_are_refused(
 def test_tags_hold_any_character(tmp_path: Path) -> None:
     """People choose them; a strange one stops no evaluation."""
     tags = [{"Key": "note\n", "Value": "one\ttwo\x1b"}]
-    [region] = read_dump(dumped(tmp_path, "subnets.json", ("Subnets", 0, "Tags"), tags))
+    [region] = read_dump(dumped(tmp_path, "subnets.json", ("Subnets", 0, "Tags"), tags)).regions
     assert region.network.subnets["subnet-1"].tags == {"note\n": "one\ttwo\x1b"}
 
 
 def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:
     """It is the one value that each of the tests above is about."""
-    [region] = read_dump(dumped(tmp_path, "", (), None))
+    [region] = read_dump(dumped(tmp_path, "", (), None)).regions
     assert list(region.network.subnets) == ["subnet-1"]
 
 

@@ -57,6 +57,20 @@ def test_wrong_usage_is_refused(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["scan", "--format", "jsn"], "json"),
+        (["scan", "--show", "natgateway"], "NAT_GATEWAY"),
+        (["scan", "--fail-on", "nwe"], "new"),
+        (["scan", "--parameter", "publicSubnet=COMPLIANT"], "publicSubnets"),
+    ],
+)
+def test_a_word_like_an_allowed_one_is_guessed(arguments: list[str], word: str) -> None:
+    """A value of an option that is misspelled ends with a question."""
+    assert f"(did you mean {word}?" in invoke(arguments).stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "named"),
     [(["scan", "--vpc", "vpc-1", "--vpc", ""], "--vpc"), (["cost", "--flow-logs", ""], "--flow-logs")],
 )
@@ -65,7 +79,7 @@ def test_an_empty_value_is_refused(arguments: list[str], named: str) -> None:
     result = invoke(arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"express-path: {named} is empty (it accepts ")
-    assert invoke(["explain", ""]).stderr.startswith("express-path: SUBNET is empty (leave it out")
+    assert invoke(["explain", ""]).stderr.startswith("express-path: NAME is empty (leave it out")
     assert invoke(["scan", "--from-dump", NAT, "--external-id", ""]).exit_code == 1
 
 

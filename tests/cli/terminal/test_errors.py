@@ -32,7 +32,11 @@ BY_POLICY = "not authorized to perform: ec2:DescribeVpcs with an explicit deny i
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (ParameterError("public", "x", "a known name"), "the rule parameters are publicSubnets, "),
+        (ParameterError("publicSubnet", "x", "a known name"), "did you mean publicSubnets?"),
+        (
+            ParameterError("scope", "directory_bucket", "one of ALL, DIRECTORY_BUCKETS"),
+            "did you mean DIRECTORY_BUCKETS?",
+        ),
         (ApiError("ec2:DescribeSubnets", DENIED, "no"), "allow ec2:DescribeSubnets, or use credentials that allow it"),
         (ApiError("ec2:DescribeVpcs", DENIED, BY_POLICY), "a service control policy of the organization denies ec2:"),
         (ApiError("sts:AssumeRole", "AccessDenied", "no"), "the role must exist and trust this account"),
