@@ -101,10 +101,15 @@ def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
 
 
 def senders(stack: Expanded, policy: str) -> set[str]:
-    """Return the EventBridge rules that a queue's policy lets send messages."""
-    [statement] = stack.properties(policy)["PolicyDocument"]["Statement"]
-    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
-    return set(statement["Condition"]["ArnEquals"]["aws:SourceArn"])
+    """Return the EventBridge rules that a queue's policy lets send messages; it denies that to everyone else."""
+    allow, deny = stack.properties(policy)["PolicyDocument"]["Statement"]
+    assert (allow["Effect"], allow["Principal"]) == ("Allow", {"Service": "events.amazonaws.com"})
+    assert (deny["Effect"], deny["Principal"]) == ("Deny", "*")
+    for key in ("Action", "Resource"):
+        assert allow[key] == deny[key]
+    named = allow["Condition"]["ArnEquals"]["aws:SourceArn"]
+    assert deny["Condition"] == {"ArnNotEquals": {"aws:SourceArn": named}}
+    return set(named)
 
 
 def test_alarm_watches_the_failed_messages() -> None:
@@ -128,7 +133,7 @@ def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> N
     assert set(allowed) == called | OF_LAMBDA
     assert not [action for action in allowed if "*" in action]
     everything = [statement["Sid"] for statement in statements(name) if statement["Resource"] == "*"]
-    assert everything == ["ReadResultsOfSubnets"], "GetComplianceDetailsByResource has no resource-level permissions"
+    assert everything == ["ReadResultsAndTagsOfSubnets"], "these reads have no resource-level permissions"
 
 
 @pytest.mark.parametrize("name", RULES)
