@@ -55,7 +55,7 @@ def _warm_services() -> RuleServices:
 @logger.inject_lambda_context(clear_state=True)
 def handler(
     event: dict[str, Any],
-    context: LambdaContext,
+    context: LambdaContext,  # noqa: ARG001  # the decorator uses it
     services: RuleServices | None = None,
 ) -> dict[str, Any]:
     """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used.
@@ -64,7 +64,7 @@ def handler(
     Whoever has that could report results for the rule.
     """
     logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
-    logger.append_keys(accountId=context.invoked_function_arn.split(":")[4], resourceId="unknown")
+    logger.append_keys(accountId="unknown", resourceId="unknown")
     try:
         return _answer(event, services)
     except Exception as error:
@@ -75,7 +75,7 @@ def handler(
 def _answer(event: dict[str, Any], services: RuleServices | None) -> dict[str, Any]:
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
-    logger.append_keys(resourceId=subject)
+    logger.append_keys(accountId=config_event.account_id, resourceId=subject)
     logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
     not_in_future(config_event.ordering_timestamp, datetime.now(UTC), "orderingTimestamp", "invokingEvent")
     services = services or _warm_services()
