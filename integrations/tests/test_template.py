@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from botocore.model import StructureShape
+from moto.events.models import EventPattern
 
 from sandbox.cloudformation.values import read
 from tests.support.iam import actions, lint
@@ -98,6 +99,34 @@ def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
             assert (target["Arn"], target["DeadLetterConfig"]) == (f"<{name}Queue.Arn>", {"Arn": f"<{FAILED}.Arn>"})
         assert senders(stack, f"{name}QueuePolicy") == {f"<{rule}.Arn>" for rule in names}
     assert senders(stack, "FailedMessagesQueuePolicy") == {f"<{rule}.Arn>" for rule in rules}
+
+
+@pytest.mark.parametrize("rule", ["SecurityHubVerdicts", "OcsfVerdicts"])
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, True),
+        ({"detail-type": "VerdictSnapshot"}, False),
+        ({"account": "210987654321"}, False),
+        ({"accountId": "210987654321"}, False),
+        ({"region": "eu-west-1"}, False),
+        ({"ruleName": "other"}, False),
+    ],
+)
+def test_only_events_about_their_own_account_reach_a_queue(rule: str, changes: dict[str, str], *, taken: bool) -> None:
+    """The account and the Region must be right in the event and in its detail. Snapshots are not needed."""
+    stack = both()
+    pattern = stack.deployed(stack.properties(rule)["EventPattern"])
+    known = {"accountId": "123456789012", "region": "us-east-1", "ruleName": "s3express-no-nat-path"}
+    event = {
+        "source": "express-path",
+        "detail-type": "VerdictChanged",
+        "account": "123456789012",
+        "region": "us-east-1",
+    }
+    for name, value in changes.items():
+        (known if name in known else event)[name] = value
+    assert EventPattern(None, pattern).matches_event({**event, "detail": known}) is taken
 
 
 def senders(stack: Expanded, policy: str) -> set[str]:
