@@ -43,15 +43,16 @@ def apply_news(services: IntegrationServices, news: Sequence[News]) -> Written:
 
     A stored result that cannot be read is rejected, and the findings of its subnet stay as they are.
     """
+    subnet_ids = {part.subnet_id for part in news if part.subnet_id}
     try:
-        return _apply(services, {part.subnet_id for part in news if part.subnet_id}, any(part.swept for part in news))
+        return _apply(services, subnet_ids, swept=any(part.swept for part in news))
     except ApiError as error:
         if error.code == _NOT_ENABLED:
             return Written(note="Security Hub is not enabled in this account and Region, so there are no findings")
         raise
 
 
-def _apply(services: IntegrationServices, subnet_ids: set[str], swept: bool) -> Written:  # noqa: FBT001  # private
+def _apply(services: IntegrationServices, subnet_ids: set[str], *, swept: bool) -> Written:
     """Compare the findings of these subnets, or after a sweep of all, with the stored results, and write what differs."""
     findings, config, scope = services.findings, services.aws.config, services.scope
     at = services.now()  # before the results are read, so that what is read later counts as newer
