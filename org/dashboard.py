@@ -145,7 +145,7 @@ def operation(regions: Sequence[str]) -> list[Widget]:
         ),
         metric_widget(
             "Events that failed all retries",
-            found("AWS/SQS", "QueueName", "ApproximateNumberOfMessagesVisible", "FailedEventsQueue", "Maximum"),
+            found("AWS/Lambda", "FunctionName", "AsyncEventsDropped", "EvaluateFunction", "Sum"),
             regions,
             **hourly,
         ),

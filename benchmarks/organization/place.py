@@ -128,18 +128,16 @@ class Place:
 
         return self._poll("SecurityHubQueue", "security hub", handle)
 
-    def move_failed_messages(self) -> int:
-        """Move the messages of the failed queue back, as an operator does; return how many there were."""
+    def purge_failed_messages(self) -> int:
+        """Purge the queue of failed messages, as an operator does; return how many there were."""
         sqs: Client = direct_client(self.sandbox, "sqs", self.region)
-        moved = 0
+        url, purged = self.urls["FailedMessagesQueue"], 0
         with acting_in(self.account_id):
-            while messages := sqs.receive_message(QueueUrl=self.urls["FailedMessagesQueue"]).get("Messages", []):
+            while messages := sqs.receive_message(QueueUrl=url).get("Messages", []):
                 for message in messages:
-                    sqs.send_message(QueueUrl=self.urls["SecurityHubQueue"], MessageBody=message["Body"])
-                    handle = message["ReceiptHandle"]
-                    sqs.delete_message(QueueUrl=self.urls["FailedMessagesQueue"], ReceiptHandle=handle)
-                    moved += 1
-        return moved
+                    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                    purged += 1
+        return purged
 
     def stored(self, subnet_id: str) -> Mapping[str, Any] | None:
         """Return AWS Config's stored result for a subnet."""

@@ -14,7 +14,6 @@ from benchmarks.organization.runtime import Runtime
 from benchmarks.organization.timeline import Timeline
 from benchmarks.organization.trouble import Trouble
 from sandbox.config_service import results_of
-from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.eventbridge import Delivery
 from sandbox.server import Sandbox
 
@@ -96,12 +95,12 @@ class Simulation:
                 results_of(*place.key).clean_up()
 
     def _settle(self) -> None:
-        """Let time pass until nothing is left to deliver, and move failed messages back as an operator does."""
+        """Let time pass until nothing is left to deliver. Where messages failed, an operator starts an evaluation."""
         self.timeline.run()
-        while moved := sum(place.move_failed_messages() for place in self.places):
-            self.happened["messages moved back by an operator"] += moved
-            for place in self.places:
-                self._poll_after(place, BATCHING)
+        while failed := [place for place in self.places if place.purge_failed_messages()]:
+            self.happened["evaluations started by an operator"] += len(failed)
+            for place in failed:
+                self.timeline.after(OPERATOR, partial(self._sweep, place))
             self.timeline.run()
 
     def _change(self, place: Place) -> None:
@@ -118,22 +117,16 @@ class Simulation:
             self.timeline.after(self.trouble.delay(CONFIG), partial(self._notify, place, notification))
 
     def _notify(self, place: Place, notification: dict[str, Any]) -> None:
-        """Deliver an invoking event to the rule's function. What fails three times waits for an operator."""
+        """Deliver an invoking event to the rule's function. If it fails three times, an operator starts an evaluation."""
         place.loop.send(notification)
         self._after_rule(place)
 
     def _after_rule(self, place: Place) -> None:
         failed, place.loop.on_failure[:] = list(place.loop.on_failure), []
-        for record in failed:
-            self.happened["invocations in the queue of failed events"] += 1
-            self.timeline.after(OPERATOR, partial(self._invoke_again, place, record["requestPayload"]))
+        if failed:
+            self.happened["events that failed all retries"] += len(failed)
+            self.timeline.after(OPERATOR, partial(self._sweep, place))
         self._collect(place)
-
-    def _invoke_again(self, place: Place, event: dict[str, Any]) -> None:
-        """Invoke the rule's function again with an event that failed, as an operator does."""
-        if invoke_asynchronously(place.evaluate, event).error:
-            self.timeline.after(OPERATOR, partial(self._invoke_again, place, event))
-        self._after_rule(place)
 
     def _collect(self, place: Place) -> None:
         """Schedule the deliveries of the events that were put: late, sometimes twice, a few after the next sweep."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 from express_path.adapters.aws import Aws, unless_denied
 from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_item
@@ -24,6 +25,10 @@ from express_path.domain.verdict.evaluator import (
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
 from express_path.errors import RecordError, SightLostError
+from express_path.fields import CLOCK_SKEW
+
+_STEP = timedelta(milliseconds=1)
+"""How far the times of two results are apart, so that AWS Config keeps the later one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,18 @@ class Evaluation:
     lost: SightLostError | None = None
 
     def results(self, event: ConfigEvent) -> dict[str, StoredResult]:
-        """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts."""
-        return {verdict.subnet_id: _result(verdict, event) for verdict in self.verdicts}
+        """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts.
+
+        If AWS Config has a result with a time that has not come yet, somebody else reported it with a result token of the
+        rule, and AWS Config would keep it until then. So the time of the report is just after that.
+        """
+        reported = {verdict.subnet_id: _result(verdict, event) for verdict in self.verdicts}
+        latest, stored = datetime.now(UTC) + CLOCK_SKEW, self.stored or {}
+        for subnet_id in reported.keys() & stored.keys():
+            forged = stored[subnet_id].ordering_timestamp
+            if forged > latest:
+                reported[subnet_id] = reported[subnet_id]._replace(ordering_timestamp=forged + _STEP)
+        return reported
 
     @property
     def became_unresolved(self) -> int:

@@ -6,7 +6,7 @@ is. A missing or invalid field raises RecordError, which names all three. Ids mu
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Protocol, TypeGuard, TypeVar
 
@@ -119,6 +119,17 @@ def time(description: Description, field: str, resource: str) -> datetime:
     if utc is None or utc.year < EPOCH_YEAR:
         raise RecordError(resource, field, found, allowed)
     return utc
+
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""How far the clocks of the sender and the reader of a time may differ. AWS signs requests with the same allowance
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html)."""
+
+
+def not_in_future(found: datetime, now: datetime, field: str, resource: str) -> None:
+    """Raise RecordError if a time lies in the future: it would make every later one look old."""
+    if found > now + CLOCK_SKEW:
+        raise RecordError(resource, field, found.isoformat(), f"a time at most {CLOCK_SKEW} ahead of the clock")
 
 
 def required_rows(description: Description, field: str, resource: str) -> list[Description]:

@@ -1,10 +1,13 @@
 """The findings that an integration keeps up to date, wherever they are: in Security Hub, or published as OCSF."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
-from express_path_integrations.dated_verdicts import DatedVerdict
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,26 @@ class RuleScope:
     account_id: str
     region: str
     rule_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    """The verdict on a subnet that AWS Config has stored, read at a time of the function's own clock.
+
+    verdict is None if AWS Config has no result for the subnet: it was deleted, or the rule does not apply to it.
+    tags describe the subnet, and name its owner.
+    """
+
+    subnet_id: str
+    at: datetime
+    verdict: Verdict | None
+    remedy: Remedy | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the subnet is NON_COMPLIANT."""
+        return self.verdict is not None and self.verdict.compliance is Compliance.NON_COMPLIANT
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +70,11 @@ class Findings(Protocol):
     def active(self) -> dict[str, list[Any]]:
         """Return all findings that are not closed, by subnet."""
 
-    def changes(self, findings: Sequence[Any], seen: DatedVerdict) -> list[Any]:
-        """Return how to change the findings of a subnet after a dated verdict."""
+    def concern(self, findings: Sequence[Any], stored: StoredVerdict) -> bool:
+        """Return whether the findings of a subnet may have to change, so that its tags must be read."""
+
+    def changes(self, findings: Sequence[Any], stored: StoredVerdict) -> list[Any]:
+        """Return how to change the findings of a subnet."""
 
     def write(self, changes: Sequence[Any]) -> Written:
         """Make the changes."""

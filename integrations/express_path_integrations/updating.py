@@ -1,35 +1,36 @@
-"""Bring the findings of an integration up to date with what messages say. The handler reports the answer.
+"""Bring the findings of an integration up to date with what AWS Config has stored. The handler reports the answer.
 
-The rule's events say what changed, and are the only source of paths and remedies. If an event is lost, the next sweep's
-snapshot says the same. A finding is written only after AWS Config's stored result was read, so that late, repeated, and
-reordered messages cannot bring an old state back.
+Messages only say where to look: at one subnet, or after a sweep at all of them. What a finding says comes from the result
+that AWS Config has stored, from EC2, and from this code, so a message cannot open, close, or change one. Late, repeated,
+and reordered messages cannot bring an old state back either.
 """
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
+from express_path.domain.network.ids import wrong_form
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.remedies import remedy
-from express_path.domain.verdict.annotations import read_annotation
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.annotations import Annotation, read_annotation
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
-from express_path.fields import member
+from express_path.fields import identifier, member
 from express_path_integrations.adapters.messages import News
-from express_path_integrations.dated_verdicts import DatedVerdict, confirmed, newer
-from express_path_integrations.findings import Findings, Rejected, RuleScope, Written
+from express_path_integrations.adapters.subnets import read_places
+from express_path_integrations.findings import Findings, Rejected, RuleScope, StoredVerdict, Written
 
 _NOT_ENABLED = "InvalidAccessException"
 
 
 @dataclass(frozen=True, slots=True)
 class IntegrationServices:
-    """What is needed: AWS Config's results, the findings of one rule, and the time."""
+    """What is needed: AWS Config's results and EC2, the findings of one rule, and the time."""
 
     aws: Aws
     scope: RuleScope
@@ -38,137 +39,107 @@ class IntegrationServices:
 
 
 def apply_news(services: IntegrationServices, news: Sequence[News]) -> Written:
-    """Bring the findings up to date with all these messages together. Raise ApiError, or RecordError for a finding.
+    """Bring the findings up to date after all these messages together. Raise ApiError, or RecordError for a finding.
 
     A stored result that cannot be read is rejected, and the findings of its subnet stay as they are.
     """
+    subnet_ids = {part.subnet_id for part in news if part.subnet_id}
     try:
-        changes = _changes(services, news)
-        written = services.findings.write(changes.found) if changes.found else Written()
+        return _apply(services, subnet_ids, swept=any(part.swept for part in news))
     except ApiError as error:
         if error.code == _NOT_ENABLED:
             return Written(note="Security Hub is not enabled in this account and Region, so there are no findings")
         raise
-    return replace(written, rejected=(*changes.rejected, *written.rejected))
 
 
-def _changes(services: IntegrationServices, news: Sequence[News]) -> "_Changes":
-    """Return the changes that several messages lead to, at most those of one dated verdict for each subnet."""
-    changes = _Changes(services)
-    covers_passing = services.findings.covers_passing
-    swept_rows = (row for part in news for row in part.snapshot if covers_passing or row.fails)
-    changes.after_events(
-        _newest([*(row for part in news for row in part.changed), *swept_rows]),
-        _newest(dated for part in news for dated in part.triggers),
-    )
-    swept = [part.swept_at for part in news if part.swept_at]
+def _apply(services: IntegrationServices, subnet_ids: set[str], *, swept: bool) -> Written:
+    """Compare the findings of these subnets, or after a sweep of all, with the stored results, and write what differs."""
+    findings, config, scope = services.findings, services.aws.config, services.scope
+    at = services.now()  # before the results are read, so that what is read later counts as newer
+    existing = findings.active() if swept else {}
     if swept:
-        changes.after_sweep(max(swept))
-    return changes
+        results = stored_results(config, scope.rule_name)
+    else:
+        results = stored_results_of(config, scope.rule_name, ResourceType.SUBNET.value, sorted(subnet_ids))
+    verdicts, unreadable = _read(scope, results)
+    if swept:
+        subnet_ids = subnet_ids | existing.keys()
+        subnet_ids |= {subnet_id for subnet_id, found in verdicts.items() if findings.covers_passing or _fails(found)}
+    existing |= findings.of_subnets(sorted(subnet_ids - existing.keys()))
+    current = [
+        StoredVerdict(subnet_id, at, verdicts.get(subnet_id))
+        for subnet_id in sorted(subnet_ids - {row.subnet_id for row in unreadable})
+    ]
+    concerned = [stored for stored in current if findings.concern(existing.get(stored.subnet_id, []), stored)]
+    changes = [
+        change
+        for stored in _described(services, concerned)
+        for change in findings.changes(existing.get(stored.subnet_id, []), stored)
+    ]
+    written = findings.write(changes) if changes else Written()
+    rejected = [row for row in unreadable if swept or row.subnet_id in subnet_ids]
+    return replace(written, rejected=(*rejected, *written.rejected))
 
 
-def _newest(dated: Iterable[DatedVerdict]) -> dict[str, DatedVerdict]:
-    newest: dict[str, DatedVerdict] = {}
-    for seen in dated:
-        known = newest.get(seen.subnet_id)
-        newest[seen.subnet_id] = newer(known, seen) if known else seen
-    return newest
+def _fails(verdict: Verdict) -> bool:
+    return verdict.compliance is Compliance.NON_COMPLIANT
 
 
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """The changes of findings that are found for one batch of messages."""
-
-    services: IntegrationServices
-    found: list[Any] = field(default_factory=list)
-    subnet_ids: set[str] = field(default_factory=set)
-    unreadable: dict[str, Rejected] = field(default_factory=dict)
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        """The stored results that could not be read."""
-        return tuple(self.unreadable.values())
-
-    def after_events(self, seen: Mapping[str, DatedVerdict], triggers: Mapping[str, DatedVerdict]) -> None:
-        """Find the changes that events lead to. Only subnets whose findings would change are looked up in AWS Config.
-
-        A subnet with a trigger only is always looked up, because the trigger does not say what its result is.
-        """
-        findings = self.services.findings
-        existing = findings.of_subnets(sorted(seen.keys() | triggers.keys()))
-        to_change = {
-            subnet_id: dated
-            for subnet_id, dated in seen.items()
-            if subnet_id in triggers or findings.changes(existing.get(subnet_id, []), dated)
-        }
-        stored = self._stored(to_change.keys() | triggers.keys())
-        for subnet_id, result in stored.items():
-            if subnet_id in to_change:
-                current = confirmed(to_change[subnet_id], result)
-            else:
-                current = result or triggers[subnet_id]
-            self._add(existing.get(subnet_id, []), current)
-
-    def after_sweep(self, swept_at: datetime) -> None:
-        """Find the changes that remain after a sweep: findings without a result, and results without a finding.
-
-        Subnets that other messages of the batch already lead to are left for the next sweep.
-        """
-        existing = self.services.findings.active()
-        stored = self._all_stored()
-        failing = {subnet_id for subnet_id, dated in stored.items() if dated.fails}
-        for subnet_id in sorted((existing.keys() | failing) - self.subnet_ids - self.unreadable.keys()):
-            current = stored.get(subnet_id) or DatedVerdict(subnet_id, swept_at, None)
-            self._add(existing.get(subnet_id, []), current)
-
-    def _add(self, existing: Sequence[Any], current: DatedVerdict) -> None:
-        changes = self.services.findings.changes(existing, current)
-        if changes:
-            self.subnet_ids.add(current.subnet_id)
-            self.found.extend(changes)
-
-    def _stored(self, subnet_ids: Collection[str]) -> dict[str, DatedVerdict | None]:
-        """Return AWS Config's stored results of these subnets, None for those without a result."""
-        ordered, scope = sorted(subnet_ids), self.services.scope
-        results = stored_results_of(self.services.aws.config, scope.rule_name, ResourceType.SUBNET.value, ordered)
-        found = {subnet_id: results.get(subnet_id) for subnet_id in ordered}
-        read = self._read({subnet_id: result for subnet_id, result in found.items() if result})
-        return {subnet_id: read.get(subnet_id) for subnet_id in found if subnet_id not in self.unreadable}
-
-    def _all_stored(self) -> dict[str, DatedVerdict]:
-        return self._read(stored_results(self.services.aws.config, self.services.scope.rule_name))
-
-    def _read(self, results: Mapping[str, StoredResult]) -> dict[str, DatedVerdict]:
-        """Return what these results say, and keep those that cannot be read: one of them must not stop the others."""
-        read: dict[str, DatedVerdict] = {}
-        for subnet_id, result in results.items():
-            try:
-                read[subnet_id] = _dated_verdict(self.services.scope, subnet_id, result)
-            except RecordError as error:
-                self.unreadable[subnet_id] = Rejected(subnet_id, type(error).__name__, str(error))
-        return read
+def _read(scope: RuleScope, results: Mapping[str, StoredResult]) -> tuple[dict[str, Verdict], list[Rejected]]:
+    """Return what results say, by subnet, and those that cannot be read: one of them must not stop the others."""
+    verdicts: dict[str, Verdict] = {}
+    unreadable: list[Rejected] = []
+    for subnet_id, result in results.items():
+        try:
+            verdicts[subnet_id] = _verdict(scope, subnet_id, result)
+        except RecordError as error:
+            unreadable.append(Rejected(subnet_id, type(error).__name__, str(error)))
+    return verdicts, unreadable
 
 
-def _dated_verdict(scope: RuleScope, subnet_id: str, result: StoredResult) -> DatedVerdict:
-    """Return what a stored result says. Raise RecordError if it is not one of this rule."""
+def _verdict(scope: RuleScope, subnet_id: str, result: StoredResult) -> Verdict:
+    """Return what a stored result says. Raise RecordError if it is not one of this rule, or has an ID of another form."""
     place = f"result of {subnet_id}"
     said = read_annotation(result.annotation)
-    if said is None:
+    if said is None or any(wrong_form(named, "resourceId") for named in _ids(said)):
         raise RecordError(place, "Annotation", result.annotation, "one of this rule")
-    verdict = Verdict(
+    return Verdict(
         scope.account_id,
         scope.region,
         "",
-        subnet_id,
+        identifier({"subnetId": subnet_id}, "subnetId", place),
         "",
         said.route_table_id,
         member(result._asdict(), "compliance", place, Compliance),
         said.reason,
         result.annotation,
+        said.path,
     )
-    what_to_do = remedy(verdict, None)
-    if what_to_do:
-        what_to_do = replace(
-            what_to_do, command=f"express-path explain {shlex.quote(subnet_id)} --region {scope.region}"
-        )
-    return DatedVerdict(subnet_id, result.ordering_timestamp, verdict, what_to_do, is_complete=False)
+
+
+def _ids(said: Annotation) -> list[str]:
+    return [*([said.route_table_id] if said.route_table_id else []), *(hop.id for hop in said.path)]
+
+
+def _described(services: IntegrationServices, stored: Iterable[StoredVerdict]) -> list[StoredVerdict]:
+    """Return verdicts with their VPCs, zones, remedies, and tags. Raise ApiError."""
+    rows = list(stored)
+    tables = {row.subnet_id: row.verdict.route_table_id if row.verdict else None for row in rows}
+    places = read_places(services.aws.ec2, tables)
+    described = []
+    for row in rows:
+        place, verdict = places.get(row.subnet_id), row.verdict
+        if place and verdict:
+            verdict = replace(verdict, vpc_id=place.vpc_id, availability_zone_id=place.zone_id)
+        described.append(replace(row, verdict=verdict, remedy=_remedy(verdict), tags=place.tags if place else {}))
+    return described
+
+
+def _remedy(verdict: Verdict | None) -> Remedy | None:
+    """Return what to do, with the command that shows the change for the network as it is then."""
+    found = remedy(verdict, None) if verdict else None
+    if found is None or verdict is None:
+        return None
+    return replace(
+        found, command=shlex.join(["express-path", "explain", verdict.subnet_id, "--region", verdict.region])
+    )

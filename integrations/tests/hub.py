@@ -24,8 +24,8 @@ from sandbox.server import Sandbox
 from tests.support.rule import RULE, Context
 
 START = datetime(2026, 11, 22, tzinfo=UTC)
-FUTURE = datetime(2027, 11, 22, tzinfo=UTC)
-"""The time for the function, so that no event is from the future."""
+LATER = START + timedelta(days=365)
+"""The time at which the function runs first, so that no event is from the future."""
 ACCOUNT, REGION = "123456789012", "us-east-1"
 SUBNET = "AWS::EC2::Subnet"
 Finding = dict[str, Any]
@@ -39,15 +39,15 @@ def at(minute: int) -> datetime:
 TAGS = {"owner": "payments", "note": " ", "aws:cloudformation:stack-name": "network"}
 
 
-def published(subnet_id: str, reason: Reason) -> PublishedVerdict:
+def published(subnet_id: str, reason: Reason, table_id: str = "rtb-1") -> PublishedVerdict:
     """Return a verdict as the rule's events contain it, with a path, a route table, and a remedy if it fails."""
     compliance = RuleParameters().compliance_of(reason)
     if compliance is not Compliance.NON_COMPLIANT:
         return _published(subnet_id, None, compliance, reason, f"{reason}: all is well")
-    annotation = f"{reason}: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in rtb-1"
+    annotation = f"{reason}: S3 Express traffic crosses a NAT gateway; route 0.0.0.0/0 -> nat-1 in {table_id}"
     path = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
     remedy = Remedy("Associate rtb-1 with vpce-1.", "aws ec2 modify-vpc-endpoint --vpc-endpoint-id vpce-1")
-    return replace(_published(subnet_id, "rtb-1", compliance, reason, annotation, path), remedy=remedy, tags=TAGS)
+    return replace(_published(subnet_id, table_id, compliance, reason, annotation, path), remedy=remedy, tags=TAGS)
 
 
 def _published(subnet_id: str, table_id: str | None, *more: Any) -> PublishedVerdict:
@@ -65,6 +65,7 @@ class Hub:
         self.results = results_of(sandbox.account_id, sandbox.region)
         self.store = findings_of(sandbox.account_id, sandbox.region)
         self._services: IntegrationServices | None = None
+        self.clock = LATER
         sandbox.calls.clear()
 
     def run(self, time: datetime, **changes: str) -> RuleRun:
@@ -72,9 +73,9 @@ class Hub:
         known = {"account_id": self.sandbox.account_id, "region": self.sandbox.region, "rule_name": RULE.name}
         return RuleRun(**{**known, **changes}, ordering_timestamp=time)
 
-    def store_result(self, subnet_id: str, reason: Reason, time: datetime) -> PublishedVerdict:
+    def store_result(self, subnet_id: str, reason: Reason, time: datetime, table_id: str = "rtb-1") -> PublishedVerdict:
         """Store what the rule reports to AWS Config."""
-        seen = published(subnet_id, reason)
+        seen = published(subnet_id, reason, table_id)
         seconds = time.timestamp()
         compliance, annotation = seen.verdict.compliance.value, seen.verdict.annotation
         self.results.store(Result(RULE.name, (SUBNET, subnet_id), compliance, seconds, seconds, seconds, annotation))
@@ -128,10 +129,15 @@ class Hub:
     def deliver(self, *events: dict[str, Any]) -> list[str]:
         """Invoke the function with messages, and return the IDs of those that failed; the first one has the ID 0."""
         self._services = self._services or replace(
-            compose_services(self.environment, self.sandbox.account_id), now=lambda: FUTURE
+            compose_services(self.environment, self.sandbox.account_id), now=self.now
         )
         answer = handler(messages(events), Context(), self._services)
         return [row["itemIdentifier"] for row in answer["batchItemFailures"]]
+
+    def now(self) -> datetime:
+        """Return the time of the function's clock, which is later at each look."""
+        self.clock += timedelta(seconds=1)
+        return self.clock
 
     @property
     def environment(self) -> dict[str, str]:

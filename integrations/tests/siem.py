@@ -6,7 +6,7 @@ from typing import Any
 from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
 from express_path_integrations.handlers.ocsf import compose_services, handler
 from express_path_integrations.updating import IntegrationServices
-from integrations.tests.hub import FUTURE, Hub, messages
+from integrations.tests.hub import Hub, messages
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
 from sandbox.dynamodb import deploy_table
@@ -35,7 +35,7 @@ class Siem:
             variables = self.template.deployed(self.template.properties("OcsfFunction")["Environment"]["Variables"])
             environment = {**variables, "AWS_REGION": self.sandbox.region}
             made = compose_services(environment, self.sandbox.account_id)
-            self._services = IntegrationServices(made.aws, made.scope, made.findings, lambda: FUTURE)
+            self._services = IntegrationServices(made.aws, made.scope, made.findings, self.hub.now)
         return self._services
 
     def deliver(self, *events: dict[str, Any]) -> list[str]:

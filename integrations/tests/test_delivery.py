@@ -1,89 +1,20 @@
 """From a change of the network to findings: the templates' EventBridge rules, queues, and functions, with lost events."""
 
-import json
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from express_path_integrations.handlers import ocsf, security_hub
-from integrations.tests.siem import deploy_ocsf, received
-from sandbox.dynamic import Client
-from sandbox.event_sources import poll
-from sandbox.security_hub import findings_of
+from integrations.tests.delivery import BUS, Delivery
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
-from tests.support.rule import Context, Rule
-from tests.support.template import INTEGRATIONS, expanded
+from tests.support.rule import Rule
 
 pytestmark = pytest.mark.slow
-
-BUS = "express-path-s3express-no-nat-path"
-
-
-class Delivery:
-    """The integrations' queues and EventBridge rules, and the functions behind them."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        """Deploy them, and enable Security Hub."""
-        self.sandbox = sandbox
-        template = expanded(INTEGRATIONS, SecurityHubMode="RICH", OcsfEvents="ON")
-        sandbox.client("securityhub").enable_security_hub()
-        self.sqs: Client = sandbox.client("sqs")
-        events: Client = sandbox.client("events")
-        events.create_event_bus(Name=BUS)
-        deploy_ocsf(sandbox, template)
-        self.queues: dict[str, str] = {}
-        for name in ("SecurityHub", "Ocsf"):
-            queue = template.deployed(f"<{name}Queue>")
-            self.queues[name] = self.sqs.create_queue(QueueName=queue)["QueueUrl"]
-        for logical_id, resource in template.resources.items():
-            if resource["Type"] == "AWS::Events::Rule":
-                properties = template.deployed(resource["Properties"])
-                bus = properties.get("EventBusName", "default")
-                events.put_rule(Name=logical_id, EventBusName=bus, EventPattern=json.dumps(properties["EventPattern"]))
-                [target] = properties["Targets"]
-                targets = [{"Id": target["Id"], "Arn": target["Arn"]}]
-                events.put_targets(Rule=logical_id, EventBusName=bus, Targets=targets)
-        self.handlers: dict[str, Callable[[dict[str, Any]], Any]] = {}
-        for name, module in (("SecurityHub", security_hub), ("Ocsf", ocsf)):
-            variables = template.deployed(template.properties(f"{name}Function")["Environment"]["Variables"])
-            services = module.compose_services({**variables, "AWS_REGION": sandbox.region}, sandbox.account_id)
-            self.handlers[name] = lambda event, module=module, services=services: module.handler(
-                event, Context(), services
-            )
-
-    def settle(self) -> int:
-        """Deliver everything until the queues are empty, and return the number of messages."""
-        delivered = 0
-        for name, url in self.queues.items():
-            while True:
-                polled = poll(self.sandbox, url, self.handlers[name])
-                assert polled.error is None
-                assert polled.returned == ()
-                if not polled.deleted:
-                    break
-                delivered += len(polled.deleted)
-        return delivered
-
-    def findings(self) -> dict[str, tuple[str, str]]:
-        """Return the record state and the text of each finding in Security Hub, by subnet."""
-        rows = findings_of(self.sandbox.account_id, self.sandbox.region).all()
-        return {row["Resources"][0]["Id"].rpartition("/")[2]: (row["RecordState"], row["Description"]) for row in rows}
-
-    def published(self) -> list[tuple[str, str, str]]:
-        """Return subnet, activity, and status code of each OCSF finding since the last call of this method."""
-        found = [
-            (row["resources"][0]["name"], row["activity_name"], row["compliance"].get("status_code", ""))
-            for row in received(self.sandbox)
-        ]
-        return sorted(found)
 
 
 @pytest.fixture
 def delivery(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Delivery:
     """Return the integrations; the rule publishes on the bus that its template creates."""
     monkeypatch.setenv("EVENT_BUS_NAME", BUS)
+    sandbox.client("events").create_event_bus(Name=BUS)
     return Delivery(sandbox)
 
 

@@ -51,12 +51,12 @@ def test_security_hub_role_is_enough_and_calls_are_those_it_allows(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the role's permissions, findings are written, closed, and reconciled, by exactly the listed operations."""
-    hub = Hub(sandbox)
-    event = hub.evaluate("subnet-1", Reason.NAT_GATEWAY, at(1))
+    hub, subnet_id = Hub(sandbox), any_subnet(sandbox)
+    event = hub.evaluate(subnet_id, Reason.NAT_GATEWAY, at(1))
     with by_role(sandbox, "SecurityHubRole", monkeypatch):
         hub.deliver(event)
-        assert hub.live() == {"subnet-1": "NAT_GATEWAY"}
-        hub.deliver(hub.evaluate("subnet-1", Reason.DELETED, at(2)))
+        assert hub.live() == {subnet_id: "NAT_GATEWAY"}
+        hub.deliver(hub.evaluate(subnet_id, Reason.DELETED, at(2)))
         assert hub.live() == {}
         hub.deliver(hub.sweep_completed(at(3)))
         assert called(sandbox) == LISTED["security_hub"]
@@ -65,7 +65,7 @@ def test_security_hub_role_is_enough_and_calls_are_those_it_allows(
 def test_ocsf_role_is_enough_and_calls_are_those_it_allows(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the role's permissions, findings are published, remembered, and closed, by exactly the listed operations."""
     siem = Siem(sandbox)
-    event = siem.hub.evaluate("subnet-1", Reason.NAT_GATEWAY, at(1))
+    event = siem.hub.evaluate(any_subnet(sandbox), Reason.NAT_GATEWAY, at(1))
     sandbox.calls.clear()
     with by_role(sandbox, "OcsfRole", monkeypatch):
         siem.deliver(event)
@@ -75,9 +75,16 @@ def test_ocsf_role_is_enough_and_calls_are_those_it_allows(sandbox: Sandbox, mon
     assert [finding["activity_name"] for finding in siem.findings()] == ["Create", "Close"]
 
 
+def any_subnet(sandbox: Sandbox) -> str:
+    """Return the ID of a subnet that exists, and forget the call that finds it."""
+    subnet_id = str(direct_client(sandbox, "ec2").describe_subnets()["Subnets"][0]["SubnetId"])
+    sandbox.calls.clear()
+    return subnet_id
+
+
 def called(sandbox: Sandbox) -> dict[str, list[str]]:
     """Return the operations that were called, by service; none failed."""
-    calls = [call for call in sandbox.calls if call.service in ("config", "dynamodb", "events", "securityhub")]
+    calls = [call for call in sandbox.calls if call.service in ("config", "dynamodb", "ec2", "events", "securityhub")]
     assert not [call for call in calls if call.error]
     found: dict[str, set[str]] = {}
     for call in calls:

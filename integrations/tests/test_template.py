@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from botocore.model import StructureShape
+from moto.events.models import EventPattern
 
 from sandbox.cloudformation.values import read
 from tests.support.iam import actions, lint
@@ -100,11 +101,44 @@ def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
     assert senders(stack, "FailedMessagesQueuePolicy") == {f"<{rule}.Arn>" for rule in rules}
 
 
+@pytest.mark.parametrize("rule", ["SecurityHubVerdicts", "OcsfVerdicts"])
+@pytest.mark.parametrize(
+    ("changes", "taken"),
+    [
+        ({}, True),
+        ({"detail-type": "VerdictSnapshot"}, False),
+        ({"account": "210987654321"}, False),
+        ({"accountId": "210987654321"}, False),
+        ({"region": "eu-west-1"}, False),
+        ({"ruleName": "other"}, False),
+    ],
+)
+def test_only_events_about_their_own_account_reach_a_queue(rule: str, changes: dict[str, str], *, taken: bool) -> None:
+    """The account and the Region must be right in the event and in its detail. Snapshots are not needed."""
+    stack = both()
+    pattern = stack.deployed(stack.properties(rule)["EventPattern"])
+    known = {"accountId": "123456789012", "region": "us-east-1", "ruleName": "s3express-no-nat-path"}
+    event = {
+        "source": "express-path",
+        "detail-type": "VerdictChanged",
+        "account": "123456789012",
+        "region": "us-east-1",
+    }
+    for name, value in changes.items():
+        (known if name in known else event)[name] = value
+    assert EventPattern(None, pattern).matches_event({**event, "detail": known}) is taken
+
+
 def senders(stack: Expanded, policy: str) -> set[str]:
-    """Return the EventBridge rules that a queue's policy lets send messages."""
-    [statement] = stack.properties(policy)["PolicyDocument"]["Statement"]
-    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
-    return set(statement["Condition"]["ArnEquals"]["aws:SourceArn"])
+    """Return the EventBridge rules that a queue's policy lets send messages; it denies that to everyone else."""
+    allow, deny = stack.properties(policy)["PolicyDocument"]["Statement"]
+    assert (allow["Effect"], allow["Principal"]) == ("Allow", {"Service": "events.amazonaws.com"})
+    assert (deny["Effect"], deny["Principal"]) == ("Deny", "*")
+    for key in ("Action", "Resource"):
+        assert allow[key] == deny[key]
+    named = allow["Condition"]["ArnEquals"]["aws:SourceArn"]
+    assert deny["Condition"] == {"ArnNotEquals": {"aws:SourceArn": named}}
+    return set(named)
 
 
 def test_alarm_watches_the_failed_messages() -> None:
@@ -128,7 +162,7 @@ def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> N
     assert set(allowed) == called | OF_LAMBDA
     assert not [action for action in allowed if "*" in action]
     everything = [statement["Sid"] for statement in statements(name) if statement["Resource"] == "*"]
-    assert everything == ["ReadResultsOfSubnets"], "GetComplianceDetailsByResource has no resource-level permissions"
+    assert everything == ["ReadResultsAndTagsOfSubnets"], "these reads have no resource-level permissions"
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -7,6 +7,7 @@ from typing import Any
 
 READING_VERBS = (
     "Describe",
+    "Filter",
     "Get",
     "List",
     "Search",

@@ -142,13 +142,13 @@ class EventBridge:
         return None
 
     def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
-        """Deliver to functions, buses, and queues whose events are held; moto delivers to the other targets."""
+        """Deliver to functions, queues, and buses; moto, whose events have no account, delivers to the other targets."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
         others = []
         for target in rule.targets:
             arn = parse_arn(target["Arn"])
-            if arn.service == "lambda" or (arn.service == "sqs" and self.holds):
+            if arn.service in ("lambda", "sqs"):
                 with self._lock:
                     self.held.append(Delivery(target["Arn"], _delivered(event)))
             elif arn.service == "events" and arn.resource_type == "event-bus":

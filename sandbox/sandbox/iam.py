@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.access_control import AssumedRoleAccessKey
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
+from moto.sqs.models import sqs_backends
 
 from sandbox.dynamic import Moto
 from sandbox.dynamodb import authorizations as of_dynamodb
@@ -150,8 +152,8 @@ def _event_buses(request: Request) -> Iterator[Authorization]:
         yield Authorization(request.action, bus, {"events:source": [entry["Source"]]})
 
 
-def _queue_of_batch(request: Request) -> Iterator[Authorization]:
-    """Yield the permission for a batch, which is that for single messages.
+def _queue(request: Request) -> Iterator[Authorization]:
+    """Yield the permission for a message; that for a batch is the same.
 
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html
     """
@@ -186,7 +188,8 @@ READERS: Mapping[str, Reader] = {
     "network-firewall:DescribeVpcEndpointAssociation": _with_arn("VpcEndpointAssociationArn"),
     "network-firewall:ListFirewalls": _firewalls,
     "sns:Publish": _with_arn("TopicArn"),
-    "sqs:SendMessageBatch": _queue_of_batch,
+    "sqs:SendMessage": _queue,
+    "sqs:SendMessageBatch": _queue,
     "ssm:DescribeAutomationStepExecutions": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,
@@ -260,12 +263,30 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
     principal = principal_of(checked)
     identity = list(_statements(checked._access_key.collect_policies()))
     for wanted in authorizations(request, action, resource):
-        policy = (*resource_statements(wanted.resource), *bus_statements(wanted.resource))
+        policy = (
+            *resource_statements(wanted.resource),
+            *bus_statements(wanted.resource),
+            *_queue_statements(wanted.resource),
+        )
         named = [statement for statement in policy if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
     assumes = checked._is_assuming_role_operation(resource)
     return not assumes or _trusts_account(checked, resource) or bool(checked._check_role_trust_relationship(resource))
+
+
+def _queue_statements(resource: str) -> Iterator[Statement]:
+    """Yield the statements of the policy of the queue that an ARN names.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-using-identity-based-policies.html. A
+    statement for a service names no principal of an account.
+    """
+    if not re.match(r"arn:[\w-]+:sqs:", resource):
+        return
+    _, _, _, region, account_id, name = resource.split(":")
+    queue = sqs_backends[account_id][region].queues.get(name)
+    if queue is not None and queue.policy:
+        yield from as_list(json.loads(queue.policy)["Statement"])
 
 
 def _trusts_account(checked: Moto, role_arn: str) -> bool:

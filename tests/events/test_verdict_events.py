@@ -261,10 +261,12 @@ def test_an_invalid_field_is_named(build: Callable[[], Entry], path: str, value:
         ({"detail-type": "VerdictLost"}, "detail-type"),
         ({"detail-type": ["VerdictChanged"]}, "detail-type"),
         ({"detail": "{}"}, "detail"),
+        ({"account": "210987654321"}, "account"),
+        ({"region": "us-west-2"}, "region"),
     ],
 )
-def test_an_event_of_another_kind_is_rejected(changed: dict[str, Any], field: str) -> None:
-    """An event of another source or type is not taken for one of ours."""
+def test_an_event_of_another_kind_or_sender_is_rejected(changed: dict[str, Any], field: str) -> None:
+    """An event of another source or type is not taken for one of ours, and its detail must be about its own account."""
     with pytest.raises(RecordError) as caught:
         parse_verdict_event(delivered(changed_entry(CHANGED)) | changed)
     assert place(caught.value) == field

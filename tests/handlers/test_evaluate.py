@@ -4,12 +4,12 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from express_path.errors import ApiError, ParameterError, RecordError
-from express_path.handlers.evaluate import MAX_RETURNED, handler, logger
+from express_path.handlers.evaluate import FAILED, MAX_RETURNED, handler, logger
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Context, Item, Rule
@@ -285,6 +285,37 @@ def failure(rule: Rule, invoke: Callable[[], object]) -> ApiError:
     assert rule.sandbox.calls.of("config", "PutEvaluations") == []
     assert rule.held() == {}
     return raised.value
+
+
+@pytest.mark.parametrize("level", ["INFO", "FATAL"])
+def test_failure_is_logged_without_the_result_token(
+    rule: Rule, vpc: Private, logged: Callable[[], list[Item]], monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    """At every level, the log has the account, the resource, and the error, and no line has what could forge a result."""
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", level)
+    rule.sandbox.faults.deny("ec2", "DescribeSubnets")
+    event = rule.event(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc}))
+    with pytest.raises(ApiError):
+        rule.invoke(event)
+    assert event["resultToken"] not in json.dumps(logged())
+    [line] = [line for line in logged() if line["message"] == FAILED]
+    assert (line["accountId"], line["resourceId"]) == (rule.sandbox.account_id, vpc.subnet)
+    assert line["error"].startswith("ApiError: ec2:DescribeSubnets")
+    with pytest.raises(RecordError):
+        rule.invoke({"accountId": rule.sandbox.account_id})
+    assert logged()[-1]["resourceId"] == "unknown"
+
+
+def test_event_from_the_future_is_rejected(rule: Rule, vpc: Private) -> None:
+    """Results with its time would hide every later one. Five minutes are a difference of clocks."""
+    for minutes, accepted in ((4, True), (6, False)):
+        time = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+        event = rule.event(item("Subnet", vpc.subnet, configurationItemCaptureTime=time))
+        if accepted:
+            assert rule.invoke(event)["posted"] == 1
+        else:
+            with pytest.raises(RecordError, match="orderingTimestamp"):
+                rule.invoke(event)
 
 
 @pytest.mark.usefixtures("without_waiting")

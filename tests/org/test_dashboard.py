@@ -21,11 +21,10 @@ WIDGETS: list[dict[str, Any]] = BODY["widgets"]
 METRIC_WIDGETS = [widget["properties"] for widget in WIDGETS if widget["type"] == "metric"]
 EXPRESSIONS = [row["expression"] for widget in METRIC_WIDGETS for [row] in widget["metrics"]]
 # What AWS emits: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html,
-# https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html,
 # https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html
 OF_AWS = {
     ("AWS/Lambda", "FunctionName", "Errors"),
-    ("AWS/SQS", "QueueName", "ApproximateNumberOfMessagesVisible"),
+    ("AWS/Lambda", "FunctionName", "AsyncEventsDropped"),
     ("AWS/NATGateway", "NatGatewayId", "BytesOutToDestination"),
     ("AWS/NATGateway", "NatGatewayId", "BytesInFromDestination"),
 }

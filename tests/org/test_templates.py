@@ -192,6 +192,33 @@ def test_bucket_is_readable_by_the_organization_over_tls(
     assert is_allowed(resolved(policy["Statement"], VALUES), request) is allowed
 
 
+@pytest.mark.parametrize(
+    ("changes", "allowed"),
+    [
+        ({}, True),
+        ({"aws:PrincipalOrgID": ["o-zzzzzzzzzz"]}, False),
+        ({"aws:PrincipalOrgID": []}, False),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:role/administrator"]}, False),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:role/other/express-path-forwarding/x"]}, False),
+        ({"aws:PrincipalArn": ["arn:aws:iam::444455556666:user/express-path-forwarding/jane"]}, False),
+    ],
+)
+def test_documented_central_bus_takes_events_of_forwarding_roles_only(
+    changes: dict[str, list[str]], *, allowed: bool
+) -> None:
+    """Organization and path must both be right; in the bus's own account, no identity policy replaces the path."""
+    text = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+    [policy] = [
+        json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if "ForwardingRoles" in block
+    ]
+    role = "arn:aws:iam::444455556666:role/express-path-forwarding/events"
+    keys = {"aws:PrincipalOrgID": ["o-exampleorgid"], "aws:PrincipalArn": [role]} | changes
+    request = Authorization("events:PutEvents", policy["Statement"][0]["Resource"], keys)
+    assert is_allowed(policy["Statement"], request) is allowed
+    own = {"Effect": "Allow", "Action": "events:PutEvents", "Resource": "*"}
+    assert is_allowed([own, *policy["Statement"]], request) is ("aws:PrincipalArn" not in changes)
+
+
 def test_bucket_is_encrypted_and_private() -> None:
     """The bucket encrypts, keeps versions, ignores ACLs, and blocks public access, and stays when the stack goes."""
     bucket = template("artifact-bucket")["Resources"]["Bucket"]

@@ -24,7 +24,7 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     outcome = run(sandbox, Size(2, REGIONS, changes=40), seed=1)
     check(outcome)
     assert outcome.happened["changes"] == 40
-    assert outcome.happened["invocations in the queue of failed events"]
+    assert outcome.happened["events that failed all retries"]
     assert outcome.happened["messages of Security Hub's function delivered again"]
     assert outcome.phases[CHANGES].calls["securityhub", "BatchImportFindings"]
     assert outcome.phases[LAST_SWEEP].calls["config", "GetComplianceDetailsByConfigRule"]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -120,7 +121,7 @@ class Rule:
     @property
     def now(self) -> str:
         """Return a time of AWS Config that is later than everything that the sandbox has recorded."""
-        return "2100-01-01T00:00:00.000Z"
+        return (datetime.now(UTC) + timedelta(minutes=1)).isoformat(timespec="milliseconds")
 
     def held(self) -> dict[str, Held]:
         """Return the results that AWS Config has stored, by subnet."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
@@ -87,6 +88,15 @@ class Stack:
     def client(self, logical_id: str, service: str) -> Client:
         """Return a service client that acts as a role; create it before permissions are enforced."""
         return self.sandbox.client(service, credentials=self.credentials(logical_id))
+
+    def user(self, name: str, service: str, *statements: dict[str, Any]) -> Client:
+        """Create a user with the given policy statements and return the user's client of a service."""
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        self.iam.create_user(UserName=name)
+        self.iam.put_user_policy(UserName=name, PolicyName="own", PolicyDocument=policy)
+        key = self.iam.create_access_key(UserName=name)["AccessKey"]
+        credentials = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+        return self.sandbox.client(service, credentials=credentials)
 
     @contextmanager
     def enforced(self) -> Iterator[None]:

@@ -39,6 +39,7 @@ ARNS = {
     "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role{path}{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
+    "AWS::Events::Rule": "arn:{Partition}:events:{Region}:{AccountId}:rule/{name}",
     "AWS::SQS::Queue": "arn:{Partition}:sqs:{Region}:{AccountId}:{name}",
 }
 

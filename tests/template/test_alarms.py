@@ -4,16 +4,11 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from moto.events.models import EventPattern
 
-from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
-from express_path.events.schema import PublishedVerdict, RuleRun, VerdictChanged
-from express_path.events.writer import changed_entry
 from tests.support.iam import lint
 from tests.support.template import expanded, source
 from tests.template.models import bounds
@@ -22,6 +17,8 @@ TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 NOTICES = sorted(name for name, resource in source()["Resources"].items() if name.endswith("Notice"))
 SILENCE = expanded().properties("SilenceAlarm")
 HOUR = 3600
+FIXED = {"account", "region", "time", "document", "status", "call"}
+"""What EventBridge sets, and what the patterns allow only certain values of."""
 ORIGIN = {"version": "0", "account": "123456789012", "region": "eu-west-1", "time": "2026-11-22T23:14:05Z"}
 
 
@@ -67,22 +64,29 @@ def exceptions_for(rule_name: str) -> dict[str, Any]:
     return api_call("PutRemediationExceptions", {"configRuleName": rule_name, "resourceKeys": [key]})
 
 
-def verdict_changed(old: Reason, new: Reason) -> dict[str, Any]:
-    """Return the event of a subnet whose reason changed, as the function publishes it."""
-    compliances = {Reason.ENDPOINT: Compliance.COMPLIANT, Reason.NAT_GATEWAY: Compliance.NON_COMPLIANT}
-    before, after = (compliances.get(reason, Compliance.NOT_APPLICABLE) for reason in (old, new))
-    run = RuleRun("123456789012", "eu-west-1", "s3express-no-nat-path", datetime(2026, 11, 22, tzinfo=UTC))
-    annotation = f"{new}: 0.0.0.0/0 in rtb-1"
-    verdict = Verdict(run.account_id, run.region, "vpc-1", "subnet-1", "euw1-az1", "rtb-1", after, new, annotation)
-    entry = changed_entry(VerdictChanged(run, PublishedVerdict(verdict), before, old))
-    detail = {"source": "express-path", "detail-type": entry.detail_type, "detail": json.loads(entry.detail)}
-    return ORIGIN | detail
+def compliance_changed(old: str | None, new: str) -> dict[str, Any]:
+    """Return AWS Config's event of a subnet whose compliance changed.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/monitor-config-with-cloudwatchevents.html
+    """
+    detail = {
+        "resourceId": "subnet-0123456789abcdef0",
+        "resourceType": "AWS::EC2::Subnet",
+        "awsRegion": "eu-west-1",
+        "awsAccountId": "123456789012",
+        "configRuleName": "s3express-no-nat-path",
+        "messageType": "ComplianceChangeNotification",
+        "newEvaluationResult": {"complianceType": new},
+    }
+    before = {"oldEvaluationResult": {"complianceType": old}} if old else {}
+    kind = {"source": "aws.config", "detail-type": "Config Rules Compliance Change"}
+    return ORIGIN | kind | {"detail": detail | before}
 
 
 EVENTS = {
-    "lost endpoint": (verdict_changed(Reason.ENDPOINT, Reason.NAT_GATEWAY), {"EndpointLostNotice"}),
-    "healed": (verdict_changed(Reason.NAT_GATEWAY, Reason.ENDPOINT), set()),
-    "isolated": (verdict_changed(Reason.ENDPOINT, Reason.NO_ROUTE), set()),
+    "lost endpoint": (compliance_changed("COMPLIANT", "NON_COMPLIANT"), {"EndpointLostNotice"}),
+    "healed": (compliance_changed("NON_COMPLIANT", "COMPLIANT"), set()),
+    "new subnet": (compliance_changed(None, "NON_COMPLIANT"), set()),
     "failed heal": (automation("AddS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
     "failed approval": (automation("AddS3ExpressGatewayEndpointWithApproval", "TimedOut"), {"HealFailedNotice"}),
     "failed undo": (automation("RemoveS3ExpressGatewayEndpoint", "Failed"), {"HealFailedNotice"}),
@@ -148,8 +152,23 @@ def test_notice_says_what_where_why_and_what_to_run(notice: str) -> None:
     event = next(event for event, notices in EVENTS.values() if notice in notices)
     content = message(notice, event)
     assert {"123456789012", "eu-west-1"} <= set(re.findall(r"[\w-]+", content["description"]))
-    assert all(re.search(r": (aws|express-path) .*--region eu-west-1$", step) for step in content["nextSteps"])
+    assert all(re.search(r": (aws|express-path) .*--region us-east-1$", step) for step in content["nextSteps"])
     assert len(json.dumps(content)) < 2048
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_no_text_of_an_event_is_part_of_a_command(notice: str) -> None:
+    """Only AWS can send the events, commands contain nothing of them, and what people choose in them is in quotes."""
+    notice_rule = expanded(AlarmTopicArn=TOPIC).properties(notice)
+    assert "EventBusName" not in notice_rule
+    assert all(name.startswith("aws.") for name in notice_rule["EventPattern"]["source"])
+    [target] = notice_rule["Targets"]
+    content = json.loads(target["InputTransformer"]["InputTemplate"])["content"]
+    assert not re.search(r"<\w+>", " ".join(content["nextSteps"]))
+    of_people = set(target["InputTransformer"]["InputPathsMap"]) - FIXED
+    assert not [name for name in of_people if f"<{name}>" in content["title"]]
+    for name in of_people:
+        assert content["description"].count(f"<{name}>") == content["description"].count(f'"<{name}>"'), name
 
 
 def test_notices_have_targets_only_with_a_topic() -> None:

@@ -1,4 +1,4 @@
-"""The template's functions, their queue, and their alarms."""
+"""The template's functions and their alarms."""
 
 import os
 import subprocess
@@ -9,7 +9,6 @@ import pytest
 from tests.support.template import ROOT, Expanded, expanded, source
 from tests.template.models import bounds, enum
 
-ALARMS = ["ErrorsAlarm", "FailedEventsAlarm"]
 FUNCTIONS = ["EvaluateFunction", "PlanFunction"]
 EXTERNAL_ID = "express-path/network"
 
@@ -77,13 +76,15 @@ def test_config_can_invoke_before_the_rule_exists(stack: Expanded) -> None:
     assert stack.resources["ConfigRule"]["DependsOn"] == "ConfigPermission"
 
 
-def test_events_that_fail_are_kept(stack: Expanded) -> None:
-    """Asynchronous invocations that finally fail go to the queue, within Lambda's limits."""
+def test_events_are_tried_again_and_kept_nowhere(stack: Expanded) -> None:
+    """Lambda retries within its limits. An event has a result token, so nothing keeps it when it finally fails."""
     properties = stack.of_type("AWS::Lambda::EventInvokeConfig")
     assert properties["MaximumRetryAttempts"] in bounds("lambda", "MaximumRetryAttempts")
     assert properties["MaximumEventAgeInSeconds"] in bounds("lambda", "MaximumEventAgeInSeconds")
-    assert properties["DestinationConfig"] == {"OnFailure": {"Destination": "<FailedEventsQueue.Arn>"}}
     assert properties["FunctionName"] == "<EvaluateFunction>"
+    assert not properties.get("DestinationConfig")
+    assert not {"DeadLetterConfig", "DeadLetterQueue"} & stack.properties("EvaluateFunction").keys()
+    assert not [row for row in stack.resources.values() if row["Type"] == "AWS::SQS::Queue"]
 
 
 def test_each_rule_has_its_own_bus() -> None:
@@ -102,15 +103,12 @@ def test_events_that_are_not_published_raise_an_alarm(stack: Expanded) -> None:
     assert "start-config-rules-evaluation" in alarm["AlarmDescription"]
 
 
-def test_alarms_watch_the_function_and_the_queue(stack: Expanded) -> None:
-    """One alarm covers errors of the function, the other events in the queue; missing data is not an alarm."""
-    errors, failed = (stack.properties(logical_id) for logical_id in ALARMS)
-    assert errors["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
-    assert failed["Dimensions"] == [{"Name": "QueueName", "Value": "<FailedEventsQueue.QueueName>"}]
-    assert (errors["Namespace"], errors["MetricName"], errors["Statistic"]) == ("AWS/Lambda", "Errors", "Sum")
-    assert (failed["Namespace"], failed["MetricName"]) == ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
-    for alarm in (errors, failed):
-        assert (alarm["Threshold"], alarm["TreatMissingData"]) == (1, "notBreaching")
+def test_alarm_watches_events_that_lambda_drops(stack: Expanded) -> None:
+    """It goes off at the first one, whether the function raised an error, crashed, or could not run."""
+    alarm = stack.properties("ErrorsAlarm")
+    assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "AsyncEventsDropped")
+    assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", 1, "notBreaching")
 
 
 def test_concurrency_is_reserved_only_on_request() -> None:

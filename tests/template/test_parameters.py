@@ -94,7 +94,6 @@ def test_outputs_name_the_created_resources() -> None:
         "FunctionArn": "<EvaluateFunction.Arn>",
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
-        "FailedEventsQueueUrl": "<FailedEventsQueue>",
         "EventBusName": "<EventBus>",
         "EventBusArn": "<EventBus.Arn>",
         "PlanFunctionArn": "<PlanFunction.Arn>",

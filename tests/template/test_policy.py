@@ -25,11 +25,8 @@ ACTIONS = {
     "s3control:GetAccessPointPolicy": "s3express:GetAccessPointPolicy",
     "s3control:ListAccessPointsForDirectoryBuckets": "s3express:ListAccessPointsForDirectoryBuckets",
 }
-# What Lambda itself does in the role's name: it writes the log, and keeps events that fail.
-LAMBDAS_OWN = {
-    "EvaluateRole": {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"},
-    "PlanRole": {"logs:CreateLogStream", "logs:PutLogEvents"},
-}
+LAMBDAS_OWN = {"logs:CreateLogStream", "logs:PutLogEvents"}
+"""What Lambda itself does in the role's name: it writes the log."""
 
 
 @cache
@@ -60,7 +57,7 @@ def test_role_allows_the_operations_that_are_called_and_no_other(handler: str, r
     called = {f"{service}:{operation}" for service, names in operations.items() for operation in names}
     found = allowed(role, **EVERYTHING)
     assert len(found) == len(set(found))
-    assert set(found) == {ACTIONS.get(operation, operation) for operation in called} | LAMBDAS_OWN[role]
+    assert set(found) == {ACTIONS.get(operation, operation) for operation in called} | LAMBDAS_OWN
 
 
 def test_each_role_belongs_to_the_function_of_its_handler() -> None:
@@ -88,7 +85,6 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
     [
         ("EvaluateRole", "logs:PutLogEvents", "<EvaluateLogGroup.Arn>"),
         ("EvaluateRole", "logs:CreateLogStream", "<EvaluateLogGroup.Arn>"),
-        ("EvaluateRole", "sqs:SendMessage", "<FailedEventsQueue.Arn>"),
         ("EvaluateRole", "events:PutEvents", "<EventBus.Arn>"),
         (
             "EvaluateRole",

@@ -202,7 +202,7 @@ KILLED = {"claim": "HEALED", "create": "HEALED", "associate": "UNFINISHED", "rec
 
 
 WORKING = (
-    *("stack", "rule", "last-run", "last-error", "function", "errors", "failed-events", "verdicts"),
+    *("stack", "rule", "last-run", "last-error", "function", "errors", "verdicts"),
     *("heal-runbook", "approval-runbook", "undo-runbook", "plan-function"),
 )
 """What the check-up finds in order after the update."""

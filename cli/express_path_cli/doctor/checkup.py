@@ -43,7 +43,6 @@ QUESTIONS = (
     Question(RULE, "last-error", rule.last_error),
     Question(RULE, "function", rule.function),
     Question(RULE, "errors", rule.errors, required=False),
-    Question(RULE, "failed-events", rule.failed_events, required=False),
     Question(RULE, "verdicts", rule.verdicts, required=False),
     Question(HEALING, "mode", healing.mode),
     Question(HEALING, "stop", healing.stop, required=False),

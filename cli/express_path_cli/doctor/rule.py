@@ -1,6 +1,7 @@
-"""Whether AWS Config records changes, and the rule runs: its stack, its function, its last run, its errors, and its failed events."""
+"""Whether AWS Config records changes, and the rule runs: its stack, its function, its last run, and its errors."""
 
 import shlex
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from express_path_cli.doctor.check_context import CheckContext
@@ -18,12 +19,13 @@ from express_path_cli.installation.checks import (
 )
 from express_path_cli.installation.recorder import read_bucket, read_deliveries
 from express_path_cli.installation.rule import (
+    FAILED,
     MAX_COUNTED,
     FunctionActivity,
     FunctionState,
     RuleTimes,
     count_flagged,
-    count_messages,
+    read_failures,
 )
 from express_path_cli.terminal.texts import count_text, rough_duration_text, time_text
 
@@ -156,15 +158,22 @@ def check_errors(times: RuleTimes) -> CheckResult:
     )
 
 
-def check_activity(activity: FunctionActivity, log_group: str) -> CheckResult:
-    """Return whether the function's invocations of the last day succeeded."""
+SHOWN = 3
+"""How many failures are shown."""
+
+
+def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_group: str) -> CheckResult:
+    """Return whether the function's invocations of the last day succeeded; failures are the last errors, by resource."""
     finding = f"{count_text(activity.invocations, 'invocation')} in the last 24 hours, {activity.errors:,} failed"
-    if not activity.errors:
+    if not activity.errors and not activity.dropped:
         return ok(finding)
+    finding += f", {count_text(activity.dropped, 'event')} dropped: the affected subnets keep their old verdicts until a later run"
+    shown = [f"{resource}: {error}" for resource, error in failures.items()][-SHOWN:]
+    shown = shown or ["the log has no error, so the function timed out, ran out of memory, or was throttled"]
     return warn(
-        f"{finding}: the affected subnets keep their old verdicts until a later run",
-        "find the cause in the logs",
-        f"aws logs tail {log_group} --since 1d --filter-pattern ERROR",
+        f"{finding}. {'; '.join(shown)}",
+        "fix the cause, which the log shows, then wait for the next sweep, or start one",
+        f"aws logs tail {log_group} --since 1d --filter-pattern '\"{FAILED}\"'",
     )
 
 
@@ -186,17 +195,6 @@ def check_function(name: str, found: FunctionState | None) -> CheckResult:
             f"function {name} is {found.state}, its last update {found.update}{reason}", "wait, and check again"
         )
     return ok(f"function {name} is active")
-
-
-def check_queue(messages: int, url: str) -> CheckResult:
-    """Return whether events failed all retries. The daily sweep has evaluated most of their subnets since."""
-    if not messages:
-        return ok("no event has failed all retries")
-    return warn(
-        f"{count_text(messages, 'event')} failed all retries: verdicts may be outdated until the next sweep",
-        "find the cause, fix it, and then purge the queue",
-        f"aws sqs receive-message --queue-url {url}",
-    )
 
 
 def stack(context: CheckContext) -> CheckResult:
@@ -250,13 +248,10 @@ def errors(context: CheckContext) -> CheckResult | None:
     if context.rule is None or context.function_account:
         return None
     found = context.function()
-    return check_activity(context.activity(), found.log_group) if found else None
-
-
-def failed_events(context: CheckContext) -> CheckResult | None:
-    """Return whether events failed all retries."""
-    url = context.output("FailedEventsQueueUrl")
-    return check_queue(count_messages(context.aws.client("sqs"), url), url) if url else None
+    if found is None:
+        return None
+    failures = read_failures(context.aws.client("logs"), found.log_group, context.now)
+    return check_activity(context.activity(), failures, found.log_group)
 
 
 def verdicts(context: CheckContext) -> CheckResult | None:

@@ -15,23 +15,31 @@ from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
 from express_path.fields import Description, identifier, nested, rows
 
+FAILED = "evaluation failed"
+"""The message of the rule's function about an invocation that failed (express_path/handlers/evaluate.py)."""
+
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_lambda import LambdaClient
-    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_logs import CloudWatchLogsClient
 
 
 _HOUR = 3600
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+_COUNTED = ("Invocations", "Errors", "AsyncEventsDropped")
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionActivity:
-    """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation."""
+    """A function's invocations and errors of the last day in CloudWatch, and the hour of its last invocation.
+
+    dropped are the events that Lambda gave up, after all retries or because the function could not run in time.
+    """
 
     invocations: int
     errors: int
+    dropped: int
     last: datetime | None
 
 
@@ -68,14 +76,15 @@ def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datet
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
     """
     of_function = {"Name": "FunctionName", "Value": function_name}
-    queries = [_query("AWS/Lambda", metric, of_function, _HOUR, "Sum") for metric in ("Invocations", "Errors")]
+    queries = [_query("AWS/Lambda", metric, of_function, _HOUR, "Sum") for metric in _COUNTED]
     results = _results(cloudwatch, queries, now - _WEEK, now, function_name)
     by_time = {name: dict(zip(found["Timestamps"], found["Values"], strict=True)) for name, found in results.items()}
     last_day = {
         metric: sum(count for time, count in counts.items() if now - time <= _DAY) for metric, counts in by_time.items()
     }
     invoked = [time for time, count in by_time["invocations"].items() if count]
-    return FunctionActivity(int(last_day["invocations"]), int(last_day["errors"]), max(invoked, default=None))
+    invocations, errors, dropped = (int(last_day[metric.lower()]) for metric in _COUNTED)
+    return FunctionActivity(invocations, errors, dropped, max(invoked, default=None))
 
 
 def _query(namespace: str, metric: str, dimension: Mapping[str, str], period: int, statistic: str) -> Any:  # noqa: ANN401  # a literal of the stubs
@@ -98,11 +107,19 @@ def _results(
     return {result["Id"]: result for result in found}
 
 
-def count_messages(sqs: "SQSClient", url: str) -> int:
-    """Read the approximate number of messages in a queue. Raise ApiError."""
-    with calling("sqs:GetQueueAttributes"):
-        found = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"])
-    return int(found["Attributes"]["ApproximateNumberOfMessages"])
+def read_failures(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Mapping[str, str]:
+    """Read why evaluations of the last day failed, from the function's log: the last error of each resource.
+
+    An evaluation of all subnets has the resource "everything". A function that times out or runs out of memory writes no
+    such record, and one that never ran has no log. Raise ApiError.
+    """
+    try:
+        records = _records(logs, log_group, now - _DAY, FAILED)
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return {}
+    return {str(record.get("resourceId")): str(record.get("error")) for record in records}
 
 
 MAX_COUNTED = 1000
@@ -277,24 +294,32 @@ def read_exclusions(aws: Aws, rule: str, now: datetime) -> Mapping[str, int]:
     function = read_function(aws.client("lambda"), name) if name else None
     if function is None:
         return {}
-    events = pages(
-        aws.client("logs"),
-        "logs",
-        "filter_log_events",
-        "events",
-        logGroupName=function.log_group,
-        startTime=int((now - OVERDUE).timestamp() * 1000),
-        filterPattern='"swept"',
-    )
-    lines = sorted(events, key=lambda event: int(event["timestamp"]))
-    swept = [record for record in map(_record, (str(event["message"]) for event in lines)) if record]
+    swept = _records(aws.client("logs"), function.log_group, now - OVERDUE, "swept")
     return {str(row["by"]): int(row["subnets"]) for row in swept[-1].get("excluded", ())} if swept else {}
 
 
+def _records(
+    logs: "CloudWatchLogsClient", log_group: str, since: datetime, message: str
+) -> Sequence[Mapping[str, Any]]:
+    """Read the records of a log that have this message, oldest first. Raise ApiError."""
+    events = pages(
+        logs,
+        "logs",
+        "filter_log_events",
+        "events",
+        logGroupName=log_group,
+        startTime=int(since.timestamp() * 1000),
+        filterPattern=f'"{message}"',
+    )
+    lines = sorted(events, key=lambda event: int(event["timestamp"]))
+    records = (_record(str(event["message"])) for event in lines)
+    return [record for record in records if record.get("message") == message]
+
+
 def _record(line: str) -> Mapping[str, Any]:
-    """Return a line of the log if it is about a sweep; else an empty mapping."""
+    """Return a line of the log as an object; empty if it is none."""
     try:
         record = json.loads(line)
     except ValueError:
         return {}
-    return record if isinstance(record, Mapping) and record.get("message") == "swept" else {}
+    return record if isinstance(record, Mapping) else {}

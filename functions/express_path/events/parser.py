@@ -45,7 +45,8 @@ _Member = TypeVar("_Member", bound=StrEnum)
 def parse_verdict_event(event: object) -> VerdictEvent:
     """Read an event as EventBridge delivers it. Keys that are not known are ignored.
 
-    Raise RecordError that names the field, the value, and what is allowed.
+    Raise RecordError that names the field, the value, and what is allowed. The account and the Region of the detail must
+    be those of the event, which EventBridge sets, and not whoever puts it on a bus.
     """
     found = plain_json(event, "event")
     word(found, "source", "event", [SOURCE])
@@ -53,7 +54,10 @@ def parse_verdict_event(event: object) -> VerdictEvent:
     detail = required_object(found, "detail", "event")
     if detail.get("schemaVersion") != SCHEMA_VERSION:
         raise RecordError("detail", "schemaVersion", detail.get("schemaVersion"), str(SCHEMA_VERSION))
-    return _READERS[detail_type](detail, _run(detail))
+    run = _run(detail)
+    for field, named in (("account", run.account_id), ("region", run.region)):
+        word(found, field, "event", [named])
+    return _READERS[detail_type](detail, run)
 
 
 def _changed(detail: Description, run: RuleRun) -> VerdictChanged:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -20,11 +21,14 @@ from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
 from express_path.events.writer import Entry, summary_json
+from express_path.fields import not_in_future
 from express_path.handlers.gauges import count_unpublished, emit_gauges
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
 
 logger = Logger(service="express-path")
 
+FAILED = "evaluation failed"
+"""The message about an invocation that failed. The command reads it (express_path_cli/installation/rule.py)."""
 MAX_RETURNED = 1000
 """The most verdicts that an invocation returns. Lambda limits the size of a response, and AWS Config ignores it
 (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html)."""
@@ -54,11 +58,26 @@ def handler(
     context: LambdaContext,  # noqa: ARG001  # the decorator uses it
     services: RuleServices | None = None,
 ) -> dict[str, Any]:
-    """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used."""
+    """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used.
+
+    A failure is logged at every level, with the account, the resource, and the error, and without the result token.
+    Whoever has that could report results for the rule.
+    """
     logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
+    logger.append_keys(accountId="unknown", resourceId="unknown")
+    try:
+        return _answer(event, services)
+    except Exception as error:
+        logger.critical(FAILED, extra={"error": f"{type(error).__name__}: {error}"})
+        raise
+
+
+def _answer(event: dict[str, Any], services: RuleServices | None) -> dict[str, Any]:
     config_event = parse_event(event)
     subject = (config_event.item or {}).get("resourceId", "everything")
+    logger.append_keys(accountId=config_event.account_id, resourceId=subject)
     logger.set_correlation_id(f"{subject}@{config_event.ordering_timestamp.isoformat()}")
+    not_in_future(config_event.ordering_timestamp, datetime.now(UTC), "orderingTimestamp", "invokingEvent")
     services = services or _warm_services()
     evaluation = evaluate(services, config_event)
     _log_notes(evaluation)

@@ -1,36 +1,29 @@
 """Read the messages of a queue: events of the rule and of AWS Config, as EventBridge sends them.
 
 A queue invokes the function with a list of records
-(https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html). Each body is one event.
+(https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html). Each body is one event. Anyone who can put events on the
+bus, or messages in the queue, can write them, so they only say where to look.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from express_path.errors import RecordError
 from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import SOURCE, PublishedVerdict, RuleRun, VerdictChanged, VerdictSnapshot
-from express_path.fields import Description, identifier, json_text, required_object, time
-from express_path_integrations.dated_verdicts import DatedVerdict
+from express_path.events.schema import SOURCE, SweepCompleted, VerdictChanged
+from express_path.fields import Description, identifier, json_text, not_in_future, required_object
 from express_path_integrations.findings import RuleScope
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
 """https://docs.aws.amazon.com/config/latest/developerguide/monitor-config-with-cloudwatchevents.html"""
-CLOCK_SKEW = timedelta(minutes=5)
-"""How far ahead an event's time may be. An event from the future would hide every later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What one message says: changed verdicts, verdicts of a sweep, subnets to look up in AWS Config, or a sweep's end.
+    """What one message says: which subnet to look up in AWS Config, if any, or that a sweep is complete."""
 
-    swept_at is the time of a sweep that is complete.
-    """
-
-    changed: tuple[DatedVerdict, ...] = ()
-    snapshot: tuple[DatedVerdict, ...] = ()
-    triggers: tuple[DatedVerdict, ...] = ()
-    swept_at: datetime | None = None
+    subnet_id: str = ""
+    swept: bool = False
 
 
 def parse_message(message: Description, scope: RuleScope, now: datetime) -> News:
@@ -49,19 +42,10 @@ def _of_rule(event: Description, scope: RuleScope, now: datetime) -> News:
     run = parsed.run
     if (run.account_id, run.region, run.rule_name) != (scope.account_id, scope.region, scope.rule_name):
         return News()
-    if run.ordering_timestamp > now + CLOCK_SKEW:
-        found = run.ordering_timestamp.isoformat()
-        raise RecordError("detail", "orderingTimestamp", found, "a time that is not in the future")
+    not_in_future(run.ordering_timestamp, now, "orderingTimestamp", "detail")
     if isinstance(parsed, VerdictChanged):
-        return News(changed=(_dated_verdict(run, parsed.new),))
-    if isinstance(parsed, VerdictSnapshot):
-        return News(snapshot=tuple(_dated_verdict(run, published) for published in parsed.verdicts))
-    return News(swept_at=run.ordering_timestamp)
-
-
-def _dated_verdict(run: RuleRun, published: PublishedVerdict) -> DatedVerdict:
-    verdict = published.verdict
-    return DatedVerdict(verdict.subnet_id, run.ordering_timestamp, verdict, published.remedy, tags=published.tags)
+        return News(parsed.new.verdict.subnet_id)
+    return News(swept=isinstance(parsed, SweepCompleted))
 
 
 def _of_config(event: Description, scope: RuleScope) -> News:
@@ -70,8 +54,4 @@ def _of_config(event: Description, scope: RuleScope) -> News:
     named = (detail.get("awsAccountId"), detail.get("awsRegion"), detail.get("configRuleName"))
     if named != (scope.account_id, scope.region, scope.rule_name):
         return News()
-    subnet_id = identifier({"subnetId": detail.get("resourceId")}, "subnetId", "detail")
-    result = required_object(detail, "newEvaluationResult", "detail")
-    identified = required_object(result, "evaluationResultIdentifier", "detail.newEvaluationResult")
-    at = time(identified, "orderingTimestamp", "detail.newEvaluationResult.evaluationResultIdentifier")
-    return News(triggers=(DatedVerdict(subnet_id, at, None),))
+    return News(identifier({"subnetId": detail.get("resourceId")}, "subnetId", "detail"))

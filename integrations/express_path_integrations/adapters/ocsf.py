@@ -16,8 +16,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path.events.writer import Entry, dump
 from express_path.fields import count, identifier, member, optional_free_text
-from express_path_integrations.dated_verdicts import DatedVerdict
-from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
+from express_path_integrations.findings import Rejected, RuleScope, StoredVerdict, Written, by_subnet, chunks
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import BatchGetItemInputTypeDef
@@ -67,26 +66,20 @@ class PublishedFindings:
         published = map(_published, items)
         return by_subnet(row for row in published if row.compliance is not Compliance.NOT_APPLICABLE)
 
-    def changes(self, findings: Sequence[Published], seen: DatedVerdict) -> list[FindingToPublish]:
-        """Return the finding to publish after a dated verdict, if it is newer and the compliance or reason changed.
-
-        A result that was read from AWS Config has no path and no remedy, so the next snapshot is waited for.
-        """
+    def concern(self, findings: Sequence[Published], stored: StoredVerdict) -> bool:
+        """Return whether the compliance or the reason is newer than what was published, and differs from it."""
         known = findings[0] if findings else None
-        if known and seen.at <= known.at:
-            return []
-        if seen.verdict is None:
-            now = Published(seen.subnet_id, seen.at, Compliance.NOT_APPLICABLE, "")
-        elif seen.is_complete:
-            now = Published(seen.subnet_id, seen.at, seen.verdict.compliance, seen.verdict.reason)
-        else:
-            return []
-        return [FindingToPublish(self._entry(known, now, seen), now)] if _is_change(known, now) else []
+        return (known is None or known.at < stored.at) and _is_change(known, _to_publish(stored))
+
+    def changes(self, findings: Sequence[Published], stored: StoredVerdict) -> list[FindingToPublish]:
+        """Return the finding to publish about a subnet that is concerned."""
+        known, now = findings[0] if findings else None, _to_publish(stored)
+        return [FindingToPublish(self._entry(known, now, stored), now)]
 
     def write(self, changes: Sequence[FindingToPublish]) -> Written:
         """Publish findings, and then remember each that EventBridge took. Raise ApiError if one cannot be remembered.
 
-        Such a finding is published again, with the same metadata.uid.
+        Such a finding is published again.
         """
         failed = put_entries(self.aws, self.bus_name, [change.entry for change in changes])
         failures = {id(failure.entry): failure for failure in failed}
@@ -130,8 +123,8 @@ class PublishedFindings:
             if error.code != _REPLACED:
                 raise
 
-    def _entry(self, known: Published | None, now: Published, seen: DatedVerdict) -> Entry:
-        """Return the event with the finding. Its time is the ordering timestamp of the evaluation."""
+    def _entry(self, known: Published | None, now: Published, seen: StoredVerdict) -> Entry:
+        """Return the event with the finding. Its time is the one at which the stored result was read."""
         verdict = seen.verdict or self._without_result(seen.subnet_id)
         milliseconds = _milliseconds(now.at)
         activity, rule_name = _activity(known, now), self.scope.rule_name
@@ -155,6 +148,13 @@ def _published(item: Mapping[str, Any]) -> Published:
     at = datetime.fromtimestamp(count(found, "observedAt", place) / 1000, UTC)
     compliance = member(found, "compliance", place, Compliance)
     return Published(subnet_id, at, compliance, optional_free_text(found, "reason", place))
+
+
+def _to_publish(stored: StoredVerdict) -> Published:
+    """Return what a finding about a subnet says now."""
+    if stored.verdict is None:
+        return Published(stored.subnet_id, stored.at, Compliance.NOT_APPLICABLE, "")
+    return Published(stored.subnet_id, stored.at, stored.verdict.compliance, stored.verdict.reason)
 
 
 def _milliseconds(time: datetime) -> int:

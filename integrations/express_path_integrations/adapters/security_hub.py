@@ -10,8 +10,7 @@ from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
 from express_path.fields import identifier, optional_identifier, rows, time
 from express_path_integrations.adapters.asff import asff_finding, product_arn
-from express_path_integrations.dated_verdicts import DatedVerdict
-from express_path_integrations.findings import Rejected, RuleScope, Written, by_subnet, chunks
+from express_path_integrations.findings import Rejected, RuleScope, StoredVerdict, Written, by_subnet, chunks
 
 if TYPE_CHECKING:
     from mypy_boto3_securityhub import SecurityHubClient
@@ -74,9 +73,13 @@ class OwnFindings:
         """Return all findings that are not archived, by subnet."""
         return by_subnet(self._rows(RecordState=_equal([_ACTIVE])))
 
-    def changes(self, findings: Sequence[OwnFinding], seen: DatedVerdict) -> list[dict[str, Any]]:
-        """Return the finding to import after a dated verdict, if any."""
-        made = finding_to_import(findings[0] if findings else None, seen, self.scope.rule_name)
+    def concern(self, findings: Sequence[OwnFinding], stored: StoredVerdict) -> bool:
+        """Return whether the subnet fails, or has a finding that says so."""
+        return stored.fails or any(finding.is_active for finding in findings)
+
+    def changes(self, findings: Sequence[OwnFinding], stored: StoredVerdict) -> list[dict[str, Any]]:
+        """Return the finding to import, if any."""
+        made = finding_to_import(findings[0] if findings else None, stored, self.scope.rule_name)
         return [made] if made else []
 
     def write(self, changes: Sequence[dict[str, Any]]) -> Written:
@@ -104,8 +107,8 @@ class OwnFindings:
         return [own_finding(row) for row in found]
 
 
-def finding_to_import(existing: OwnFinding | None, seen: DatedVerdict, rule_name: str) -> dict[str, Any] | None:
-    """Return the finding to import after a dated verdict; None if there is nothing to change.
+def finding_to_import(existing: OwnFinding | None, seen: StoredVerdict, rule_name: str) -> dict[str, Any] | None:
+    """Return the finding to import for a stored verdict; None if there is nothing to change.
 
     A subnet that does not fail gets no finding. If it has one, that finding becomes PASSED and ARCHIVED: with
     NOT_AVAILABLE, Security Hub would open it again
@@ -124,7 +127,7 @@ def finding_to_import(existing: OwnFinding | None, seen: DatedVerdict, rule_name
     return {**made, "CreatedAt": existing.content["CreatedAt"]}
 
 
-def _made(seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
+def _made(seen: StoredVerdict, rule_name: str) -> dict[str, Any]:
     if seen.verdict is None:
         return {}
     stamp = seen.at.isoformat(timespec="milliseconds")
@@ -132,16 +135,13 @@ def _made(seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
     return {**made, "FindingProviderFields": {"Severity": made["Severity"], "Types": made["Types"]}}
 
 
-def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: DatedVerdict) -> bool:
-    """Return whether an active finding says the same or more, and is not so old that it must be imported again."""
+def _is_current(existing: OwnFinding, made: Mapping[str, Any], seen: StoredVerdict) -> bool:
+    """Return whether an active finding says the same, and is not so old that it must be imported again."""
     if not existing.is_active or seen.at - existing.updated_at >= MAX_AGE:
         return False
     content = existing.content
-    names = ("Description", "Compliance", "Remediation") if seen.is_complete else ("Description", "Compliance")
-    if any(content.get(name) != made.get(name) for name in names):
+    if any(content.get(name) != made.get(name) for name in ("Description", "Compliance", "Remediation")):
         return False
-    if not seen.is_complete:
-        return True
     # Security Hub may add fields and tags of its own.
     pairs = [(made["ProductFields"], content.get("ProductFields")), (_tags(made), _tags(content))]
     return all(wanted.items() <= (found or {}).items() for wanted, found in pairs)
@@ -152,7 +152,7 @@ def _tags(finding: Mapping[str, Any]) -> Mapping[str, str]:
     return resource.get("Tags") or {}
 
 
-def _closed(existing: OwnFinding, seen: DatedVerdict, rule_name: str) -> dict[str, Any]:
+def _closed(existing: OwnFinding, seen: StoredVerdict, rule_name: str) -> dict[str, Any]:
     """Return a finding as PASSED and ARCHIVED, with the verdict that closes it if that is known."""
     content, label = existing.content, {"Label": PASSES}
     base = _made(seen, rule_name) or {name: content[name] for name in _OF_PROVIDERS if name in content}

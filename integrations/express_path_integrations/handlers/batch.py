@@ -60,8 +60,5 @@ def _touching(news: Mapping[str, News], rejected: tuple[Rejected, ...]) -> list[
     """Return the IDs of the messages that concern a rejected finding; a sweep concerns all findings."""
     subnet_ids = {row.subnet_id for row in rejected}
     return [
-        message_id
-        for message_id, part in news.items()
-        if subnet_ids & {seen.subnet_id for seen in (*part.changed, *part.snapshot, *part.triggers)}
-        or (rejected and part.swept_at)
+        message_id for message_id, part in news.items() if part.subnet_id in subnet_ids or (rejected and part.swept)
     ]

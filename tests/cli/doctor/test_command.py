@@ -94,8 +94,7 @@ OPTIONAL = {
     "s3express:ListAllMyDirectoryBuckets": ("s3", "ListDirectoryBuckets", "s3express:ListAllMyDirectoryBuckets"),
     "ram:ListResources": ("ram", "ListResources", "ram:ListResources"),
     "servicequotas:GetServiceQuota": ("service-quotas", "GetServiceQuota", "endpoint-quota"),
-    "sqs:GetQueueAttributes": ("sqs", "GetQueueAttributes", "failed-events"),
-    "cloudwatch:GetMetricData": ("cloudwatch", "GetMetricData", "errors"),
+    "logs:FilterLogEvents": ("logs", "FilterLogEvents", "errors"),
 }
 
 

@@ -72,16 +72,10 @@ DEFECTS: dict[str, list[Defect]] = {
         ),
         (lambda it: it.copy_rule(f"OrgConfigRule-{RULE}-a1b2c3d4"), "rule", "WARN", f"OrgConfigRule-{RULE}-a1b2c3d4"),
         (
-            lambda it: it.count("EvaluateFunction", "Errors", HOUR, 3),
+            lambda it: it.count("EvaluateFunction", "AsyncEventsDropped", HOUR, 3),
             "errors",
             "WARN",
-            "aws logs tail /aws/lambda/express-path-EvaluateFunction",
-        ),
-        (
-            lambda it: it.sqs.send_message(QueueUrl=it.queue, MessageBody="{}"),
-            "failed-events",
-            "WARN",
-            "aws sqs receive-message --queue-url http",
+            "3 events dropped: the affected subnets keep their old verdicts until a later run. the log has no error",
         ),
         (lambda it: it.set_stack("UPDATE_ROLLBACK_COMPLETE"), "stack", "WARN", "UPDATE_ROLLBACK_COMPLETE"),
         (
@@ -98,6 +92,14 @@ DEFECTS: dict[str, list[Defect]] = {
             "remediation",
             "WARN",
             "no remediation",
+        ),
+    ],
+    "evaluations failed": [
+        (
+            lambda it: it.fail_evaluations({"subnet-1": "ApiError: throttled", "everything": "SightLostError: denied"}),
+            "errors",
+            "WARN",
+            ". subnet-1: ApiError: throttled; everything: SightLostError: denied aws logs tail /aws/lambda/express-path-Eval",
         ),
     ],
     "one type recorded daily": [
@@ -231,7 +233,7 @@ DEFECTS: dict[str, list[Defect]] = {
     ],
 }
 """Defects that do not influence each other, by the name of their test."""
-ONLY_WARNINGS = ("warnings", "one type recorded daily")
+ONLY_WARNINGS = ("warnings", "evaluations failed", "one type recorded daily")
 
 
 @pytest.mark.parametrize("defects", DEFECTS)

@@ -11,7 +11,6 @@ from express_path_cli.doctor.rule import (
     check_activity,
     check_errors,
     check_function,
-    check_queue,
     check_run,
     check_stack,
     check_state,
@@ -35,12 +34,18 @@ def ago(span: timedelta) -> datetime:
         (RuleTimes(invoked=ago(DAY + GRACE)), None, DAY, CheckState.OK, "26 hours ago"),
         (RuleTimes(invoked=ago(DAY + GRACE + MINUTE)), None, DAY, CheckState.FAIL, "although it is due every 24 hours"),
         (RuleTimes(invoked=ago(4 * HOUR)), None, HOUR, CheckState.FAIL, "due every 60 minutes"),
-        (RuleTimes(invoked=ago(3 * DAY)), FunctionActivity(1, 0, ago(HOUR)), DAY, CheckState.OK, "60 minutes ago"),
-        (RuleTimes(), FunctionActivity(5, 0, ago(2 * HOUR)), DAY, CheckState.OK, "2 hours ago"),
-        (RuleTimes(), FunctionActivity(0, 0, ago(3 * DAY)), DAY, CheckState.FAIL, "3 days ago"),
-        (RuleTimes(), FunctionActivity(0, 0, None), DAY, CheckState.FAIL, "has not run"),
+        (RuleTimes(invoked=ago(3 * DAY)), FunctionActivity(1, 0, 0, ago(HOUR)), DAY, CheckState.OK, "60 minutes ago"),
+        (RuleTimes(), FunctionActivity(5, 0, 0, ago(2 * HOUR)), DAY, CheckState.OK, "2 hours ago"),
+        (RuleTimes(), FunctionActivity(0, 0, 0, ago(3 * DAY)), DAY, CheckState.FAIL, "3 days ago"),
+        (RuleTimes(), FunctionActivity(0, 0, 0, None), DAY, CheckState.FAIL, "has not run"),
         (RuleTimes(activated=ago(10 * MINUTE)), None, DAY, CheckState.WARN, "activated 10 minutes ago"),
-        (RuleTimes(activated=ago(10 * MINUTE)), FunctionActivity(0, 0, None), DAY, CheckState.WARN, "has not run yet"),
+        (
+            RuleTimes(activated=ago(10 * MINUTE)),
+            FunctionActivity(0, 0, 0, None),
+            DAY,
+            CheckState.WARN,
+            "has not run yet",
+        ),
         (RuleTimes(activated=ago(2 * DAY)), None, DAY, CheckState.FAIL, "has not run"),
         (RuleTimes(), None, DAY, CheckState.UNKNOWN, "neither"),
         (RuleTimes(invoked=ago(HOUR)), None, None, CheckState.WARN, "no schedule"),
@@ -143,12 +148,12 @@ def test_status_of_the_stack(status: str, expected: CheckState) -> None:
     assert (answer.state, f"{status}: because" in answer.finding) == (expected, True)
 
 
-def test_failing_invocations_and_given_up_events_warn() -> None:
-    """They are counted, and a command to show details is printed."""
-    assert check_activity(FunctionActivity(3, 0, NOW), "/logs").state is CheckState.OK
-    failing = check_activity(FunctionActivity(3, 2, NOW), "/logs")
-    assert (failing.state, "2 failed" in failing.finding, "/logs" in failing.command) == (CheckState.WARN, True, True)
-    assert check_queue(0, "https://queue").state is CheckState.OK
-    waiting = check_queue(2, "https://queue")
-    assert (waiting.state, "2 events" in waiting.finding) == (CheckState.WARN, True)
-    assert waiting.command.endswith("https://queue")
+def test_failing_invocations_and_dropped_events_warn() -> None:
+    """They are counted, the last errors are named, and a command to show details is printed."""
+    assert check_activity(FunctionActivity(3, 0, 0, NOW), {}, "/logs").state is CheckState.OK
+    failures = {f"subnet-{number}": "ApiError: denied" for number in range(5)}
+    failing = check_activity(FunctionActivity(3, 2, 1, NOW), failures, "/logs")
+    assert (failing.state, "/logs" in failing.command) == (CheckState.WARN, True)
+    assert "2 failed, 1 event dropped" in failing.finding
+    assert "subnet-4: ApiError: denied" in failing.finding
+    assert "subnet-1" not in failing.finding

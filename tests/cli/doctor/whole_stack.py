@@ -1,7 +1,7 @@
 """The whole stack in a sandbox, deployed from the template: recorder, rule, functions, runbooks, remediation."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
+from express_path.handlers.evaluate import FAILED
 from sandbox.config_items.direct import direct_client
 from sandbox.pytest_plugin import emptied
 from sandbox.remediation import Remediation
@@ -47,11 +48,9 @@ class WholeStack(Stack):
         self.ssm: Any = direct_client(sandbox, "ssm")
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
-        self.sqs: Any = direct_client(sandbox, "sqs")
         self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.rule = Rule(sandbox)
         self._record()
-        self.queue = str(self.sqs.create_queue(QueueName="failed")["QueueUrl"])
         for name in FUNCTIONS:
             self._deploy_function(name)
         for name in DOCUMENTS:
@@ -122,7 +121,7 @@ class WholeStack(Stack):
         """Create the CloudFormation stack with the template's outputs and parameters."""
         values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
         outputs = {name: output["Value"] for name, output in self.template.outputs.items() if name != "RuleArn"}
-        deployed = self.template.deployed(outputs) | {"FailedEventsQueueUrl": self.queue}
+        deployed = self.template.deployed(outputs)
         template = {
             "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},
             "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
@@ -168,6 +167,22 @@ class WholeStack(Stack):
         dimensions = [{"Name": "FunctionName", "Value": self.named(logical_id)}]
         datum = MetricDatum("AWS/Lambda", metric, number, dimensions, datetime.now(UTC) - ago)
         cloudwatch_backends[self.sandbox.account_id][self.sandbox.region].metric_data.append(datum)
+
+    def fail_evaluations(self, errors: Mapping[str, str]) -> None:
+        """Let evaluations of resources fail with an error, as the function logs it."""
+        logs, group = direct_client(self.sandbox, "logs"), f"/aws/lambda/{self.named('EvaluateFunction')}"
+        logs.create_log_group(logGroupName=group)
+        logs.create_log_stream(logGroupName=group, logStreamName="1")
+        now = int(datetime.now(UTC).timestamp() * 1000)
+        records = [
+            {"level": "CRITICAL", "message": FAILED, "resourceId": resource, "error": error}
+            for resource, error in errors.items()
+        ]
+        lines = [
+            {"timestamp": now - 9 + number, "message": json.dumps(record)} for number, record in enumerate(records)
+        ]
+        logs.put_log_events(logGroupName=group, logStreamName="1", logEvents=lines)
+        self.count("EvaluateFunction", "Errors", timedelta(hours=1), len(errors))
 
 
 @contextmanager

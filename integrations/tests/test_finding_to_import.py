@@ -1,10 +1,9 @@
-"""Which of our own findings are imported, and which of several dated verdicts counts."""
+"""Which of our own findings are imported."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,21 +16,21 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_integrations.adapters.asff import asff_finding
 from express_path_integrations.adapters.security_hub import MAX_AGE, OwnFinding, finding_to_import
-from express_path_integrations.dated_verdicts import DatedVerdict, confirmed, newer
+from express_path_integrations.findings import StoredVerdict
 
 START = datetime(2026, 11, 22, tzinfo=UTC)
 RULE = "s3express-no-nat-path"
 
 
-def seen(reason: Reason | None, minute: int, remedy: str = "", *, is_complete: bool = True) -> DatedVerdict:
-    """Return a dated verdict on the subnet at a minute."""
+def seen(reason: Reason | None, minute: int, remedy: str = "") -> StoredVerdict:
+    """Return a verdict on the subnet that was read at a minute."""
     at = START + timedelta(minutes=minute)
     if reason is None:
-        return DatedVerdict("subnet-1", at, None)
+        return StoredVerdict("subnet-1", at, None)
     compliance = RuleParameters().compliance_of(reason)
     path = (Hop(TargetKind.NAT_GATEWAY, "nat-1", "0.0.0.0/0"),)
     verdict = Verdict("1", "eu-west-1", "vpc-1", "subnet-1", "z", "rtb-1", compliance, reason, f"{reason}: x", path)
-    return DatedVerdict("subnet-1", at, verdict, Remedy(remedy) if remedy else None, is_complete)
+    return StoredVerdict("subnet-1", at, verdict, Remedy(remedy) if remedy else None)
 
 
 def imported(content: dict[str, Any]) -> OwnFinding:
@@ -49,13 +48,12 @@ def imported(content: dict[str, Any]) -> OwnFinding:
             st.sampled_from([*Reason, None]),
             st.integers(0, 9),
             st.sampled_from(["", "Fix."]),
-            is_complete=st.booleans(),
         ),
         min_size=1,
         max_size=6,
     )
 )
-def test_an_import_is_final_and_never_older(dated: list[DatedVerdict]) -> None:
+def test_an_import_is_final_and_never_older(dated: list[StoredVerdict]) -> None:
     """No dated verdict is imported twice, each import is newer, and a finding that never existed is not closed."""
     existing: OwnFinding | None = None
     for one in dated:
@@ -73,49 +71,14 @@ def test_an_import_is_final_and_never_older(dated: list[DatedVerdict]) -> None:
 
 
 def test_unchanged_findings_are_imported_again_before_they_expire() -> None:
-    """A finding that says the same is imported again only when it is 30 days old, or when an event says more."""
-    first = finding_to_import(None, seen(Reason.NAT_GATEWAY, 0, is_complete=False), RULE)
+    """A finding that says the same is imported again only when it is 30 days old; one that says more, at once."""
+    first = finding_to_import(None, seen(Reason.NAT_GATEWAY, 0), RULE)
     assert first is not None
     existing = imported(first)
-    assert finding_to_import(existing, seen(Reason.NAT_GATEWAY, 5, is_complete=False), RULE) is None
+    assert finding_to_import(existing, seen(Reason.NAT_GATEWAY, 5), RULE) is None
     assert finding_to_import(existing, seen(Reason.NAT_GATEWAY, 5, "Fix."), RULE) is not None
-    late = replace(seen(Reason.NAT_GATEWAY, 0, is_complete=False), at=START + MAX_AGE)
+    late = replace(seen(Reason.NAT_GATEWAY, 0), at=START + MAX_AGE)
     assert finding_to_import(existing, late, RULE) is not None
-
-
-def test_newest_verdict_counts_and_then_the_one_that_says_more() -> None:
-    """Of two dated verdicts with the same time, the one of an event counts."""
-    event, stored = seen(Reason.NAT_GATEWAY, 1), seen(Reason.NAT_GATEWAY, 1, is_complete=False)
-    assert newer(event, stored) is newer(stored, event) is event
-    assert newer(event, seen(Reason.ENDPOINT, 2)).at > event.at
-
-
-@pytest.mark.parametrize(
-    ("event", "stored", "expected"),
-    [
-        (seen(Reason.NAT_GATEWAY, 1), None, seen(None, 1)),
-        (seen(Reason.DELETED, 1), None, seen(Reason.DELETED, 1)),
-        (seen(None, 1), seen(Reason.NAT_GATEWAY, 2), seen(Reason.NAT_GATEWAY, 2)),
-        (seen(Reason.NAT_GATEWAY, 2), seen(Reason.ENDPOINT, 1), seen(Reason.NAT_GATEWAY, 2)),
-        (seen(Reason.NAT_GATEWAY, 1), seen(Reason.ENDPOINT, 2), seen(Reason.ENDPOINT, 2)),
-        (
-            seen(Reason.NAT_GATEWAY, 1, "Fix."),
-            seen(Reason.NAT_GATEWAY, 2, is_complete=False),
-            seen(Reason.NAT_GATEWAY, 2, "Fix."),
-        ),
-        (seen(Reason.NAT_GATEWAY, 1), seen(Reason.ENDPOINT, 1), seen(Reason.ENDPOINT, 1)),
-        (
-            seen(Reason.NAT_GATEWAY, 1, "Fix."),
-            seen(Reason.NAT_GATEWAY, 1, is_complete=False),
-            seen(Reason.NAT_GATEWAY, 1, "Fix."),
-        ),
-    ],
-)
-def test_stored_result_confirms_or_replaces_an_event(
-    event: DatedVerdict, stored: DatedVerdict | None, expected: DatedVerdict
-) -> None:
-    """A stored result that is not older replaces what an event says; the same verdict keeps the path and remedy."""
-    assert confirmed(event, stored) == expected
 
 
 def test_severity_depends_on_the_reason_of_a_failing_subnet() -> None:
