@@ -13,10 +13,13 @@ from importlib import import_module
 from typing import Any
 
 GLOBAL = {
-    *("aws:PrincipalAccount", "aws:PrincipalArn", "aws:PrincipalOrgID", "aws:SecureTransport"),
-    *("aws:SourceAccount", "aws:SourceArn", "aws:SourceOrgID"),
+    *("aws:PrincipalAccount", "aws:PrincipalArn", "aws:PrincipalIsAWSService", "aws:PrincipalOrgID"),
+    *("aws:PrincipalOrgPaths", "aws:PrincipalServiceName", "aws:PrincipalType", "aws:RequestedRegion"),
+    *("aws:ResourceAccount", "aws:ResourceOrgID", "aws:ResourceOrgPaths", "aws:SecureTransport"),
+    *("aws:SourceAccount", "aws:SourceArn", "aws:SourceIdentity", "aws:SourceIp", "aws:SourceOrgID"),
+    *("aws:SourceOrgPaths", "aws:SourceVpc", "aws:SourceVpcArn", "aws:SourceVpce", "aws:VpcSourceIp"),
 }
-"""The condition keys that the templates may use with any action. Keys of tags are not among them: actions list their own.
+"""Condition keys of principals, networks, and resources for any action. Those of tags are not global: actions list their own.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
 """
