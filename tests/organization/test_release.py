@@ -204,7 +204,7 @@ def test_trouble_in_a_later_ring_puts_everything_back(rollout: Rollout) -> None:
 
 
 def test_a_release_that_could_not_be_undone_is_refused(rollout: Rollout, tmp_path: Path) -> None:
-    """The previous version must be the deployed one, the canary must exist, and every account must be readable."""
+    """The previous version must be the deployed one and in the bucket, the canary must exist, and all accounts be readable."""
     other = tmp_path / "other"
     other.write_text("CodeKey=other.zip\nTemplateKey=other.json\n")
     rollout.sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{min(rollout.places)[0]}:role/{ROLE}")
@@ -216,4 +216,8 @@ def test_a_release_that_could_not_be_undone_is_refused(rollout: Rollout, tmp_pat
     ):
         result = rollout.release(GOOD, *options)
         assert (result.exit_code, message in result.stderr, rollout.updates()) == (2, True, []), result.stderr
+    rollout.sandbox.faults.clear()
+    rollout.sandbox.client("s3").delete_object(Bucket=BUCKET, Key="first.zip.json")
+    result = rollout.release(GOOD)
+    assert (result.exit_code, "GetTemplateSummary" in result.stderr, rollout.updates()) == (2, True, [])
     assert rollout.versions() == {"first.zip"}

@@ -159,31 +159,32 @@ class Release:
         self._plan, self._say = plan, say
         self._cloudformation: Any = plan.home.aws.client("cloudformation")
         self._begun: list[Target] = []
+        self._parameters: dict[Version, frozenset[str]] = {}
 
     def run(self) -> bool:
         """Deploy ring after ring, and return whether all succeeded. After trouble, put the previous version back.
 
-        Raise OptionError if the new template cannot be read, and ApiError if not even the previous version can be put back.
+        Raise ApiError before anything is deployed if a template cannot be read, and later if the previous version cannot be
+        put back.
         """
-        parameters = self._parameter_names(self._plan.request.new)
+        for version in (self._plan.request.previous, self._plan.request.new):
+            self._parameters[version] = self._parameter_names(version)
         for ring in self._plan.rings:
             self._say(f"deploying ring {ring.name}")
-            if trouble := self._trouble_in(ring, parameters):
+            if trouble := self._trouble_in(ring):
                 self._say(f"trouble: {trouble}")
                 self._put_back()
                 return False
         return True
 
-    def _trouble_in(self, ring: Ring, parameters: frozenset[str]) -> str:
+    def _trouble_in(self, ring: Ring) -> str:
         """Deploy one ring and watch it; return what went wrong, or an empty text. What is running is stopped then."""
         running: dict[str, str] = {}
         before = self._alarms(ring)
         try:
             for target in ring.targets:
                 self._begun.append(target)
-                running[target.stack_set.name] = self._update(
-                    target, self._plan.request.new, parameters, ring.tolerance
-                )
+                running[target.stack_set.name] = self._update(target, self._plan.request.new, ring.tolerance)
             return self._watched(ring, running, before)
         except ExpressPathError as error:
             return one_line(error)
@@ -231,8 +232,9 @@ class Release:
         on = [str(alarm["AlarmName"]) for alarm in alarms if alarm["StateValue"] == "ALARM"]
         return [f"{alarm_name} in {place.account_id} {place.region}" for alarm_name in on]
 
-    def _update(self, target: Target, version: Version, parameters: frozenset[str], tolerance: int) -> str:
+    def _update(self, target: Target, version: Version, tolerance: int) -> str:
         """Start to deploy a version to a target, and return the ID of the operation. Raise ApiError."""
+        parameters = self._parameters[version]
         values = {**target.stack_set.parameters, VERSION: version.code_key}
         with calling("cloudformation:UpdateStackSet"):
             started = self._cloudformation.update_stack_set(
@@ -293,10 +295,9 @@ class Release:
     def _put_back(self) -> None:
         """Deploy the previous version wherever the new one was begun. An account that fails stops no other."""
         previous = self._plan.request.previous
-        parameters = self._parameter_names(previous)
         for target in reversed(_joined(self._begun)):
             self._say(f"putting {previous.code_key} back: {described([target])}")
-            operation = {target.stack_set.name: self._update(target, previous, parameters, 100)}
+            operation = {target.stack_set.name: self._update(target, previous, 100)}
             for name, status in self._wait(operation).items():
                 self._say(f"{name}: {status}")
 
