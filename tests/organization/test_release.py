@@ -193,6 +193,24 @@ def test_a_version_that_cannot_be_deployed_is_caught_in_the_canary(rollout: Roll
     assert (rollout.versions(), rollout.parameters()) == ({"first.zip"}, before)
 
 
+@pytest.mark.parametrize(("times", "status", "version"), [(3, 0, GOOD), (None, 1, "first.zip")])
+def test_a_release_that_cannot_be_watched_is_put_back(
+    rollout: Rollout, times: int | None, status: int, version: str
+) -> None:
+    """A few looks in a row may fail. If none succeeds, nobody would see an alarm."""
+    faults, begun = rollout.sandbox.faults, list[str]()
+
+    def update(account_id: str, region: str, parameters: dict[str, str]) -> None:
+        rollout.places[account_id, region].update(parameters["CodeKey"])
+        if not begun:
+            faults.deny("cloudwatch", "DescribeAlarms", times)
+        begun.append(account_id)
+
+    on_update((rollout.sandbox.account_id, rollout.sandbox.region), update)
+    result = rollout.release(GOOD)
+    assert (result.exit_code, rollout.versions()) == (status, {version}), result.stdout
+
+
 def test_trouble_in_a_later_ring_puts_everything_back(rollout: Rollout) -> None:
     """An alarm in the second batch of Regions leads to the previous version in all rings."""
     last = max(key for key in rollout.places if key[1] == max(REGIONS))

@@ -5,8 +5,7 @@ StackSets have no rollback triggers: https://docs.aws.amazon.com/AWSCloudFormati
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.org.aggregate import Place
 from express_path_cli.org.stack_sets import VERSION, Deployed, StackSet, read_deployed
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import Failure, OptionError, one_line
@@ -26,6 +24,8 @@ POLL_SECONDS = 30
 """How often the operations and the alarms are read."""
 TOLERANCE_PERCENT = 10
 """How many of the accounts in a Region may fail before an operation stops. In the canary, none may."""
+BLIND_LOOKS = 5
+"""After how many failed looks in a row a release that cannot be watched is stopped."""
 _RUNNING = ("QUEUED", "RUNNING", "STOPPING")
 _TEMPLATE = "TemplateKey"
 
@@ -84,33 +84,22 @@ class Ring(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The rings, in order, and the clients of StackSets and of each account by its ID."""
+    """The rings, in order, and where the StackSets are."""
 
     request: ReleaseRequest
     home: Home
     call_as: str
     rings: Sequence[Ring]
-    accounts: Mapping[str, Aws] = field(repr=False)
 
 
 def plan_release(request: ReleaseRequest) -> Plan:
-    """Read the StackSets and the accounts of their instances. Raise OptionError, ApiError; a failed read is an error."""
+    """Read the StackSets and the accounts of their instances. Raise OptionError, ApiError."""
     request.live.check()
     home = find_home(request.live)
     with TaskPool(request.live.workers, Silent()) as task_pool:
         deployed = read_deployed(home, request.stack_set_prefix, task_pool)
         _raise_first(task_pool.failures)
-        rings = list(_rings(request, deployed))
-        ids = sorted({account_id for ring in rings for target in ring.targets for account_id in target.account_ids})
-        members = [Member(account_id, deployed.names.get(account_id, "")) for account_id in ids]
-        clients = {
-            member.id: aws
-            for member, aws in task_pool.run(
-                members, partial(clients_of, request.live, home), lambda member: f"account {member.id}"
-            )
-        }
-        _raise_first(task_pool.failures)
-    return Plan(request, home, deployed.call_as, rings, clients)
+    return Plan(request, home, deployed.call_as, list(_rings(request, deployed)))
 
 
 def _raise_first(failures: Sequence[Failure]) -> None:
@@ -132,7 +121,10 @@ def _rings(request: ReleaseRequest, deployed: Deployed) -> Iterator[Ring]:
             hint = "give the file of the version that is deployed, so that it can be put back"
             raise OptionError(f"--previous: {row.name} has the code {row.version or 'of an unknown version'}", hint)
     regions = list(dict.fromkeys(place.region for place in sorted(deployed.instances, key=lambda place: place.region)))
-    yield Ring(f"canary {request.canary}", _targets(canaries, regions, deployed), 0)
+    targets = _targets(canaries, regions, deployed)
+    if not targets:
+        raise OptionError(f"--canary {request.canary}: it has no stack instances", "choose a StackSet that has some")
+    yield Ring(f"canary {request.canary}", targets, 0)
     others = [row for row in stack_sets if row.name != request.canary]
     for start in range(0, len(regions), request.batch):
         batch = regions[start : start + request.batch]
@@ -164,9 +156,11 @@ class Release:
     def run(self) -> bool:
         """Deploy ring after ring, and return whether all succeeded. After trouble, put the previous version back.
 
-        Raise ApiError before anything is deployed if a template cannot be read, and later if the previous version cannot be
-        put back.
+        Raise ApiError or OptionError before anything is deployed if a template or the alarms cannot be read, and ApiError later
+        if the previous version cannot be put back.
         """
+        for ring in self._plan.rings:
+            self._alarms(ring)
         for version in (self._plan.request.previous, self._plan.request.new):
             self._parameters[version] = self._parameter_names(version)
         for ring in self._plan.rings:
@@ -192,45 +186,56 @@ class Release:
             self._stop(running)
 
     def _watched(self, ring: Ring, running: dict[str, str], before: frozenset[str]) -> str:
-        """Wait for the operations, and then for a time in which alarms may go off; return what went wrong."""
-        calm_since = None
+        """Wait for the operations, and then for a time in which alarms may go off; return what went wrong.
+
+        Raise ApiError or OptionError if too many looks in a row fail.
+        """
+        calm_since, blind = None, 0
         while True:
-            for name, status in {name: self._status(name, running[name]) for name in running}.items():
-                if status not in _RUNNING:
-                    del running[name]
-                    if status != "SUCCEEDED":
-                        return f"the operation of {name} ended with {status}"
-            if alarms := sorted(self._alarms(ring) - before):
-                return f"{count_text(len(alarms), 'alarm')} went off: {', '.join(alarms[:5])}"
-            if not running:
+            try:
+                if trouble := self._look(ring, running, before):
+                    return trouble
+                blind = 0
+            except ExpressPathError:
+                blind += 1
+                if blind == BLIND_LOOKS:
+                    raise
+            if not running and not blind:
                 calm_since = calm_since or time.monotonic()
                 if time.monotonic() - calm_since >= self._plan.request.watch_seconds:
                     return ""
             time.sleep(POLL_SECONDS)
 
-    def _alarms(self, ring: Ring) -> frozenset[str]:
-        """Return the alarms of a ring's stacks that are in ALARM. Raise OptionError if some cannot be read."""
-        places = [
-            (target.stack_set.name, Place(account_id, region))
-            for target in ring.targets
-            for account_id in target.account_ids
-            for region in target.regions
-        ]
-        with TaskPool(self._plan.request.live.workers, Silent()) as task_pool:
-            found = [
-                name for _, names in task_pool.run(places, self._alarms_of, lambda row: str(row[1])) for name in names
-            ]
-        _raise_first(task_pool.failures)
-        return frozenset(found)
+    def _look(self, ring: Ring, running: dict[str, str], before: frozenset[str]) -> str:
+        """Return what went wrong, or an empty text. Operations that ended are removed from `running`."""
+        for name, status in {name: self._status(name, running[name]) for name in running}.items():
+            if status not in _RUNNING:
+                del running[name]
+                if status != "SUCCEEDED":
+                    return f"the operation of {name} ended with {status}"
+        if alarms := sorted(self._alarms(ring) - before):
+            return f"{count_text(len(alarms), 'alarm')} went off: {', '.join(alarms[:5])}"
+        return ""
 
-    def _alarms_of(self, row: tuple[str, Place]) -> list[str]:
-        """Return the alarms of one stack. StackSets name stacks StackSet-NAME-ID, and CloudFormation alarms after them."""
-        name, place = row
-        cloudwatch = replace(self._plan.accounts[place.account_id], region=place.region).client("cloudwatch")
-        prefix = f"StackSet-{name}-"
-        alarms = pages(cloudwatch, "cloudwatch", "describe_alarms", "MetricAlarms", AlarmNamePrefix=prefix)
-        on = [str(alarm["AlarmName"]) for alarm in alarms if alarm["StateValue"] == "ALARM"]
-        return [f"{alarm_name} in {place.account_id} {place.region}" for alarm_name in on]
+    def _alarms(self, ring: Ring) -> frozenset[str]:
+        """Return the alarms of a ring's stacks that are in ALARM. Raise OptionError if some cannot be read.
+
+        Roles are assumed anew for each look, because a release takes longer than a session.
+        """
+        live, home = self._plan.request.live, self._plan.home
+        account_ids = sorted({account_id for target in ring.targets for account_id in target.account_ids})
+
+        def read(account_id: str) -> list[str]:
+            aws = clients_of(live, home, Member(account_id, ""))
+            of_account = [target for target in ring.targets if account_id in target.account_ids]
+            return [
+                alarm for target in of_account for region in target.regions for alarm in _alarms_of(target, aws, region)
+            ]
+
+        with TaskPool(live.workers, Silent()) as task_pool:
+            found = list(task_pool.run(account_ids, read, lambda account_id: f"account {account_id}"))
+        _raise_first(task_pool.failures)
+        return frozenset(f"{alarm} in account {account_id}" for account_id, alarms in found for alarm in alarms)
 
     def _update(self, target: Target, version: Version, tolerance: int) -> str:
         """Start to deploy a version to a target, and return the ID of the operation. Raise ApiError."""
@@ -313,6 +318,13 @@ class Release:
         bucket = f"{first.targets[0].stack_set.parameters['ArtifactBucketPrefix']}-{aws.region}"
         suffix = "amazonaws.com.cn" if aws.region.startswith("cn-") else "amazonaws.com"
         return f"https://{bucket}.s3.{aws.region}.{suffix}/{version.template_key}"
+
+
+def _alarms_of(target: Target, aws: Aws, region: str) -> list[str]:
+    """Return the alarms of a stack that are in ALARM. StackSets name stacks StackSet-NAME-ID, and alarms get that name."""
+    cloudwatch, prefix = replace(aws, region=region).client("cloudwatch"), f"StackSet-{target.stack_set.name}-"
+    alarms = pages(cloudwatch, "cloudwatch", "describe_alarms", "MetricAlarms", AlarmNamePrefix=prefix)
+    return [f"{alarm['AlarmName']} in {region}" for alarm in alarms if alarm["StateValue"] == "ALARM"]
 
 
 def _joined(targets: Sequence[Target]) -> list[Target]:
