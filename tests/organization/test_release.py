@@ -17,7 +17,7 @@ from tests.cli.org.test_org_document import called, documented
 from tests.support.command import invoke
 from tests.support.rule_places import RulePlace
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = pytest.mark.slow
 
 HOME, NORTH = REGIONS
 BUCKET = f"example-{HOME}"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox.config_items.direct import acting_in
+from sandbox.networks import Account, Hub
 from sandbox.server import Sandbox
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.org.test_org_document import called, documented
@@ -73,3 +74,24 @@ def test_what_cannot_be_judged_is_never_the_same(place: RulePlace) -> None:
     status, document = shadow()
     assert status == 2
     assert "DescribeConfigRules" in document["failures"][0]["error"]
+
+
+NETWORK_ACCOUNT = "111122223333"
+NETWORK_ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/express-path/network-reader"
+
+
+def test_paths_beyond_a_transit_gateway_need_the_network_role(sandbox: Sandbox) -> None:
+    """Without the role, their subnets are a failure and never a difference. A subnet without a result is one."""
+    account_id = Organization(sandbox).add("data")
+    place = RulePlace(sandbox, account_id, HOME, STACK_SET, {"networkRoleArn": NETWORK_ROLE})
+    home, hub = Account(sandbox, account_id, first=50), Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    hub.share(home)
+    spoke = hub.join(home)
+    assert shadow()[1]["differences"][0]["stored"] is None
+    assert not place.sweep().error
+    assert place.stored()[spoke.subnet] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert shadow()[0] == 0
+    sandbox.faults.deny("sts", "AssumeRole", RoleArn=NETWORK_ROLE)
+    status, document = shadow()
+    assert (status, document["differences"]) == (2, [])
+    assert spoke.subnet in document["failures"][0]["error"]
