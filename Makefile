@@ -106,6 +106,7 @@ template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the templates and build w
 	.venv/bin/cfn-lint template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
 	.venv-checkov/bin/checkov --file template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
 		--skip-download --quiet --compact
+	.venv-checkov/bin/checkov --directory org/terraform --framework terraform --skip-download --quiet --compact
 	$(MAKE) --silent --no-print-directory org-package >/dev/null
 	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
 	.venv-sam/bin/sam build

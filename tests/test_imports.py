@@ -76,6 +76,7 @@ ALLOWED = {
         "rich",
         "typer",
         "express_path.adapters",
+        "express_path.evaluation",  # org shadow judges as a sweep does
         "express_path_cli",
     ),
     "express_path_instrument": (

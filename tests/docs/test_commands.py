@@ -44,12 +44,12 @@ AWS_NAMES = {"configservice": "config", "s3api": "s3"}
 """Names that the AWS CLI spells otherwise: https://docs.aws.amazon.com/cli/latest/reference/."""
 AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
 """Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
-AWS_CUSTOM = {"cloudformation deploy", "s3 cp"}
+AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp"}
 """Commands of the AWS CLI that are no operations of an API."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
 """Commands that send requests for minutes. Only their options are parsed."""
-NEED_STACKS = ("org stop", "org start", "org undo")
-"""Commands that need stacks in the accounts of the organization: tests/cli/org/test_org_stop.py runs them."""
+NEED_STACKS = ("org stop", "org start", "org undo", "org shadow", "org release")
+"""Commands that need stacks in the accounts of the organization: tests/cli/org/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 RECORDED = ROOT / "instrument" / "tests" / "bench" / "recorded"
 

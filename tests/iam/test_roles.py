@@ -12,6 +12,7 @@ from sandbox.refusals import refused
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY_PARAMETER, Stack
+from tests.template.models import shape
 
 Given = dict[str, object]
 
@@ -180,7 +181,7 @@ def test_runbooks_leave_endpoints_of_cloudformation_alone(automation: Client, bu
 
 
 def test_runbooks_change_no_attribute_but_the_route_tables(automation: Client, builder: Builder, vpc: Private) -> None:
-    """No policy, DNS setting, address type, subnet, or security group, alone or together with a route table."""
+    """No other member of the request is allowed, alone or together with a route table, including members that AWS adds."""
     gateway = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
     service = {"ServiceName": "com.amazonaws.us-east-1.sqs", "VpcEndpointType": "Interface"}
     made = builder.ec2.create_vpc_endpoint(VpcId=vpc.vpc, SubnetIds=[vpc.subnet], **service)
@@ -197,6 +198,8 @@ def test_runbooks_change_no_attribute_but_the_route_tables(automation: Client, b
         **{name: [vpc.public_subnet] for name in ("AddSubnetIds", "RemoveSubnetIds")},
         **{name: [group["GroupId"]] for name in ("AddSecurityGroupIds", "RemoveSecurityGroupIds")},
     }
+    associated = {"VpcEndpointId", "DryRun", "AddRouteTableIds", "RemoveRouteTableIds"}
+    assert attributes.keys() == shape("ec2", "ModifyVpcEndpointRequest").members.keys() - associated
     for name, value in attributes.items():
         for given in ({name: value}, {name: value, "AddRouteTableIds": [vpc.table]}):
             for endpoint in (gateway, interface):

@@ -142,11 +142,19 @@ def test_account_outside_the_organization_gets_no_code(organization: Organizatio
     assert cause(organization.deploy_rule("stranger", "us-east-1").failure) == "BUCKET_UNREADABLE"
 
 
-def test_single_deployment_is_not_taken_over(organization: Organization) -> None:
-    """Where the rule was deployed by hand, the StackSet's instance fails and the earlier rule stays."""
-    assert not organization.deploy_rule("apps", "us-east-1", "express-path").failure
-    second = organization.deploy_rule("apps", "us-east-1")
+def test_an_account_keeps_the_rule_that_it_has_until_that_is_deleted(organization: Organization) -> None:
+    """A stack of another OU, or after a deployment by hand, fails and leaves the rule; without the first, it succeeds."""
+    first = organization.deploy_rule("apps", "us-east-1", "StackSet-express-path-first")
+    assert not first.failure
+    second = organization.deploy_rule("apps", "us-east-1", "StackSet-express-path-second")
     assert cause(second.failure) == "NAME_TAKEN"
+    assert rules_of(organization.accounts["apps"], "us-east-1") == [RULE]
+    assert {
+        row["Role"].partition("express-path/")[2].startswith("StackSet-express-path-first")
+        for row in deployed_functions(organization, first)
+    } == {True}
+    first.delete()
+    assert not organization.deploy_rule("apps", "us-east-1", "StackSet-express-path-third").failure
     assert rules_of(organization.accounts["apps"], "us-east-1") == [RULE]
 
 

@@ -103,12 +103,20 @@ def test_stackset_of_the_integrations_has_and_passes_their_parameters(packaged: 
 
 @pytest.mark.parametrize("name", ["integrations-stackset", "ledger-stackset", "stackset"])
 def test_stacksets_deploy_to_accounts_that_join(name: str) -> None:
-    """The StackSets are service-managed, deploy automatically, and go on if an account fails."""
+    """The StackSets are service-managed, deploy automatically, and stop if more than one account in ten fails."""
     stackset = template(name)["Resources"]["StackSet"]["Properties"]
     assert stackset["PermissionModel"] == "SERVICE_MANAGED"
     assert stackset["AutoDeployment"]["Enabled"] is True
     assert stackset["ManagedExecution"] == {"Active": True}
-    assert stackset["OperationPreferences"]["ConcurrencyMode"] == "SOFT_FAILURE_TOLERANCE"
+    preferences = stackset["OperationPreferences"]
+    assert preferences["ConcurrencyMode"] == "STRICT_FAILURE_TOLERANCE"
+    tolerance = preferences["FailureTolerancePercentage"]
+    limits = (
+        {"MaxValue": tolerance, "Default": tolerance}
+        if isinstance(tolerance, int)
+        else template(name)["Parameters"][tolerance["Ref"]]
+    )
+    assert (limits["Default"], limits["MaxValue"]) == (10, 10)
     [group] = stackset["StackInstancesGroup"]
     assert len(group["DeploymentTargets"]["OrganizationalUnitIds"]) == 1
     keys = [parameter for parameter in template(name)["Parameters"] if parameter.endswith("TemplateKey")]

@@ -59,29 +59,51 @@ def changes(sandbox: Sandbox) -> list[str]:
     return [call.operation for call in sandbox.calls if call.operation in ("CreateVpcEndpoint", "ModifyVpcEndpoint")]
 
 
-def test_no_change_follows_a_stop_and_undo_restores_every_route_table(
-    sandbox: Sandbox, places: list[HealingPlace]
-) -> None:
-    """Heals that run are stopped before their next change; the changes that were made are undone, and then heals go on."""
+def add_exceptions(place: HealingPlace, message: str, *subnet_ids: str) -> None:
+    """Let AWS Config start heals that fail with a message, so that it adds exceptions."""
+    sandbox = place.sandbox
+    for subnet_id in subnet_ids:
+        sandbox.faults.deny("dynamodb", "GetItem", message=message)
+        place.remediate(subnet_id)
+        sandbox.faults.clear()
+
+
+def test_everything_stops_is_undone_and_starts(sandbox: Sandbox, places: list[HealingPlace]) -> None:
+    """Heals that run are stopped before their next change, changes are undone, and exceptions of a policy are cleared.
+
+    In each place, exceptions from before the stop, and those with another cause, stay. Then heals go on.
+    """
+    exceptions = [[place.add_vpc().subnet for _ in range(3)] for place in places]
+    for place, (earlier, _, _) in zip(places, exceptions, strict=True):
+        place.vpcs.clear()
+        place.configure_remediation()
+        add_exceptions(place, POLICY, earlier)
     tables = max(2, HEALS // 40)  # a Region has at most 20 gateway endpoints
     for number in range(HEALS // tables):
         places[number % len(places)].add_vpc(tables)
     before = [place.routes() for place in places]
     since = datetime.now(UTC)
+    [late, *vpcs] = places[0].vpcs
+    places[0].vpcs[:] = vpcs
     started = [(place, run_id) for place in places for run_id in place.start_heals()]
     deadline = time.monotonic() + 600
-    while len(changes(sandbox)) < HEALS // 4:
+    while not changes(sandbox):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     result, stopped = org("stop", "--reason", "INC-1234")
     sandbox.calls.clear()
     assert (result.exit_code, [row["state"] for row in stopped["places"]]) == (0, ["STOPPED"] * 4), result.stderr
+    assert [row["recordedExceptions"] for row in stopped["places"]] == [1] * 4
+    started += [(places[0], places[0].start_heal(subnet_id)) for subnet_id in late.subnets]
     ended = [place.automation.wait(run_id, 600) for place, run_id in started]
+    for place, (_, policy, other) in zip(places, exceptions, strict=True):
+        add_exceptions(place, POLICY, policy)
+        add_exceptions(place, "not allowed", other)
     assert changes(sandbox) == []
     assert {status(run) for run in ended} == {"Success"}
     stopped_runs = sum(steps(run)[-1] == "stopped" for run in ended)
     healed = sum(len(associated) for place in places for associated in place.endpoints().values())
-    assert stopped_runs > 0
+    assert stopped_runs >= tables
     assert healed == HEALS - stopped_runs
 
     result, undone = org("undo", "--since", since.isoformat(), "--yes")
@@ -94,35 +116,14 @@ def test_no_change_follows_a_stop_and_undo_restores_every_route_table(
     assert (again.exit_code, Counter(row["state"] for row in repeated["heals"])["EARLIER"]) == (0, healed)
     assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == runs_before
 
-    result, _ = org("start", "--yes")
+    result, allowed = org("start", "--yes")
     assert result.exit_code == 0, result.stderr
+    cleared = {(row["accountId"], row["region"]): row["clearedExceptions"] for row in allowed["places"]}
+    assert cleared == {
+        (place.account_id, place.region): [policy] for place, (_, policy, _) in zip(places, exceptions, strict=True)
+    }
+    assert [place.exceptions() for place in places] == [{earlier, other} for earlier, _, other in exceptions]
     for place in places:
         vpc = place.add_vpc()
         assert status(place.automation.wait(place.start_heal(vpc.subnet))) == "Success"
         assert [vpc.table] in place.endpoints().values()
-
-
-def test_start_clears_exactly_the_exceptions_that_a_service_control_policy_caused(
-    sandbox: Sandbox, places: list[HealingPlace]
-) -> None:
-    """In each place, exceptions from before the stop and those with another cause stay."""
-    wanted, denied = [], []
-    for place in places:
-        place.configure_remediation()
-        earlier, policy, other = (place.add_vpc().subnet for _ in range(3))
-        wanted.append({earlier, other})
-        denied.append((place, policy, other))
-        sandbox.faults.deny("ec2", "CreateVpcEndpoint", message=POLICY)
-        place.remediate(earlier)
-        sandbox.faults.clear()
-    assert org("stop")[0].exit_code == 0
-    for place, policy, other in denied:
-        for subnet_id, message in ((policy, POLICY), (other, "not allowed")):
-            sandbox.faults.deny("dynamodb", "GetItem", message=message)
-            place.remediate(subnet_id)
-            sandbox.faults.clear()
-    result, started = org("start", "--yes")
-    assert result.exit_code == 0, result.stderr
-    assert [place.exceptions() for place in places] == wanted
-    shown = {(row["accountId"], row["region"]): row["clearedExceptions"] for row in started["places"]}
-    assert shown == {(place.account_id, place.region): [policy] for place, policy, _ in denied}

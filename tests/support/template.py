@@ -1,4 +1,4 @@
-"""A SAM template (by default template.yaml) as CloudFormation processes it, with transforms, parameters, and functions resolved.
+"""A template (by default template.yaml) as CloudFormation processes it, with transforms, parameters, and functions resolved.
 
 The SAM transform is AWS's own (aws-sam-translator); AWS::Include reads the included file. Attributes that AWS makes up,
 such as ARNs, become "<LogicalId.Attribute>", so that a test can tell what refers to what.
@@ -37,9 +37,10 @@ ARNS = {
     "AWS::Events::EventBus": "arn:{Partition}:events:{Region}:{AccountId}:event-bus/{name}",
     "AWS::DynamoDB::Table": "arn:{Partition}:dynamodb:{Region}:{AccountId}:table/{name}",
     "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role{path}{name}",
+    "AWS::Events::Rule": "arn:{Partition}:events:{Region}:{AccountId}:rule/{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
-    "AWS::Events::Rule": "arn:{Partition}:events:{Region}:{AccountId}:rule/{name}",
+    "AWS::S3::Bucket": "arn:{Partition}:s3:::{name}",
     "AWS::SQS::Queue": "arn:{Partition}:sqs:{Region}:{AccountId}:{name}",
 }
 
@@ -86,14 +87,12 @@ class Expanded:
     def __init__(self, template: str = MAIN, **parameters: str) -> None:
         """Transform and resolve the template."""
         self.source = source(template)
-        defaults = {name: str(parameter["Default"]) for name, parameter in self.source["Parameters"].items()}
-        unknown = parameters.keys() - defaults.keys() - PSEUDO_PARAMETERS.keys()
+        known = self.source.get("Parameters", {})
+        unknown = parameters.keys() - known.keys() - PSEUDO_PARAMETERS.keys()
         assert not unknown, f"the template has no parameter {unknown}"
+        defaults = {name: str(parameter["Default"]) for name, parameter in known.items() if "Default" in parameter}
         self.values: Mapping[str, Any] = PSEUDO_PARAMETERS | defaults | parameters
-        fragment = json.loads(json.dumps(self.source))
-        fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
-        with quick_transform(self.values["AWS::Region"]):
-            transformed = transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)
+        transformed = self._transformed() if "Transform" in self.source else self.source
         self.conditions = transformed.get("Conditions", {})
         self.logical_ids = transformed["Resources"].keys()
         self.resources: dict[str, Any] = {
@@ -103,9 +102,16 @@ class Expanded:
         }
         self.outputs: dict[str, Any] = {
             name: self.resolve(output)
-            for name, output in transformed["Outputs"].items()
+            for name, output in transformed.get("Outputs", {}).items()
             if "Condition" not in output or self.condition(output["Condition"])
         }
+
+    def _transformed(self) -> dict[str, Any]:
+        """Return the template after the SAM transform."""
+        fragment = json.loads(json.dumps(self.source))
+        fragment["Globals"]["Function"]["CodeUri"] = "s3://artifacts/package"  # as `sam package` would set it
+        with quick_transform(self.values["AWS::Region"]):
+            return transform(fragment, dict(self.values), NoManagedPolicies(), passthrough_metadata=True)  # type: ignore[no-any-return]
 
     def of_type(self, resource_type: str) -> dict[str, Any]:
         """Return the properties of the one resource of a type."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.iam import actions, lint
+from tests.support.iam import actions
 from tests.support.template import expanded
 
 
@@ -49,10 +49,3 @@ def test_the_account_decides_who_uses_the_role() -> None:
 def test_every_ledger_lets_the_role_write() -> None:
     """Resource policies of ledgers except this path, those of ledgers that an earlier version created too."""
     assert expanded().properties("StopRole")["Path"] == "/express-path/automation/"
-
-
-def test_policy_linter_finds_nothing() -> None:
-    """Parliament, which has AWS's data on every action and its resources, reports nothing."""
-    stack = expanded()
-    [policy] = stack.properties("StopRole")["Policies"]
-    assert lint(stack.deployed(policy["PolicyDocument"])) == []

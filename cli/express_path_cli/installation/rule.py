@@ -7,13 +7,13 @@ changed, so those in an aggregator may be old.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
-from express_path.fields import Description, identifier, nested, rows
+from express_path.fields import Description, identifier, json_text, nested, rows
 
 FAILED = "evaluation failed"
 """The message of the rule's function about an invocation that failed (express_path/handlers/evaluate.py)."""
@@ -129,12 +129,16 @@ _HOURS = {"One_Hour": 1, "Three_Hours": 3, "Six_Hours": 6, "Twelve_Hours": 12, "
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of AWS Config. `function_arn` is the identifier of its source. `period` is that of its schedule, None without one."""
+    """A rule of AWS Config. `function_arn` is the identifier of its source. `period` is that of its schedule, None without one.
+
+    `parameters` are its InputParameters, not yet parsed.
+    """
 
     name: str
     state: str
     function_arn: str
     period: timedelta | None
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def function_account_id(self) -> str:
@@ -177,6 +181,7 @@ def _rule(row: Description) -> Rule:
         identifier(row, "ConfigRuleState", name),
         identifier(source, "SourceIdentifier", name),
         period,
+        json_text(row, "InputParameters", name) if row.get("InputParameters") else {},
     )
 
 

@@ -22,10 +22,11 @@ _CURRENT = "CURRENT"
 
 @dataclass(frozen=True, slots=True)
 class StackSet:
-    """A StackSet: its name, and the values of its parameters."""
+    """A StackSet: its name, the values of its parameters, and the organizational units that it deploys to."""
 
     name: str
     parameters: Mapping[str, str]
+    ou_ids: Sequence[str] = ()
 
     @property
     def deploys_rule(self) -> bool:
@@ -62,13 +63,14 @@ def read_stack_sets(cloudformation: Any, call_as: str, prefix: str) -> list[Stac
     """Read the active StackSets with names that begin with a prefix, sorted. Raise ApiError."""
     rows = pages(cloudformation, "cloudformation", "list_stack_sets", "Summaries", Status="ACTIVE", CallAs=call_as)
     names = sorted(str(row["StackSetName"]) for row in rows if str(row["StackSetName"]).startswith(prefix))
-    return [StackSet(name, _parameters(cloudformation, call_as, name)) for name in names]
+    return [_stack_set(cloudformation, call_as, name) for name in names]
 
 
-def _parameters(cloudformation: Any, call_as: str, name: str) -> Mapping[str, str]:  # noqa: ANN401  # boto3's client
+def _stack_set(cloudformation: Any, call_as: str, name: str) -> StackSet:  # noqa: ANN401  # boto3's client
     with calling("cloudformation:DescribeStackSet"):
         found = cloudformation.describe_stack_set(StackSetName=name, CallAs=call_as)["StackSet"]
-    return {row["ParameterKey"]: row.get("ParameterValue", "") for row in found.get("Parameters", ())}
+    parameters = {row["ParameterKey"]: row.get("ParameterValue", "") for row in found.get("Parameters", ())}
+    return StackSet(name, parameters, tuple(found.get("OrganizationalUnitIds", ())))
 
 
 def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Sequence[StackInstance]:  # noqa: ANN401  # boto3's client
@@ -91,7 +93,7 @@ def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Se
 class Deployed:
     """The names of the organization's accounts by id, the StackSets, and the stack instances that contain the rule.
 
-    management_account_id: empty if the organization could not be read.
+    management_account_id: empty if the organization could not be read. call_as: how the caller calls StackSets.
     is_complete: False if the StackSets could not be read.
     """
 
@@ -99,6 +101,7 @@ class Deployed:
     stack_sets: Sequence[StackSet] = ()
     instances: Mapping[Place, StackInstance] = field(default_factory=dict)
     management_account_id: str = ""
+    call_as: str = "SELF"
     is_complete: bool = False
 
 
@@ -128,4 +131,4 @@ def read_deployed(home: Home, prefix: str, task_pool: TaskPool) -> Deployed:
     read = partial(read_instances, cloudformation, call_as)
     found = [row for _, rows in task_pool.run(deploying, read, lambda stack_set: stack_set.name) for row in rows]
     instances = {row.place: row for row in found}
-    return Deployed(names, stack_sets, instances, organization.management_account_id, is_complete=True)
+    return Deployed(names, stack_sets, instances, organization.management_account_id, call_as, is_complete=True)

@@ -12,6 +12,7 @@ from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.org.shown import DOCUMENT, regenerated
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
+from tests.support.iam import actions
 
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 NEEDS = {"s3:HeadBucket": "s3:ListBucket", "s3:HeadObject": "s3:GetObject"}
@@ -38,7 +39,7 @@ def test_every_code_is_documented() -> None:
 def documented() -> dict[str, set[str]]:
     """Return the documented actions by statement."""
     policies = map(json.loads, re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL))
-    return {statement["Sid"]: set(statement["Action"]) for policy in policies for statement in policy["Statement"]}
+    return {statement["Sid"]: set(actions(statement)) for policy in policies for statement in policy["Statement"]}
 
 
 def called(sandbox: Sandbox) -> tuple[set[str], set[str]]:

@@ -1,0 +1,80 @@
+"""express-path org shadow: what this version would judge otherwise than the deployed one."""
+
+from collections.abc import Iterator
+
+import typer
+
+from express_path.domain.findings.texts import RULE_NAME
+from express_path_cli.aws import options
+from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.org.check_command import OuIds, RoleName, RuleName
+from express_path_cli.org.deployments import DeploymentsRequest
+from express_path_cli.org.shadow import Shadow, read_shadow
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import show_failures_and_notes
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.texts import count_text
+
+EXAMPLES = """
+express-path org shadow --role-name express-path/Audit --all-regions  # every account and Region
+express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --region eu-north-1  # the canary
+"""
+SCHEMA_VERSION = 1
+
+
+def org_shadow(
+    *,
+    role_name: RoleName,
+    ou: OuIds = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 8,
+    rule_name: RuleName = RULE_NAME,
+    form: options.TextOrJson = TextFormat.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Before a release, show the subnets on which this version judges otherwise than the deployed one.
+
+    It does what a sweep of this version would do in each account and Region, with the parameters of the deployed rule,
+    but reports and publishes nothing. It compares its verdicts with the results that AWS Config has stored, which the
+    deployed version made: compliance, reason, and path. What changed in a network in the last minutes may not be
+    evaluated yet: run it again.
+
+    Exit status: 0 every verdict is the same, 1 at least one differs, 2 something could not be read, or no stack was
+    found. Standard error names what could not be read, and the rest is still compared.
+    """
+    live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
+    with watching(quiet=quiet) as watch:
+        found = read_shadow(DeploymentsRequest(live, rule_name, tuple(ou or ())), watch)
+    show_failures_and_notes(found.failures, (), quiet=quiet)
+    if form is TextFormat.JSON:
+        echo(as_org_shadow_json(found), nl=False)
+    else:
+        for line in _lines(found):
+            echo(line)
+    raise typer.Exit(found.exit_status)
+
+
+def as_org_shadow_json(found: Shadow) -> str:
+    """Return every difference, and what could not be read."""
+    document = {
+        "exitStatus": found.exit_status,
+        "deployments": found.deployments,
+        "subnets": found.subnets,
+        "differences": [row.fields() for row in found.differences],
+        "failures": [failure.fields() for failure in found.failures],
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _lines(found: Shadow) -> Iterator[str]:
+    for row in found.differences:
+        stored = f"{row.stored.compliance} {row.stored.annotation}" if row.stored else "no result"
+        yield f"{row.deployment}: {row.verdict.subnet_id} would change"
+        yield f"  from {stored}"
+        yield f"  to   {row.verdict.compliance} {row.verdict.annotation}"
+    where = f"{count_text(found.subnets, 'subnet')} of {count_text(found.deployments, 'deployment')}"
+    yield f"{where}: {count_text(len(found.differences), 'verdict')} would change"

@@ -1,0 +1,97 @@
+"""express-path org shadow: the verdicts of this version beside those that AWS Config has of the deployed one."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from sandbox.config_items.direct import acting_in
+from sandbox.networks import Account, Hub
+from sandbox.server import Sandbox
+from tests.cli.org.organizations import REGIONS, ROLE, Organization
+from tests.cli.org.test_org_document import called, documented
+from tests.support.command import invoke
+from tests.support.rule_places import RulePlace
+
+HOME, _ = REGIONS
+STACK_SET = "express-path-ou-ab12-11112222"
+
+
+@pytest.fixture
+def place(sandbox: Sandbox) -> RulePlace:
+    """Return an account with the deployed rule, which has evaluated everything."""
+    return RulePlace(sandbox, Organization(sandbox).add("data"), HOME, STACK_SET, {"publicSubnets": "NON_COMPLIANT"})
+
+
+def shadow(*options: str) -> tuple[int, dict[str, Any]]:
+    """Run the command, and return its exit status and its document."""
+    result = invoke(["org", "shadow", "--role-name", ROLE, "--region", HOME, "--format", "json", *options])
+    return result.exit_code, json.loads(result.stdout)
+
+
+def test_the_same_version_judges_the_same_with_the_parameters_of_the_deployed_rule(place: RulePlace) -> None:
+    """The status is 0, and no result is put and no event published."""
+    assert place.stored() == {place.vpc.subnet: "NAT_GATEWAY", place.vpc.public_subnet: "INTERNET_GATEWAY"}
+    place.sandbox.calls.clear()
+    status, document = shadow()
+    assert (status, document["differences"], document["subnets"], document["deployments"]) == (0, [], 8, 1)
+    central, member = called(place.sandbox)
+    assert central <= documented()["Shadow"] | documented()["ShadowInAccount"]
+    read = {action for action in member if not action.startswith(("ec2:", "network-firewall:", "ram:", "s3:"))}
+    # The result of a single subnet is read only if a read is denied.
+    assert read == documented()["ShadowInAccount"] - {"config:GetComplianceDetailsByResource"}
+    assert {action.partition(":")[2][:3] for action in member - read} <= {"Des", "Get", "Lis", "Sea"}
+
+
+def test_a_difference_names_the_subnet_and_both_verdicts(place: RulePlace) -> None:
+    """Here, the network changed after the evaluation. A difference only in the words of an annotation is none."""
+    results = place.loop.results
+    for key, row in list(results.results.items()):
+        results.results[key] = replace(row, annotation=str(row.annotation).replace("crosses a NAT", "goes over a NAT"))
+    assert shadow()[0] == 0
+    with acting_in(place.account_id):
+        endpoint_id = place.builder.endpoint(place.vpc.vpc, place.vpc.table)
+    status, document = shadow()
+    [row] = document["differences"]
+    assert (status, row["subnetId"]) == (1, place.vpc.subnet)
+    assert (row["stored"]["compliance"], row["shadow"]["compliance"]) == ("NON_COMPLIANT", "COMPLIANT")
+    text = invoke(["org", "shadow", "--role-name", ROLE, "--region", HOME]).stdout
+    assert f"{place.vpc.subnet} would change" in text
+    assert endpoint_id in text
+    assert text.endswith("8 subnets of 1 deployment: 1 verdict would change\n")
+
+
+def test_what_cannot_be_judged_is_never_the_same(place: RulePlace) -> None:
+    """A denied read, an account without a deployment, and a rule that is gone lead to the status 2."""
+    faults = place.sandbox.faults
+    faults.deny("ec2", "DescribeRouteTables")
+    status, document = shadow()
+    assert (status, len(document["failures"]), document["differences"]) == (2, 1, [])
+    faults.clear()
+    assert shadow("--rule-name", "another")[0] == 2
+    place.client("config").delete_config_rule(ConfigRuleName="s3express-no-nat-path")
+    status, document = shadow()
+    assert status == 2
+    assert "DescribeConfigRules" in document["failures"][0]["error"]
+
+
+NETWORK_ACCOUNT = "111122223333"
+NETWORK_ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/express-path/network-reader"
+
+
+def test_paths_beyond_a_transit_gateway_need_the_network_role(sandbox: Sandbox) -> None:
+    """Without the role, their subnets are a failure and never a difference. A subnet without a result is one."""
+    account_id = Organization(sandbox).add("data")
+    place = RulePlace(sandbox, account_id, HOME, STACK_SET, {"networkRoleArn": NETWORK_ROLE})
+    home, hub = Account(sandbox, account_id, first=50), Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
+    hub.share(home)
+    spoke = hub.join(home)
+    assert shadow()[1]["differences"][0]["stored"] is None
+    assert not place.sweep().error
+    assert place.stored()[spoke.subnet] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert shadow()[0] == 0
+    sandbox.faults.deny("sts", "AssumeRole", RoleArn=NETWORK_ROLE)
+    status, document = shadow()
+    assert (status, document["differences"]) == (2, [])
+    assert spoke.subnet in document["failures"][0]["error"]

@@ -1,0 +1,103 @@
+"""Accounts and Regions of an organization with the rule: its stack, AWS Config, an alarm, and a function that is updated."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from express_path.adapters.aws import LAMBDA_CONFIG, Aws
+from express_path.adapters.network_reader import SnapshotReader
+from express_path.evaluation import RuleServices
+from express_path.handlers import evaluate
+from sandbox.config_items.direct import acting_in
+from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.invocation import Delivery
+from sandbox.dynamic import Client
+from sandbox.server import Sandbox
+from tests.support.network import Builder, Private
+from tests.support.rule import RULE, Context
+
+BUS = f"express-path-{RULE.name}"
+
+
+class RulePlace:
+    """One account and Region. AWS Config has the results of `version`, the version of the function that is deployed."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        account_id: str,
+        region: str,
+        stack_set: str,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
+        """Deploy the rule to a VPC with one subnet behind a NAT gateway, and evaluate it."""
+        self.sandbox, self.account_id, self.region = sandbox, account_id, region
+        self.version = ""
+        self.fails_with: set[str] = set()
+        self._credentials = sandbox.credentials(account_id)
+        self._stack = f"StackSet-{stack_set}-0a1b2c3d"
+        self._describe()
+        self.client("events").create_event_bus(Name=BUS)
+        self._services: RuleServices | None = None
+        with acting_in(account_id):
+            self.builder = Builder(sandbox.seen_from(account_id, region))
+            self.vpc = Private(self.builder)
+            self.loop = ConfigLoop(
+                sandbox.seen_from(account_id, region), self._invoke, rule=RULE, parameters=parameters
+            )
+        self._put_alarm()
+        assert not self.sweep().error
+
+    def client(self, service: str) -> Client:
+        """Return a client of the account in the Region."""
+        return self.sandbox.client(service, self.region, self._credentials)
+
+    def _describe(self) -> None:
+        template = {
+            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+            "Outputs": {"RuleName": {"Value": RULE.name}, "LedgerTableName": {"Value": "ledger"}},
+        }
+        self.client("cloudformation").create_stack(StackName=self._stack, TemplateBody=json.dumps(template))
+
+    def _put_alarm(self) -> None:
+        self.client("cloudwatch").put_metric_alarm(
+            AlarmName=f"{self._stack}-ErrorsAlarm-4E5F",
+            Namespace="AWS/Lambda",
+            MetricName="Errors",
+            Statistic="Sum",
+            Period=300,
+            EvaluationPeriods=1,
+            Threshold=1,
+            ComparisonOperator="GreaterThanOrEqualToThreshold",
+        )
+
+    def _invoke(self, event: dict[str, Any]) -> Any:
+        if self.version in self.fails_with:
+            raise RuntimeError("this version fails")
+        if self._services is None:
+            aws = Aws.connect(self.region, client_config=LAMBDA_CONFIG)
+            aws = Aws(aws.session, LAMBDA_CONFIG, self.region, self._credentials)
+            self._services = RuleServices(aws, SnapshotReader(aws), BUS)
+        return evaluate.handler(event, Context(), self._services)
+
+    def sweep(self) -> Delivery:
+        """Let AWS Config invoke the function as its schedule does. If it fails, CloudWatch's alarm goes off."""
+        with acting_in(self.account_id):
+            delivery = self.loop.scheduled()
+        if delivery.error:
+            self.set_alarm("ALARM")
+        return delivery
+
+    def set_alarm(self, state: str) -> None:
+        """Set the state of the alarm."""
+        name = f"{self._stack}-ErrorsAlarm-4E5F"
+        self.client("cloudwatch").set_alarm_state(AlarmName=name, StateValue=state, StateReason="-")
+
+    def update(self, version: str) -> None:
+        """Deploy another version of the function, which then sweeps."""
+        self.version = version
+        self.sweep()
+
+    def stored(self) -> dict[str, str]:
+        """Return the reasons that AWS Config has, by subnet."""
+        return {row.resource[1]: str(row.annotation).partition(":")[0] for row in self.loop.results.of_rule(RULE.name)}

@@ -1,0 +1,117 @@
+"""Every role and every policy of every template: what each may do exists in AWS's reference, with a path and a boundary."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.iam import faults
+from tests.support.template import INTEGRATIONS, MAIN, ROOT, Expanded, expanded, source
+
+ORGANIZATION = {"OrganizationId": "o-a1b2c3d4e5"}
+BOUNDARY = "arn:aws:iam::123456789012:policy/team/boundary"
+LEDGER = {"DeployingRoleArn": "arn:aws:iam::123456789012:role/deploy"}
+EVERYTHING = {
+    **LEDGER,
+    "NetworkRoleArn": "arn:aws:iam::210987654321:role/express-path/network-reader",
+    "EndpointPolicyParameter": "/network/policy",
+    "ChangeCalendarName": "changes",
+    "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
+    "ApprovalTopicKeyArn": "arn:aws:kms:us-east-1:123456789012:alias/topics",
+}
+PARAMETERS = {
+    MAIN: EVERYTHING,
+    INTEGRATIONS: {"SecurityHubMode": "RICH", "OcsfEvents": "ON"},
+    "instrument/express_path_instrument/measure/template.yaml": {"BucketName": "fast--use1-az4--x-s3"},
+    "org/artifact-bucket.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example"},
+    "org/ledger.yaml": LEDGER,
+    "org/monitoring.yaml": ORGANIZATION,
+    "org/network-role.yaml": {**ORGANIZATION, "ExternalId": "example-id"},
+}
+"""The templates with policies, each with the parameters that add all of its statements."""
+
+
+def statements(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield the policy statements in part of a template."""
+    if isinstance(node, dict) and "Effect" in node:
+        yield node
+        return
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from statements(child)
+
+
+def deployed(template: str, **parameters: str) -> Expanded:
+    """Return a template with all of its statements."""
+    return expanded(template, **PARAMETERS[template], **parameters)
+
+
+def test_every_template_with_a_policy_is_covered() -> None:
+    """A new template with a policy must be added to the list."""
+    files = [path for path in ROOT.glob("**/*.yaml") if not path.relative_to(ROOT).parts[0].startswith((".", "build"))]
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
+    templates = {name for name, text in texts.items() if text.startswith("AWSTemplateFormatVersion")}
+    assert {name for name in templates if list(statements(source(name)))} == PARAMETERS.keys()
+
+
+@pytest.mark.parametrize("template", PARAMETERS)
+def test_every_statement_names_actions_resources_and_keys_that_exist(template: str) -> None:
+    """Actions exist, resources are of types that the actions support, and so are condition keys. Nothing is left out."""
+    stack = deployed(template)
+    found = [stack.deployed(row) for row in statements(stack.resources)]
+    assert {row["Sid"] for row in statements(source(template)) if "Sid" in row} <= {row.get("Sid") for row in found}
+    assert [(row.get("Sid"), fault) for row in found for fault in faults(row)] == []
+
+
+@pytest.mark.parametrize("template", PARAMETERS)
+def test_every_role_has_the_path_and_the_boundary(template: str) -> None:
+    """Policies of an organization can name all roles by their path, and an account can require a boundary for each."""
+    for boundary in ({}, {"PermissionsBoundaryArn": BOUNDARY}):
+        if boundary.keys() <= source(template)["Parameters"].keys():
+            roles = [row["Properties"] for row in deployed(template, **boundary).resources.values() if is_role(row)]
+            assert [role for role in roles if not role["Path"].startswith("/express-path/")] == []
+            assert {role.get("PermissionsBoundary") for role in roles} <= {boundary.get("PermissionsBoundaryArn")}
+    has_role = any(map(is_role, source(template)["Resources"].values()))
+    assert has_role == ("PermissionsBoundaryArn" in source(template)["Parameters"])
+
+
+def is_role(resource: dict[str, Any]) -> bool:
+    """Return whether a resource of a template is a role."""
+    return bool(resource["Type"] == "AWS::IAM::Role")
+
+
+def statement(**changes: Any) -> dict[str, Any]:
+    """Return a correct statement with changes."""
+    return {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": QUEUE} | changes
+
+
+QUEUE, TOPIC, TABLE = (
+    f"arn:aws:{part}"
+    for part in (
+        "sqs:us-east-1:123456789012:q",
+        "sns:us-east-1:123456789012:t",
+        "dynamodb:us-east-1:123456789012:table/t",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"Action": "sqs:SendMesage"}, ["sqs:SendMesage does not exist", f"{QUEUE} is of no type of ['sqs:SendMesage']"]),
+        ({"Resource": TOPIC}, [f"sqs:SendMessage supports ['queue'], not ['{TOPIC}']", f"{TOPIC} is of no type of ['sqs:SendMessage']"]),
+        ({"Resource": [QUEUE, TOPIC]}, [f"{TOPIC} is of no type of ['sqs:SendMessage']"]),
+        ({"Resource": "*"}, ["sqs:SendMessage supports resources: ['queue']"]),
+        ({"Resource": "*", "Principal": "*"}, []),
+        ({"Action": "ec2:DescribeVpcs", "Resource": "*"}, []),
+        ({"Action": "ssm:DescribeAutomationExecutions"}, [f"ssm:DescribeAutomationExecutions supports no resources: it needs *, not ['{QUEUE}']", f"{QUEUE} is of no type of ['ssm:DescribeAutomationExecutions']"]),
+        ({"Condition": {"ArnEquals": {"aws:SourceArn": TOPIC}}}, []),
+        ({"Condition": {"StringEquals": {"sns:Protocol": "https"}}}, ["sqs:SendMessage does not support sns:Protocol"]),
+        ({"Action": "dynamodb:PutItem", "Resource": TABLE, "Condition": {"Null": {"dynamodb:LeadingKeys": "false"}}}, []),
+        ({"Action": "dynamodb:PutItem", "Resource": TABLE, "Condition": {"Null": {"aws:RequestTag/a": "false"}}}, ["dynamodb:PutItem does not support aws:RequestTag/a"]),
+    ],
+)  # fmt: skip
+def test_faults_are_found(changes: dict[str, Any], expected: list[str]) -> None:
+    """The comparison with the reference finds each kind of mistake, and accepts what is right."""
+    assert faults(statement(**changes)) == expected
