@@ -201,6 +201,16 @@ class Failure:
     where: str
     error: ExpressPathError
 
+    @property
+    def message(self) -> str:
+        """The error, without what to do about it."""
+        return _message(self.error)
+
+    @property
+    def hint(self) -> str:
+        """What to do about the error, or an empty text if the message says so."""
+        return hint_for(self.error)
+
     def fields(self) -> dict[str, str]:
         """Return where it happened and the error in one line, for JSON."""
         return {"where": self.where, "error": one_line(self.error)}
