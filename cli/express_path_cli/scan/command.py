@@ -16,24 +16,31 @@ from express_path_cli.findings.baseline import (
     parameter_words,
     read_baseline,
 )
-from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping, parse_split
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
 from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
+from express_path_cli.findings.split import INDEX, check_folder, write_split
+from express_path_cli.findings.summary import summary
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.files import STDOUT
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOutput:
-    """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown."""
+    """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
+
+    is_split: whether the output is a folder with files for each group of the rendering's grouping.
+    """
 
     baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
     rendering: RenderOptions
+    is_split: bool
 
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
@@ -46,7 +53,11 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     )
     if asked.baseline:
         result = _compared(result, asked.baseline, quiet=quiet)
-    if not scan.is_empty:
+    if asked.is_split and asked.rendering.grouping and output and not scan.is_empty:
+        write_split(result, asked.rendering.grouping, output)
+        if not quiet:
+            say(f"wrote {output / INDEX}: {summary(result.rows, result.evaluated)}")
+    elif not scan.is_empty:
         rendering = replace(asked.rendering, scan=scan.options)
         write_result(result, output_format, output, rendering, quiet=quiet)
     has_new = NEW in asked.failing and result.comparison is not None and bool(result.comparison.new)
@@ -72,6 +83,7 @@ express-path scan --all-regions --show NON_COMPLIANT  # every Region, only what 
 express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json --output scan.json  # without AWS
 express-path scan --from scan.json --format sarif --output scan.sarif  # the same scan in another format
+express-path scan --from scan.json --split-by tag:owner --output owners  # a page and patches for each owner
 express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
 """
 
@@ -83,6 +95,10 @@ def _complete_word(incomplete: str) -> list[str]:
 
 def _complete_failing(incomplete: str) -> list[str]:
     return [*_complete_word(incomplete), NEW, NEVER]
+
+
+def _complete_split() -> list[str]:
+    return [TAG, *GROUPINGS]
 
 
 def _complete_grouping() -> list[str]:
@@ -149,6 +165,16 @@ GroupBy = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+SplitBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        autocompletion=_complete_split,
+        help="Write a folder for each owner into the folder that --output names: a page for a ticket, the subnets, commands, "
+        "and patches. WORD is tag:KEY,..., account, or another word of --group-by.",
+        rich_help_panel=options.HOW,
+    ),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -184,6 +210,7 @@ def scan(
     verdict: ShownBefore = None,
     details: Details = False,
     group_by: GroupBy = None,
+    split_by: SplitBy = None,
     tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
@@ -202,14 +229,19 @@ def scan(
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
-    chosen = output_format or format_of(output)
-    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
+    table_options = {"--details": details, "--group-by": bool(group_by)}
+    if split_by:
+        _check_split({"--format": bool(output_format), "--show": bool(selected), **table_options}, output)
+        grouping, chosen = parse_split(split_by), Format.MARKDOWN
+    else:
+        chosen = output_format or format_of(output)
+        _check_table(chosen, table_options)
     given = ScanOptions(source, parameter_words(parameters), selection, tag_keys)
     rendering = RenderOptions(details, grouping, bool(selected), given)
     failing = _failing(fail_on)
     if NEW in failing and not (baseline or from_scan):
         raise _no_baseline()
-    asked = ScanOutput(read_baseline(baseline) if baseline else None, failing, shown, rendering)
+    asked = ScanOutput(read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by))
     if from_scan:
         grouped = grouping.tag_keys if grouping else ()
         scanned = read_earlier(from_scan, given, grouped, quiet=quiet)
@@ -217,6 +249,16 @@ def scan(
     else:
         scanned = read_now(given, parameters, rendering.tag_keys, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
+
+
+def _check_split(given: Mapping[str, bool], output: Path | None) -> None:
+    """Raise OptionError for an option that a split does not have, or if there is no folder to write to."""
+    for option, is_given in given.items():
+        if is_given:
+            raise OptionError(f"--split-by and {option} cannot be used together", f"leave {option} out")
+    if output is None or output == STDOUT:
+        raise OptionError("--split-by writes several files", "add --output with a new folder")
+    check_folder(output)
 
 
 def _check_baseline(earlier: Result, asked: ScanOutput) -> None:

@@ -108,7 +108,7 @@ def test_a_scan_that_lacks_rows_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """The verdict, a summary, SARIF, and the report are made from the document of one scan."""
+    """The verdict, a summary, SARIF, the report, and files for each owner are made from the document of one scan."""
     network = Private(builder)
     builder.ec2.create_tags(Resources=[network.subnet], Tags=[{"Key": "owner", "Value": "web"}])
     sandbox.calls.clear()
@@ -122,7 +122,9 @@ def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path:
         ["scan", "--output", str(tmp_path / "paths.sarif")],
         ["scan", "--output", str(tmp_path / "paths.xml")],
         ["report", "--output", str(tmp_path / "report.html")],
+        ["scan", "--split-by", "tag:owner", "--output", str(tmp_path / "owners")],
     ):
         command, *more = options
         assert invoke([command, "--from", file, *more]).exit_code == 1
     assert list(sandbox.calls) == []
+    assert network.subnet in (tmp_path / "owners" / "web" / "ticket.md").read_text(encoding="utf-8")
