@@ -28,7 +28,6 @@ def page_title(page: str) -> str:
 
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
-_STACK = "deploy the stack first, or select it with --stack and --region"
 _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
@@ -48,8 +47,7 @@ _BY_CODE = {
     ("NoSuchConfigurationAggregatorException",): (
         "run `aws configservice describe-configuration-aggregators` to list those of this account and Region"
     ),
-    ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
-    ("NoStopRole",): "deploy this version of the stack first; until then, attach org/stop-heals-scp.json",
+    ("cloudformation:ValidationError",): "deploy the stack first, or select it with --stack and --region",
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "try again later, or use fewer --workers: AWS throttled the calls, even after retries"

@@ -171,13 +171,15 @@ def test_patches_associate_several_tables() -> None:
     assert '# add "rtb-1", "rtb-2" to that list and leave these resources out.\n' in added["terraform"]
 
 
-@pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])
-def test_terraform_patch_creates(plan: Plan, address_type: str) -> None:
+@pytest.mark.parametrize(
+    ("plan", "address_type", "name"),
+    [(CREATE, "ipv4", "s3express_vpc_1"), (DUAL, "dualstack", "s3express_vpc_1_dualstack")],
+)
+def test_terraform_patch_creates(plan: Plan, address_type: str, name: str) -> None:
     """The endpoint does not list its route tables, so that associations that heals add later are no drift.
 
     A VPC may need endpoints of both types, so their resources have different names.
     """
-    name = {"ipv4": "s3express_vpc_1"}.get(address_type, f"s3express_vpc_1_{address_type}")
     assert plan.patches["terraform"] == (
         f'resource "aws_vpc_endpoint" "{name}" {{\n'
         '  vpc_id            = "vpc-1"\n'
