@@ -110,14 +110,13 @@ class _Split:
             if row.remedy and row.remedy.endpoint:
                 rows[change_key(row)].append(row)
         for key, found in rows.items():
-            endpoint = found[0].remedy.endpoint if found[0].remedy else None
-            if endpoint:
-                found.sort(key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
-                by_table: defaultdict[str, Counter[Values]] = defaultdict(Counter)
-                for row in found:
-                    by_table[str(row.route_table_id)][self._grouping.values(row)] += 1
-                owners = {table_id: self._main(counts) for table_id, counts in by_table.items()}
-                yield key, _Change(endpoint, found, owners, self._main(Counter(owners.values())))
+            found.sort(key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
+            by_table: defaultdict[str, Counter[Values]] = defaultdict(Counter)
+            for row in found:
+                by_table[str(row.route_table_id)][self._grouping.values(row)] += 1
+            owners = {table_id: self._main(counts) for table_id, counts in by_table.items()}
+            if found[0].remedy and found[0].remedy.endpoint:
+                yield key, _Change(found[0].remedy.endpoint, found, owners, self._main(Counter(owners.values())))
 
     def _main(self, counts: Counter[Values]) -> Values:
         """Return the owner with the most of something: of several the first, and nobody only if there is nobody else."""
@@ -153,9 +152,7 @@ class _Split:
         changer = change.owners[str(row.route_table_id)]
         if changer == values:
             return replace(row, remedy=patches[key].remedy)
-        text = (
-            f"{self._owner(changer)} changes route table {row.route_table_id}, because most of its subnets are there."
-        )
+        text = f"{self._owner(changer)} has the most subnets in route table {row.route_table_id}, and changes it."
         return replace(row, remedy=Remedy(f"{text} There is nothing to run here.", url=PAGES[row.reason]))
 
     def _patch(self, change: _Change, values: Values) -> _Patch:
@@ -169,12 +166,11 @@ class _Split:
         remedy, others = association(mine, change.endpoint), change.others(values)
         if not others or not remedy.patches:
             return remedy
-        listed = ", ".join(map(self._owner, others))
-        if change.creator == values:
-            template = association(change.rows, change.endpoint).patches["cloudFormation"]
-            text = f"{remedy.text} {listed} also have route tables that need it; the CloudFormation template has these, too."
-            return replace(remedy, text=text, patches={**remedy.patches, "cloudFormation": template})
         patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
+        if change.creator == values:
+            listed = ", ".join(map(self._owner, others))
+            text = f"{remedy.text} {listed} also have route tables that need it; the CloudFormation template has these, too."
+            return replace(remedy, text=text, patches={**association(change.rows, change.endpoint).patches, **patches})
         text = f"{remedy.text} The CloudFormation template of {self._owner(change.creator)} has these route tables."
         if change.endpoint.id == NEW_ENDPOINT:
             tables = list(dict.fromkeys(str(row.route_table_id) for row in mine))

@@ -189,6 +189,22 @@ def test_a_command_of_a_file_has_a_known_form(command: object, tmp_path: Path) -
         read_saved(file)
 
 
+@pytest.mark.parametrize("field", ["subnets", "notSelected"])
+def test_a_subnet_is_listed_once(field: str, tmp_path: Path) -> None:
+    """With two verdicts on one subnet, it would be unclear which one counts."""
+    result = result_of(views_of("nat-gateway-zonal"))
+    file = saved(result, ScanOptions(), tmp_path)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    row = document["subnets"][0]
+    place = {"accountId": row["accountId"], "region": row["region"]}
+    document[field].append(row if field == "subnets" else {**place, "subnetIds": [row["subnetId"]]})
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(
+        OptionError, match=f"{row['subnetId']}: field subnetId is .* must be a subnet that is listed once"
+    ):
+        read_saved(file)
+
+
 def test_commands_with_an_endpoint_are_made_again(tmp_path: Path) -> None:
     """What a file says about them does not count."""
     result = result_of(views_of("nat-gateway-zonal"))
