@@ -128,37 +128,30 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     Otherwise, each of two commands would create an endpoint, and one VPC needs only one.
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    endpoints: dict[Hashable, VpcEndpoint] = {}
     for row in rows:
         if row.remedy and row.remedy.endpoint:
-            groups[_endpoint_key(row.region, row.remedy.endpoint)].append(row)
-    remedies = {key: _joint_remedy(group) for key, group in groups.items()}
+            key = change_key(row)
+            groups[key].append(row)
+            endpoints.setdefault(key, row.remedy.endpoint)
+    remedies = {key: association(worst_first(groups[key]), endpoint) for key, endpoint in endpoints.items()}
     return [
-        replace(row, remedy=remedies[_endpoint_key(row.region, row.remedy.endpoint)])
-        if row.remedy and row.remedy.endpoint
-        else row
-        for row in rows
+        replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
     ]
 
 
-def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
-    first = rows[0].remedy
-    if first is None or first.endpoint is None:
-        return first
-    worst_first = sorted(rows, key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
-    return association(worst_first, first.endpoint)
-
-
-def _endpoint_key(region: str, endpoint: VpcEndpoint) -> Hashable:
-    """Return what identifies an endpoint. A new one has no ID yet, but a type."""
-    return region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
+def worst_first(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order in which a change names them: by reason, then by route table."""
+    return sorted(rows, key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
 
 
 def change_key(row: Row) -> Hashable:
     """Return what rows have in common that are changed together; None if nothing has to change."""
     if row.remedy is None:
         return None
-    if row.remedy.endpoint:
-        return _endpoint_key(row.region, row.remedy.endpoint)
+    endpoint = row.remedy.endpoint
+    if endpoint:  # a new one has no ID yet, but a type
+        return row.region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
     return row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason, row.remedy
 
 

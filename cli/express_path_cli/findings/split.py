@@ -13,14 +13,13 @@ from pathlib import Path
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.patches import join_patches
 from express_path.domain.network.resources import VpcEndpoint
-from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.remedy.remedies import association
 from express_path.domain.remedy.texts import PAGES, Remedy
 from express_path_cli.findings.formats.csv import as_csv
 from express_path_cli.findings.formats.markdown import as_markdown, plain, table
 from express_path_cli.findings.grouping import Grouping, group_record, groups
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, change_key
+from express_path_cli.findings.row import Row, change_key, worst_first
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import to_json, write_file
@@ -109,8 +108,8 @@ class _Split:
         for row in self._result.rows:
             if row.remedy and row.remedy.endpoint:
                 rows[change_key(row)].append(row)
-        for key, found in rows.items():
-            found.sort(key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
+        for key, unordered in rows.items():
+            found = worst_first(unordered)
             by_table: defaultdict[str, Counter[Values]] = defaultdict(Counter)
             for row in found:
                 by_table[str(row.route_table_id)][self._grouping.values(row)] += 1
