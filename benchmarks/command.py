@@ -63,7 +63,7 @@ def _steps(dump: Path) -> dict[str, float]:
         started = time.process_time()
         rows = rows_of(verdicts, network.views)
         taken["make rows"] = time.process_time() - started
-    result = Result(rows, datetime.now(UTC), views=network.views, parameters=parameters)
+    result = Result(rows, datetime.now(UTC), parameters=parameters)
     for form in Format:
         started = time.process_time()
         deque(rendered(result, form), maxlen=0)

@@ -96,7 +96,7 @@ class Place:
         invoke(["cost", "--format", "json", "--output", "cost.json"])
         for name in ("bucket-policy.json", "scp.json"):
             Path(name).write_text(json.dumps({"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}))
-        for name in ("scan.json", "last.json", "express-path-baseline.json"):
+        for name in ("scan.json", "last.json", "express-path.json", "express-path-baseline.json"):
             invoke(["scan", "--format", "json", "--output", name])
         for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
             shutil.copy(

@@ -31,6 +31,6 @@ def invoke(command_line: list[str]) -> Result:
     return CliRunner().invoke(app, command_line)
 
 
-def without_time(result: Result | CompletedProcess[str]) -> str:
-    """Return a scan's JSON output without the time when it was made, to compare it with that of another scan."""
-    return re.sub(r'^"madeAt": ".*",\n', "", result.stdout, flags=re.MULTILINE)
+def without_source(result: Result | CompletedProcess[str]) -> str:
+    """Return a scan's JSON output without when and from what it was made, to compare it with that of another scan."""
+    return re.sub(r'^"(madeAt|source|notes)": .*,\n', "", result.stdout, flags=re.MULTILINE)

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -67,8 +67,8 @@ class Workspace:
     command: https://developer.hashicorp.com/terraform/plugin/debugging#starting-a-provider-in-debug-mode.
     """
 
-    def __init__(self, folder: Path, sandbox: Sandbox) -> None:
-        """Copy the configuration without applying it."""
+    def __init__(self, folder: Path, sandbox: Sandbox, credentials: Mapping[str, str] | None = None) -> None:
+        """Copy the configuration without applying it. Without credentials, the account is the sandbox's own."""
         self._folder = folder
         (folder / "terraform.rc").touch()
         self._environment = {
@@ -80,6 +80,7 @@ class Workspace:
             "CHECKPOINT_DISABLE": "1",
             "GOGC": "400",  # collecting garbage less often takes a quarter less processor time
             **sandbox.environment(),
+            **{name.upper(): value for name, value in (credentials or {}).items()},
         }
         self.configuration = folder / CONFIGURATION.name
         shutil.copy(CONFIGURATION, self.configuration)
@@ -148,13 +149,18 @@ class Workspace:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.fixture(scope="module")
-def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """Yield the applied configuration."""
+def need_terraform() -> None:
+    """Skip the test if Terraform or its AWS provider is not installed."""
     if not terraform():
         pytest.skip("no terraform on PATH")
     if not provider():
         pytest.skip("no Terraform AWS provider: set TERRAFORM_PLUGIN_DIR to the folder that contains it")
+
+
+@pytest.fixture(scope="module")
+def workspace(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """Yield the applied configuration."""
+    need_terraform()
     running_sandbox.reset()
     with Workspace(tmp_path_factory.mktemp("terraform"), running_sandbox) as made:
         made.apply()

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
+from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
+
+
+_HEAL_DOCUMENT = "HealDocumentName"
+_DEPLOY = "deploy the stack first, or select it with --stack and --region"
+_UPDATE = "deploy this version of the stack first; until then, attach org/stop-heals-scp.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +82,26 @@ class Runbooks:
 
 
 def read_runbooks(aws: Aws, name: str) -> Runbooks:
-    """Read which runbooks a stack has, from its outputs. Raise ApiError, also if there is no such stack or it has no runbooks."""
+    """Read which runbooks a stack has. Raise ApiError, and OptionError if there is no such stack or it has no runbooks."""
     return runbooks_of(_existing(aws, name))
 
 
+def find_runbooks(aws: Aws, name: str) -> Runbooks | None:
+    """Read which runbooks a stack has, None if there is no such stack or it has none. Raise ApiError."""
+    stack = read_stack(aws.client("cloudformation"), name)
+    return runbooks_of(stack) if stack and _HEAL_DOCUMENT in stack.outputs else None
+
+
 def runbooks_of(stack: Stack) -> Runbooks:
-    """Return which runbooks a stack has, from its outputs. Raise ApiError if it has none."""
-    needed = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
-    outputs = _with_outputs(stack, needed, "NoRunbooks")
+    """Return which runbooks a stack has, from its outputs. Raise OptionError if it has none."""
+    needed = (_HEAL_DOCUMENT, "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
+    outputs = _with_outputs(stack, needed, _DEPLOY)
     common = {
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
     }
     approval = outputs.get("ApprovalDocumentName", "") if stack.parameters.get("RemediationMode") == "APPROVAL" else ""
-    return Runbooks(
-        outputs["HealDocumentName"], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval
-    )
+    return Runbooks(outputs[_HEAL_DOCUMENT], outputs["UndoDocumentName"], outputs["LedgerTableName"], common, approval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,28 +115,28 @@ class Brake:
 
 
 def read_brake(aws: Aws, name: str) -> Brake:
-    """Read how to stop the heals of a stack. Raise ApiError, also if there is no such stack or it is too old."""
+    """Read how to stop the heals of a stack. Raise ApiError, and OptionError if there is no such stack or it is too old."""
     return brake_of(_existing(aws, name))
 
 
 def brake_of(stack: Stack) -> Brake:
-    """Return how to stop the heals of a stack, from its outputs. Raise ApiError if an earlier version deployed it."""
-    outputs = _with_outputs(stack, ("StopRoleArn", "LedgerTableName", "HealDocumentName", "RuleName"), "NoStopRole")
-    return Brake(outputs["StopRoleArn"], outputs["LedgerTableName"], outputs["HealDocumentName"], outputs["RuleName"])
+    """Return how to stop the heals of a stack, from its outputs. Raise OptionError if an earlier version deployed it."""
+    outputs = _with_outputs(stack, ("StopRoleArn", "LedgerTableName", _HEAL_DOCUMENT, "RuleName"), _UPDATE)
+    return Brake(outputs["StopRoleArn"], outputs["LedgerTableName"], outputs[_HEAL_DOCUMENT], outputs["RuleName"])
 
 
 def _existing(aws: Aws, name: str) -> Stack:
     stack = read_stack(aws.client("cloudformation"), name)
     if stack is None:
-        raise ApiError("cloudformation:DescribeStacks", "NoRunbooks", f"there is no stack {name} in {aws.region}")
+        raise OptionError(f"there is no stack {name} in {aws.region}", _DEPLOY)
     return stack
 
 
-def _with_outputs(stack: Stack, names: Sequence[str], code: str) -> Mapping[str, str]:
-    """Return the outputs of a stack. Raise ApiError with this code if one of the named ones is missing."""
+def _with_outputs(stack: Stack, names: Sequence[str], hint: str) -> Mapping[str, str]:
+    """Return the outputs of a stack. Raise OptionError with this hint if one of the named ones is missing."""
     missing = [name for name in names if name not in stack.outputs]
     if missing:
-        raise ApiError("cloudformation:DescribeStacks", code, f"stack {stack.name} has no output {missing[0]}")
+        raise OptionError(f"stack {stack.name} has no output {missing[0]}", hint)
     return stack.outputs
 
 

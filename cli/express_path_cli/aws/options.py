@@ -100,6 +100,15 @@ FromDump = Annotated[
         metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS.", rich_help_panel=WHERE
     ),
 ]
+FromScan = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="FILE",
+        help="Read the JSON document of an earlier scan, instead of AWS.",
+        rich_help_panel=WHERE,
+    ),
+]
 Example = Annotated[
     bool,
     typer.Option(

@@ -7,15 +7,9 @@ https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import NamedTuple
 
-from express_path.adapters.heal_reader import evidence_for
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.heal.endpoints import counts_against_quota
-from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
-from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import HealSettings, Plan
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import AnyRouteTable, PrefixList, Rank, Route, RouteTable
 from express_path.domain.network.snapshot import Snapshot
@@ -24,54 +18,15 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
-from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.named import ViewedSubnet, named_subnets, vpc_of
 from express_path_cli.sources.network import views_of
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import Failure, LocatedError, locating_errors
+from express_path_cli.terminal.errors import Failure, locating_errors
 from express_path_cli.terminal.progress import Silent
-
-_CALENDAR = "the change calendar"
-_NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, DNS attributes"
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A plan, what was not checked for it, and the read that failed, if one did."""
-
-    plan: Plan
-    unchecked: tuple[str, ...]
-    failure: LocatedError | None = None
-
-
-def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> Proposal:
-    """Plan the heal with default settings; without account_region, or if a read fails there, without a pre-flight."""
-    needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
-    unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if needs_evidence else ()
-    evidence, failure = _evidence_in(evaluator), None
-    if account_region and needs_evidence:
-        try:
-            with locating_errors(account_region):
-                evidence = evidence_for(account_region.aws, evaluator, verdict, calendar_open=True)
-                unchecked = (_CALENDAR,)
-        except LocatedError as error:
-            failure = error
-    plan = make_plan(evaluator, verdict.subnet_id, PlanContext(evidence, HealSettings(), datetime.now(UTC)))
-    return Proposal(plan, unchecked, failure)
-
-
-def _evidence_in(evaluator: Evaluator) -> Evidence:
-    """Return what the snapshot itself shows: how many gateway endpoints count against the quota."""
-    endpoints = evaluator.snapshot.vpc_endpoints.values()
-    return Evidence(
-        gateway_endpoints=sum(
-            endpoint.endpoint_type == "gateway" and counts_against_quota(endpoint.state) for endpoint in endpoints
-        )
-    )
-
 
 _RANK_NAMES = {
     Rank.STATIC: "static routes",

@@ -217,7 +217,7 @@ def read_baseline(file: Path) -> Baseline:
         not_read: tuple[str, ...] = ()
         counted = len(flagged)
         if "madeAt" in document:
-            coverage, counted = _coverage_in(document), _flagged_in(document)
+            coverage, counted = coverage_in(document), flagged_in(document)
             not_read = tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT))
         findings = dict(map(finding_in, unknown)) | flagged
     if counted > len(flagged):
@@ -228,7 +228,7 @@ def read_baseline(file: Path) -> Baseline:
     return Baseline(findings, coverage, not_read)
 
 
-def _coverage_in(document: Description) -> Coverage:
+def coverage_in(document: Description) -> Coverage:
     """Return what the scan in a document covered. Raise RecordError if a field is missing or not valid."""
     parameters = nested(document, "parameters", DOCUMENT)
     return Coverage(
@@ -238,7 +238,7 @@ def _coverage_in(document: Description) -> Coverage:
     )
 
 
-def _flagged_in(document: Description) -> int:
+def flagged_in(document: Description) -> int:
     """Return how many subnets were NON_COMPLIANT, listed or not. Raise RecordError if the document does not say it."""
     counts = nested(nested(document, "totals", DOCUMENT), "compliances", "totals")
     found = number(counts, Compliance.NON_COMPLIANT, "totals")
@@ -253,6 +253,14 @@ def parameter_values(parameters: RuleParameters) -> dict[str, str]:
     texts = {name: ",".join(sorted(value)) if isinstance(value, frozenset) else value for name, value in fields.items()}
     texts["excludeTag"] = parameters.exclude_tag or NO_TAG
     return {name: str(text) for name, text in texts.items() if text}
+
+
+def parameter_words(parameters: RuleParameters) -> tuple[str, ...]:
+    """Return the rule parameters that are not the default, as NAME=VALUE."""
+    default = parameter_values(RuleParameters())
+    return tuple(
+        f"{name}={value}" for name, value in parameter_values(parameters).items() if default.get(name) != value
+    )
 
 
 def comparison_text(comparison: Comparison) -> str:

@@ -68,14 +68,22 @@ class Group:
         return bool(self.flagged or self.dropped or self.unresolved)
 
 
-def parse_grouping(given: str) -> Grouping | None:
-    """Return a grouping; None for the one of the worklist. Raise OptionError for an unknown one."""
+def parse_split(given: str) -> Grouping:
+    """Return what to split by. Raise OptionError for an unknown word, and for route tables, which are never split."""
+    grouping = None if given == BY_TABLE else parse_grouping(given, "--split-by")
+    if grouping is None:
+        raise OptionError(f"--split-by {given}: a folder for each table would be too many", "use tag:KEY or account")
+    return grouping
+
+
+def parse_grouping(given: str, option: str = "--group-by") -> Grouping | None:
+    """Return a grouping; None for the one of the worklist. Raise OptionError, which names the option, for an unknown one."""
     keys = given.removeprefix(TAG).split(",") if given.startswith(TAG) else [""]
     if given == BY_TABLE:
         return None
     if given not in GROUPINGS and not all(key.strip() for key in keys):
         raise OptionError(
-            f"--group-by {given}: subnets cannot be grouped by this",
+            f"{option} {given}: subnets cannot be grouped by this",
             did_you_mean(given, (BY_TABLE, *GROUPINGS))
             or f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
         )

@@ -83,7 +83,7 @@ def _pieces(result: Result, chosen: Format, options: RenderOptions) -> Iterable[
         case Format.TABLE:
             return as_text(result, options, Screen())
         case Format.JSON:
-            return as_json(result)
+            return as_json(result, options.scan)
         case Format.CSV:
             return as_csv(result)
         case Format.MARKDOWN:

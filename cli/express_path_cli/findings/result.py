@@ -1,13 +1,12 @@
 """What a scan found: rows, what it covered, and what could not be read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
 from express_path_cli.findings.row import Row
-from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure
 
 
@@ -16,19 +15,22 @@ class Result:
     """The rows to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
-    comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet.
+    comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet. listed: the
+    subnets of each account and Region that was read, evaluated or not. endpoint_names: the Name tags of the endpoints on
+    the paths, by ID.
     """
 
     rows: Sequence[Row]
     made_at: datetime
     failures: Sequence[Failure] = ()
-    views: Sequence[View] = field(default=(), repr=False)
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
     unlisted: Sequence[Row] = field(default=(), repr=False)
     tag_keys: Sequence[str] = ()
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
+    listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
+    endpoint_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def evaluated(self) -> int:
@@ -39,16 +41,15 @@ class Result:
     def coverage(self) -> Coverage:
         """What the scan covered."""
         return Coverage(
-            tuple(sorted(f"{view.account.id} {view.region}" for view in self.views)),
+            tuple(sorted(f"{account_id} {region}" for account_id, region in self.listed)),
             tuple(self.filters),
             parameter_values(self.parameters),
         )
 
     def compared_with(self, baseline: Baseline) -> "Result":
         """Return the same result with a comparison, and with what it says about each row, shown or not."""
-        listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in self.views}
         not_read = [failure.where for failure in self.failures]
-        comparison = compare(baseline, [*self.rows, *self.unlisted], listed, not_read)
+        comparison = compare(baseline, [*self.rows, *self.unlisted], self.listed, not_read)
 
         def marked(rows: Sequence[Row]) -> list[Row]:
             return [replace(row, baseline=mark) if (mark := comparison.mark(row)) else row for row in rows]

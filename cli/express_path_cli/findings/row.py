@@ -1,15 +1,19 @@
 """The row: everything that people and files see of a subnet. Formats, worklist, report, and baseline are made from rows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
-from express_path.domain.network.resources import Tags
+from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import SubnetTags
-from express_path.domain.remedy.remedies import AccountView, Remedies
+from express_path.domain.path.outcomes import Hop
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.remedies import AccountView, Remedies, association
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.sources.network import View
 
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
@@ -25,18 +29,28 @@ class Mark(StrEnum):
     """The subnet is still NON_COMPLIANT, for another reason."""
 
 
+class TrafficPath(NamedTuple):
+    """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a scan has many."""
+
+    reason: Reason
+    hops: tuple[Hop, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Row(Verdict):
-    """A verdict with what else is shown of its subnet. `schema/scan.schema.json` describes what JSON has of it.
+    """A verdict with what else is shown of its subnet. `schema/scan.schema.json` describes it.
 
-    The names are Name tags, empty without one. tags: the selected tags that the subnet has, or else its route table, or
-    else its VPC. remedy: None if nothing has to change. baseline: None without a baseline, and without a finding.
+    The names are Name tags, empty without one. tags: all tags that the subnet has, or else its route table, or else its
+    VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
+    tables that are changed together; None if nothing has to change. baseline: None without a baseline, and without a
+    finding.
     """
 
     subnet_name: str = ""
     route_table_name: str = ""
     vpc_name: str = ""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    other_paths: tuple[TrafficPath, ...] = ()
     remedy: Remedy | None = None
     baseline: Mark | None = None
 
@@ -50,17 +64,19 @@ class Row(Verdict):
         named = {"subnet": self.subnet_name, "routeTable": self.route_table_name, "vpc": self.vpc_name}
         return {resource: name for resource, name in named.items() if name}
 
+    def selected_tags(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the tags with these keys, without those that the subnet lacks."""
+        return {key: self.tags[key] for key in keys if key in self.tags}
 
-def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_keys: Sequence[str] = ()) -> list[Row]:
-    """Return the rows of verdicts, in their order. Names, tags, and the commands of remedies come from the views."""
+
+def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = ()) -> list[Row]:
+    """Return the rows of verdicts, in their order. What is not in the verdict comes from the views."""
     remedies = Remedies(views)
-    snapshots = {(view.account.id, view.tracer.snapshot.region): view.tracer.snapshot for view in views}
+    tracers = {(view.account.id, view.tracer.snapshot.region): view.tracer for view in views}
     rows = []
     for verdict in verdicts:
-        snapshot = snapshots.get((verdict.account_id, verdict.region))
-        found = (
-            snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id) if snapshot else _WITHOUT_TAGS
-        )
+        tracer = tracers.get((verdict.account_id, verdict.region))
+        found = _tags(verdict, tracer)
         rows.append(
             Row(
                 verdict.account_id,
@@ -78,32 +94,71 @@ def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = (), tag_
                 found.subnet.get("Name", ""),
                 found.route_table.get("Name", ""),
                 found.vpc.get("Name", ""),
-                _selected(found, tag_keys) if tag_keys else {},
+                found.merged(),
+                _other_paths(verdict, tracer),
                 remedies.of(verdict),
             )
         )
-    return rows
+    return combined(rows)
 
 
-def _selected(found: SubnetTags, keys: Sequence[str]) -> dict[str, str]:
-    merged = found.merged()
-    return {key: merged[key] for key in keys if key in merged}
+def _tags(verdict: Verdict, tracer: Tracer | None) -> SubnetTags:
+    if tracer is None:
+        return _WITHOUT_TAGS
+    return tracer.snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id)
 
 
-def notes_on_tags(views: Sequence[View], tag_keys: Iterable[str]) -> list[str]:
-    """Return a note for each selected key that no resource has: it is misspelled, or nobody has set the tag yet."""
-    missing = (key for key in tag_keys if not any(key in tags for tags in _all_tags(views)))
+def _other_paths(verdict: Verdict, tracer: Tracer | None) -> tuple[TrafficPath, ...]:
+    if tracer is None or verdict.route_table_id is None or not verdict.path:
+        return ()
+    table = tracer.snapshot.route_tables[verdict.route_table_id]
+    subnet = tracer.snapshot.subnets[verdict.subnet_id]
+    paths = {
+        TrafficPath(outcome.reason, outcome.path)
+        for traced in tracer.trace_subnet(table, subnet).results
+        for outcome in traced.outcomes
+        if outcome.path and outcome.path != verdict.path
+    }
+    return tuple(sorted(paths, key=lambda path: (SEVERITY_ORDER[path.reason], path.hops)))
+
+
+def combined(rows: Sequence[Row]) -> list[Row]:
+    """Return the same rows; those of one VPC that need the same endpoint get one remedy for all of their route tables.
+
+    Otherwise, each of two commands would create an endpoint, and one VPC needs only one.
+    """
+    groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
+    endpoints: dict[Hashable, VpcEndpoint] = {}
+    for row in rows:
+        if row.remedy and row.remedy.endpoint:
+            key = change_key(row)
+            groups[key].append(row)
+            endpoints.setdefault(key, row.remedy.endpoint)
+    remedies = {key: association(worst_first(groups[key]), endpoint) for key, endpoint in endpoints.items()}
     return [
-        f"no subnet, route table or VPC that was read has the tag {key} (keys are case-sensitive)"
-        for key in missing
-        if views
+        replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
     ]
 
 
-def _all_tags(views: Iterable[View]) -> Iterator[Tags]:
-    """Yield the tags of every resource once; the accounts of one Region share a snapshot."""
-    for tracer in dict.fromkeys(view.tracer for view in views):
-        snapshot = tracer.snapshot
-        for resources in (snapshot.subnets, snapshot.route_tables, snapshot.vpcs):
-            for resource in resources.values():
-                yield resource.tags
+def worst_first(rows: Iterable[Row]) -> list[Row]:
+    """Return rows in the order in which a change names them: by reason, then by route table."""
+    return sorted(rows, key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
+
+
+def change_key(row: Row) -> Hashable:
+    """Return what rows have in common that are changed together; None if nothing has to change."""
+    if row.remedy is None:
+        return None
+    endpoint = row.remedy.endpoint
+    if endpoint:  # a new one has no ID yet, but a type
+        return row.region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
+    return row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason, row.remedy
+
+
+def notes_on_tags(rows: Sequence[Row], tag_keys: Iterable[str]) -> list[str]:
+    """Return a note for each selected key that no row has: it is misspelled, or nobody has set the tag yet."""
+    return [
+        f"no subnet that was read has the tag {key}, nor its route table or VPC (keys are case-sensitive)"
+        for key in tag_keys
+        if rows and not any(key in row.tags for row in rows)
+    ]

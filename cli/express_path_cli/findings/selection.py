@@ -1,6 +1,6 @@
 """Select the subnets to evaluate, the rows to show, and those that make a scan fail."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.network.resources import Tags, has_tag
@@ -26,27 +26,31 @@ class Selection:
     vpc_ids: frozenset[str] = frozenset()
     tags: tuple[str, ...] = ()
 
+    def __and__(self, other: "Selection") -> "Selection":
+        """Return the selection of the subnets that both select."""
+        both = self.vpc_ids & other.vpc_ids if self.vpc_ids and other.vpc_ids else self.vpc_ids | other.vpc_ids
+        return Selection(both, tuple(dict.fromkeys((*self.tags, *other.tags))))
+
     @property
     def options(self) -> tuple[str, ...]:
         """The options that select these subnets, sorted."""
         return (*(f"--tag {tag}" for tag in sorted(self.tags)), *(f"--vpc {vpc_id}" for vpc_id in sorted(self.vpc_ids)))
 
-    def missing_vpcs(self, views: Sequence[View], hint: str) -> list[Failure]:
-        """Return a failure for each selected VPC that no view has. The hint says where else it may be."""
-        known = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
+    def missing_vpcs(self, known: Collection[str], hint: str) -> list[Failure]:
+        """Return a failure for each selected VPC that is not known. The hint says where else it may be."""
         error = OptionError("this VPC was not found", hint)
-        return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids - known)]
+        return [Failure(f"--vpc {vpc_id}", error) for vpc_id in sorted(self.vpc_ids.difference(known))]
 
-    def missing_tags(self, views: Sequence[View]) -> list[Failure]:
-        """Return a failure for each selected tag that no subnet of the views has or inherits: usually it is misspelled."""
-        if not self.tags:
-            return []
-        used = [_tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids]
+    def missing_tags(self, used: Sequence[Tags]) -> list[Failure]:
+        """Return a failure for each selected tag that no subnet has or inherits: usually it is misspelled.
+
+        used: the tags of each subnet that was read.
+        """
         error = OptionError(
             "no subnet has this tag, nor its route table or VPC instead", "keys and values are case-sensitive"
         )
         missing = (tag for tag in self.tags if not any(has_tag(tags, tag) for tags in used))
-        return [Failure(f"--tag {tag}", error) for tag in missing if views]
+        return [Failure(f"--tag {tag}", error) for tag in missing]
 
     def subnet_ids(self, view: View) -> Sequence[str]:
         """Return the selected subnets of a view."""
@@ -56,20 +60,20 @@ class Selection:
         return [
             subnet_id
             for subnet_id in view.subnet_ids
-            if (not self.vpc_ids or subnets[subnet_id].vpc_id in self.vpc_ids)
-            and (not self.tags or _has_all(_tags_of(view, subnet_id), self.tags))
+            if self.selects(subnets[subnet_id].vpc_id, tags_of(view, subnet_id) if self.tags else {})
         ]
 
+    def selects(self, vpc_id: str, tags: Tags) -> bool:
+        """Return whether a subnet of this VPC with these tags is selected."""
+        return (not self.vpc_ids or vpc_id in self.vpc_ids) and all(has_tag(tags, tag) for tag in self.tags)
 
-def _tags_of(view: View, subnet_id: str) -> Tags:
+
+def tags_of(view: View, subnet_id: str) -> Tags:
+    """Return the tags that a subnet has, or else its route table, or else its VPC."""
     snapshot = view.tracer.snapshot
     subnet = snapshot.subnets[subnet_id]
     table = view.tracer.governing_table(subnet)
     return snapshot.tags_of(subnet_id, table.id if table else None, subnet.vpc_id).merged()
-
-
-def _has_all(tags: Tags, wanted: Sequence[str]) -> bool:
-    return all(has_tag(tags, tag) for tag in wanted)
 
 
 def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
-from express_path.domain.remedy.remedies import association
 from express_path.domain.remedy.texts import Remedy, how_to_find_out
-from express_path_cli.findings.row import Mark, Row
+from express_path_cli.findings.row import Mark, Row, change_key
 from express_path_cli.terminal.tables import Layout, Record
 from express_path_cli.terminal.texts import count_text
 
@@ -33,6 +32,17 @@ class WorkItem:
     def first(self) -> Row:
         """The first row, for what the rows have in common."""
         return self.rows[0]
+
+    @property
+    def mark(self) -> Mark | None:
+        """What a comparison says about the item: it is new if one of its findings is."""
+        marks = {row.baseline for row in self.rows}
+        return next((mark for mark in Mark if mark in marks), None)
+
+    def tags(self, keys: Iterable[str]) -> dict[str, list[str]]:
+        """Return the values of the tags with these keys, without keys that no subnet has."""
+        found = {key: _distinct(row.tags[key] for row in self.rows if key in row.tags) for key in keys}
+        return {key: values for key, values in found.items() if values}
 
     @property
     def nat_ids(self) -> tuple[str, ...]:
@@ -56,6 +66,10 @@ class Worklist:
     dropped: Sequence[WorkItem]
     unresolved: Sequence[WorkItem]
     others: Sequence[WorkItem]
+
+    def items(self) -> list[WorkItem]:
+        """Return all items."""
+        return [*self.flagged, *self.dropped, *self.unresolved, *self.others]
 
 
 def worklist(rows: Iterable[Row]) -> Worklist:
@@ -88,19 +102,10 @@ def _worst_first(item: WorkItem) -> tuple[int, int, str, str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change to make, and the rows that it fixes: one or more, the worst reason first.
-
-    first_remedy: what to do about the first row alone.
-    """
+    """One change to make, what to do, and the rows that it fixes: one or more, the worst reason first."""
 
     rows: tuple[Row, ...]
-    first_remedy: Remedy
-
-    @property
-    def remedy(self) -> Remedy:
-        """What to do about all of these rows together. It is worked out here, because a terminal shows only a few."""
-        endpoint = self.first_remedy.endpoint
-        return association(self.rows, endpoint) if endpoint else self.first_remedy
+    remedy: Remedy
 
     @property
     def route_table_ids(self) -> list[str]:
@@ -120,23 +125,11 @@ class Change:
 
 def changes_of(items: Iterable[WorkItem]) -> list[Change]:
     """Return the changes that fix these items, in the order of the first item that each of them fixes."""
-    rows: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    first: dict[Hashable, Remedy] = {}
+    changes: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for row in (row for item in items for row in item.rows):
         if row.remedy:
-            key = _change_key(row, row.remedy)
-            rows[key].append(row)
-            first.setdefault(key, row.remedy)
-    return [Change(tuple(rows[key]), remedy) for key, remedy in first.items()]
-
-
-def _change_key(row: Row, remedy: Remedy) -> Hashable:
-    """Return what rows have in common that are changed together."""
-    endpoint = remedy.endpoint
-    if endpoint is None:
-        return row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason, remedy
-    # A new endpoint has no ID yet, but a type.
-    return row.region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
+            changes[change_key(row)].append(row)
+    return [Change(tuple(rows), rows[0].remedy) for rows in changes.values() if rows[0].remedy]
 
 
 PLACE = ("Account", "Region")
@@ -165,7 +158,8 @@ def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -
     }
     if first.is_flagged:
         cells["NAT"] = item.nat_ids
-    notes = {key: _distinct(row.tags[key] for row in item.rows if key in row.tags) for key in tag_keys}
+    tags = item.tags(tag_keys)
+    notes = {key: tags.get(key, []) for key in tag_keys}
     if first.reason in (Reason.DROPPED, Reason.UNRESOLVED_EGRESS):
         notes["Path"] = _distinct(map(path_text, item.rows))
         notes["To fix" if first.reason is Reason.DROPPED else "Unknown"] = _distinct(row.note for row in item.rows)

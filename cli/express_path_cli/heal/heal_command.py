@@ -13,13 +13,17 @@ from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws import options
+from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
+from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
     StackName,
+    StackOptions,
     check_stop,
     deployment_of,
+    find_deployment,
     request_approval,
     run_document,
 )
@@ -66,6 +70,9 @@ def heal(
 ) -> None:
     """Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.
 
+    Without a deployed stack, the plan is made with your permissions, and the changes are printed for the AWS CLI,
+    CloudFormation, and Terraform; only --apply needs the stack.
+
     Shows the plan, then the progress, and prints the command that undoes each run. A heal briefly drops open TCP
     connections to S3 Express from all subnets of the route table. Several targets get one plan and one question.
     Blocked route tables are skipped. After a failure, no more runs are started. Exit status: 0 healed, or would be, or
@@ -75,17 +82,23 @@ def heal(
     """
     named = _checked(targets or (), from_scan)
     flagged = read_findings(from_scan) if from_scan else []
-    deployment = deployment_of(stack, region, profile)
-    check_stop(deployment, starts=apply)
-    if len(named) == 1 and named[0].startswith("subnet-"):
-        _heal_subnet(deployment, named[0], apply=apply, yes=yes)
-        return
+    account_region = AccountRegion.of_caller(connect(region, profile))
+    deployment = find_deployment(StackOptions(stack, region, profile), account_region)
+    if deployment is None and (apply or stack != DEFAULT_STACK):
+        deployment = deployment_of(stack, region, profile)  # raises, because a runbook is needed
+    if deployment:
+        check_stop(deployment, starts=apply)
+        if len(named) == 1 and named[0].startswith("subnet-"):
+            _heal_subnet(deployment, named[0], apply=apply, yes=yes)
+            return
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
-    given = HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)
     own_stack = options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
-    flagged_here = list(_flagged_here(flagged, deployment, f"express-path heal {again}{own_stack}", profile))
-    network = Network(deployment.account_region)
-    raise typer.Exit(heal_tables(deployment, network.targets(named or _existing(network, flagged_here)), given))
+    flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}{own_stack}", profile))
+    network = Network(account_region)
+    tables = network.targets(named or _existing(network, flagged_here))
+    if deployment is None:
+        raise typer.Exit(plan_locally(network, tables))
+    raise typer.Exit(heal_tables(deployment, tables, HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)))
 
 
 def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
@@ -105,10 +118,9 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
 
 
 def _flagged_here(
-    flagged: Sequence[FindingId], deployment: Deployment, command: str, profile: str | None
+    flagged: Sequence[FindingId], here: AccountRegion, command: str, profile: str | None
 ) -> Iterator[str]:
     """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
-    here = deployment.account_region
     others: Counter[tuple[str, str]] = Counter()
     for row in flagged:
         if (row.account_id, row.region) == (here.account_id, here.aws.region):

@@ -19,7 +19,7 @@ from express_path_cli.automation.runs import (
     start_run,
     watch_run,
 )
-from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, read_runbooks
+from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, find_runbooks, read_runbooks
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
@@ -51,15 +51,35 @@ class Deployment:
         return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.aws_options}"
 
 
+@dataclass(frozen=True, slots=True)
+class StackOptions:
+    """The options that select a stack."""
+
+    stack: str
+    region: str | None
+    profile: str | None
+
+    def deployment(self, account_region: AccountRegion, runbooks: Runbooks) -> Deployment:
+        """Return a deployment with the options that select it again."""
+        stack = self.stack if self.stack != DEFAULT_STACK else None
+        own = options.as_command_line({"--stack": stack, "--region": self.region, "--profile": self.profile})
+        aws = options.as_command_line({"--region": account_region.aws.region, "--profile": self.profile})
+        return Deployment(account_region, runbooks, own, aws)
+
+
 def deployment_of(stack: str, region: str | None, profile: str | None) -> Deployment:
-    """Find a stack in the caller's account. Raise ApiError and LocatedError."""
+    """Find a stack in the caller's account. Raise ApiError, LocatedError, and OptionError if it has no runbooks."""
     account_region = AccountRegion.of_caller(connect(region, profile))
-    aws = account_region.aws
-    other_stack = stack if stack != DEFAULT_STACK else None
-    own_options = options.as_command_line({"--stack": other_stack, "--region": region, "--profile": profile})
-    aws_options = options.as_command_line({"--region": aws.region, "--profile": profile})
     with locating_errors(account_region):
-        return Deployment(account_region, read_runbooks(aws, stack), own_options, aws_options)
+        runbooks = read_runbooks(account_region.aws, stack)
+    return StackOptions(stack, region, profile).deployment(account_region, runbooks)
+
+
+def find_deployment(given: StackOptions, account_region: AccountRegion) -> Deployment | None:
+    """Find a stack in an account and Region; None if it has no runbooks, or if that may not be read. Raise LocatedError."""
+    with locating_errors(account_region):
+        runbooks = unless_denied(lambda: find_runbooks(account_region.aws, given.stack))
+    return given.deployment(account_region, runbooks) if runbooks else None
 
 
 def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:

@@ -4,7 +4,7 @@ import re
 import shlex
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -17,6 +17,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation import runs
+from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.automation.runs import Job, Run
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.heal.running import Batch, BatchResult, Deployment, request_approval
@@ -47,15 +48,18 @@ class Network:
 
     def __init__(self, account_region: AccountRegion) -> None:
         """Read the network. Raise LocatedError."""
-        self._where = str(account_region)
         with locating_errors(account_region):
             snapshot = SnapshotReader(account_region.aws).read(account_region.account_id, None, RuleParameters())
-        self._snapshot = snapshot
-        evaluator = Evaluator(Tracer(snapshot), RuleParameters())
-        self._verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
+        self.account_region, self._snapshot = account_region, snapshot
+        self.evaluator = Evaluator(Tracer(snapshot), RuleParameters())
+        self._verdicts = {subnet.id: self.evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
         self._by_table: defaultdict[str, list[Verdict]] = defaultdict(list)
         for verdict in self._verdicts.values():
             self._by_table[_target_id(verdict)].append(verdict)
+
+    def propose(self, subnet_id: str) -> Proposal:
+        """Plan the heal of a subnet here."""
+        return propose(self.evaluator, self._verdicts[subnet_id], self.account_region)
 
     def has_subnet(self, subnet_id: str) -> bool:
         """Return whether the subnet exists."""
@@ -70,7 +74,7 @@ class Network:
             elif verdict := self._verdicts.get(target):
                 named[_target_id(verdict)].append(verdict)
             else:
-                raise OptionError(f"{self._where}: {target} does not exist", "check --region and --profile")
+                raise OptionError(f"{self.account_region}: {target} does not exist", "check --region and --profile")
         found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
         return sorted(found, key=lambda target: (target.vpc_id, target.id))
 
@@ -139,16 +143,16 @@ class TablePlan:
         return tuple({plan.findings: plan for plan in reversed(blocked)}.values())[::-1]
 
 
-def subnet_plan(table: TableTarget, subnet_id: str, run: Run) -> SubnetPlan:
-    """Return the plan of a dry run. Raise OptionError if another route table governs the subnet by now."""
-    table_id = run.outputs.get("plan.RouteTableId", "")
+def subnet_plan(table: TableTarget, subnet_id: str, outputs: Mapping[str, str]) -> SubnetPlan:
+    """Return the plan in the outputs of a dry run. Raise OptionError if another route table governs the subnet by now."""
+    table_id = outputs.get("plan.RouteTableId", "")
     if table_id and table_id != table.id:
         raise OptionError(f"{subnet_id} moved from {table.id} to {table_id} while the plan was made", "run heal again")
-    verdict, *findings = run.outputs.get("plan.Summary", "").split(" | ")
-    action = Action(run.outputs.get("plan.Action", Action.BLOCKED))
-    service, family = (run.outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
+    verdict, *findings = outputs.get("plan.Summary", "").split(" | ")
+    action = Action(outputs.get("plan.Action", Action.BLOCKED))
+    service, family = (outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
     new = f"gateway endpoint {service} ({family})"
-    endpoint = new if action is Action.CREATE_AND_ASSOCIATE else run.outputs.get("plan.EndpointId", "")
+    endpoint = new if action is Action.CREATE_AND_ASSOCIATE else outputs.get("plan.EndpointId", "")
     return SubnetPlan(subnet_id, action, verdict.partition(": ")[2], tuple(findings), endpoint)
 
 
@@ -185,6 +189,7 @@ def _moved(subnet_ids: Sequence[str]) -> str:
 
 BLOCKED = DECLINED
 """The exit status of a heal that is blocked."""
+NOTHING = "nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region"
 _RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -201,7 +206,7 @@ class HealOptions:
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
     if not targets:
-        echo("nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region")
+        echo(NOTHING)
         return 0
     planned, unknown = _plan(deployment, targets, given)
     echo(f"plan for {_count(targets)} in {deployment.account_region}:")
@@ -210,7 +215,7 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     blocked = any(plan.blocked for plan in planned)
     status = UNDETERMINED if unknown else BLOCKED if blocked else 0
     changes = [plan for plan in planned if plan.change]
-    echo(_sums(planned, unknown))
+    echo(sums(planned, unknown))
     if unknown and not given.keep_going:
         echo("nothing was changed: a plan is missing; --keep-going heals the others")
     elif not changes:
@@ -251,7 +256,7 @@ def _plan(
     ]
     result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
     missing = {by_name[name][0].id for name in (*result.failed, *result.not_started)}
-    plans = {name: subnet_plan(*by_name[name], run) for name, run in result.succeeded.items()}
+    plans = {name: subnet_plan(*by_name[name], run.outputs) for name, run in result.succeeded.items()}
     planned = [
         TablePlan(table, tuple(plans[_name(table, subnet)] for subnet in table.planned_subnet_ids))
         for table in targets
@@ -306,18 +311,19 @@ def _outcome(result: BatchResult, deployment: Deployment) -> Iterator[str]:
         yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"
 
 
-def _sums(planned: Sequence[TablePlan], unknown: Sequence[str]) -> str:
+def sums(planned: Sequence[TablePlan], unknown: Sequence[str] = ()) -> str:
+    """Return how many route tables can be healed, are blocked, need nothing, or have no plan."""
     changes = sum(plan.change is not None for plan in planned)
     blocked = sum(plan.change is None and bool(plan.blocked) for plan in planned)
     partly = sum(plan.change is not None and bool(plan.blocked) for plan in planned)
-    sums = {
+    numbers = {
         "to heal": changes,
         "of them only in part": partly,
         "blocked": blocked,
         "with nothing to do": len(planned) - changes - blocked,
         f"without a plan ({', '.join(unknown)})": len(unknown),
     }
-    return ", ".join(f"{number} {what}" for what, number in sums.items() if number)
+    return ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
 
 
 def _count(tables: Sequence[object]) -> str:

@@ -1,30 +1,26 @@
 """express-path report: the whole result as one HTML file to read, search and share."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
+from express_path_cli.findings.baseline import parameter_words
 from express_path_cli.findings.costs import read_costs
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, check_suffix, write_result
-from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import notes_on_tags, rows_of
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.reading import read_earlier, read_now
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
-from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.errors import UNDETERMINED
 
 EXAMPLES = """
 express-path report  # writes express-path.html about this account, in the Region of your AWS settings
 express-path report --all-regions --output paths.html  # every Region
 express-path report --organization --role-name Audit  # every account
 express-path report --from-dump dump  # without AWS
+express-path report --from scan.json  # the scan that --format json wrote, without reading the network again
 express-path report --tags owner --cost cost.json  # filters by owner, and what each NAT costs
 express-path scan --format html --vpc vpc-0a1b2c3d4e5f60718 --output vpc.html  # the same, for some subnets only
 """
@@ -53,6 +49,7 @@ ConsoleLinks = Annotated[
 
 def report(
     *,
+    from_scan: options.FromScan = None,
     from_dump: options.FromDump = None,
     example: options.Example = False,
     aggregator: options.AggregatorName = None,
@@ -77,25 +74,18 @@ def report(
     still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    scan = ScanOptions(
-        Source(from_dump, aggregator, live, example), tuple(parameter or ()), tag_keys=options.tag_keys(tags)
+    parameters = options.rule_parameters(parameter)
+    given = ScanOptions(
+        Source(from_dump, aggregator, live, example), parameter_words(parameters), tag_keys=options.tag_keys(tags)
     )
-    rendering = RenderOptions(scan=scan, costs=read_costs(cost) if cost else None, console_links=console_links)
     check_suffix(output, (".html", ".htm"))
-    raise typer.Exit(_report(options.rule_parameters(parameter), rendering, output, quiet=quiet))
-
-
-def _report(parameters: RuleParameters, rendering: RenderOptions, output: Path, *, quiet: bool) -> int:
-    """Write the file, and return the exit status."""
-    scan = rendering.scan
-    with gc_paused(), watching(quiet=quiet) as watch:
-        network = scan.source.read(parameters, watch)
-        rows = rows_of(evaluate_all(network.views, parameters, Selection()), network.views, scan.tag_keys)
-    notes = [*network.notes, *notes_on_tags(network.views, scan.tag_keys)]
-    show_failures_and_notes(network.failures, notes, quiet=quiet)
-    if network.views or not network.failures:
-        result = Result(
-            rows, datetime.now(UTC), network.failures, network.views, notes, parameters, tag_keys=scan.tag_keys
-        )
-        write_result(result, Format.HTML, output, rendering, quiet=quiet)
-    return UNDETERMINED if network.failures else int(any(row.is_flagged for row in rows))
+    costs = read_costs(cost) if cost else None
+    if from_scan:
+        scan = read_earlier(from_scan, given, (), quiet=quiet)
+    else:
+        scan = read_now(given, parameters, given.tag_keys, quiet=quiet)
+    rendering = RenderOptions(scan=scan.options, costs=costs, console_links=console_links)
+    if not scan.is_empty:
+        write_result(scan.result, Format.HTML, output, rendering, quiet=quiet)
+    result = scan.result
+    raise typer.Exit(UNDETERMINED if result.failures else int(any(row.is_flagged for row in result.rows)))

@@ -2,63 +2,67 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope, read_baseline
-from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
+from express_path_cli.findings.baseline import (
+    Baseline,
+    comparison_text,
+    notes_on_scope,
+    parameter_words,
+    read_baseline,
+)
+from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping, parse_split
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
+from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, notes_on_tags, rows_of
-from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
-from express_path_cli.sources.network import NetworkViews
+from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
+from express_path_cli.findings.split import INDEX, check_folder, write_split
+from express_path_cli.findings.summary import summary
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
-from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.files import STDOUT
 
 
 @dataclass(frozen=True, slots=True)
-class ScanRequest:
-    """What to scan and compare, which compliances and reasons make it fail and are shown, and how it is shown."""
+class ScanOutput:
+    """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
 
-    source: Source
-    parameters: RuleParameters
-    selection: Selection
+    is_split: whether the output is a folder with files for each group of the rendering's grouping.
+    """
+
     baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
     rendering: RenderOptions
+    is_split: bool
 
 
-def scan_and_write(request: ScanRequest, output_format: Format, output: Path | None, *, quiet: bool) -> int:
-    """Read, evaluate and write, and return the exit status."""
-    network, rows = _read(request, quiet=quiet)
-    result = Result(
-        made_at=datetime.now(UTC),
-        failures=network.failures,
-        views=network.views,
-        notes=network.notes,
-        parameters=request.parameters,
-        rows=[row for row in rows if matches(row, request.shown)],
-        unlisted=[row for row in rows if not matches(row, request.shown)],
-        tag_keys=request.rendering.tag_keys,
-        filters=request.selection.options,
+def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
+    """Compare and write a scan, and return the exit status."""
+    rows = scan.result.rows
+    result = replace(
+        scan.result,
+        rows=[row for row in rows if matches(row, asked.shown)],
+        unlisted=[row for row in rows if not matches(row, asked.shown)],
     )
-    if request.baseline:
-        result = _compared(result, request.baseline, quiet=quiet)
-    if network.views or not network.failures:
-        write_result(result, output_format, output, request.rendering, quiet=quiet)
-    has_new = NEW in request.failing and result.comparison is not None and bool(result.comparison.new)
-    fails = has_new or any(matches(row, request.failing) for row in rows)
-    return UNDETERMINED if network.failures else fails
+    if asked.baseline:
+        result = _compared(result, asked.baseline, quiet=quiet)
+    if asked.is_split and asked.rendering.grouping and output and not scan.is_empty:
+        write_split(result, asked.rendering.grouping, output)
+        if not quiet:
+            say(f"wrote {output / INDEX}: {summary(result.rows, result.evaluated)}")
+    elif not scan.is_empty:
+        rendering = replace(asked.rendering, scan=scan.options)
+        write_result(result, output_format, output, rendering, quiet=quiet)
+    has_new = NEW in asked.failing and result.comparison is not None and bool(result.comparison.new)
+    fails = has_new or any(matches(row, asked.failing) for row in rows)
+    return UNDETERMINED if result.failures else fails
 
 
 def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
@@ -72,28 +76,15 @@ def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
     return replace(compared, notes=[*result.notes, *notes, *counts])
 
 
-def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Row]]:
-    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
-    source, selection = request.source, request.selection
-    with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(request.parameters, watch)
-        missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
-        network = replace(network, failures=[*network.failures, *missing])
-        verdicts = evaluate_all(network.views, request.parameters, selection)
-        rows = rows_of(verdicts, network.views, request.rendering.tag_keys)
-    network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.rendering.tag_keys)])
-    show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    return network, rows
-
-
 EXAMPLES = """
 express-path scan --example  # a sample network, without AWS
 express-path scan  # this account, in the Region of your AWS settings
 express-path scan --all-regions --show NON_COMPLIANT  # every Region, only what should change
 express-path scan --organization --role-name Audit  # every account
-express-path scan --from-dump dump --format json  # without AWS
+express-path scan --from-dump dump --format json --output scan.json  # without AWS
+express-path scan --from scan.json --format sarif --output scan.sarif  # the same scan in another format
+express-path scan --from scan.json --split-by tag:owner --output owners  # a page and patches for each owner
 express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
-express-path scan --format sarif --output paths.sarif  # for code scanning
 """
 
 
@@ -104,6 +95,10 @@ def _complete_word(incomplete: str) -> list[str]:
 
 def _complete_failing(incomplete: str) -> list[str]:
     return [*_complete_word(incomplete), NEW, NEVER]
+
+
+def _complete_split() -> list[str]:
+    return [TAG, *GROUPINGS]
 
 
 def _complete_grouping() -> list[str]:
@@ -170,6 +165,16 @@ GroupBy = Annotated[
         rich_help_panel=options.HOW,
     ),
 ]
+SplitBy = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WORD",
+        autocompletion=_complete_split,
+        help="Write a folder for each owner into the folder that --output names: a page for a ticket, the subnets, commands, "
+        "and patches. WORD is tag:KEY,..., account, or another word of --group-by.",
+        rich_help_panel=options.HOW,
+    ),
+]
 OutputFormat = Annotated[
     Format | None,
     typer.Option(
@@ -185,6 +190,7 @@ OutputFormat = Annotated[
 
 def scan(
     *,
+    from_scan: options.FromScan = None,
     from_dump: options.FromDump = None,
     example: options.Example = False,
     aggregator: options.AggregatorName = None,
@@ -204,6 +210,7 @@ def scan(
     verdict: ShownBefore = None,
     details: Details = False,
     group_by: GroupBy = None,
+    split_by: SplitBy = None,
     tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
@@ -222,14 +229,50 @@ def scan(
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
-    chosen = output_format or format_of(output)
-    _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
-    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
-    rendering = RenderOptions(details, grouping, bool(selected), scanned)
-    failing = _failing(fail_on, baseline)
-    earlier = read_baseline(baseline) if baseline else None
-    request = ScanRequest(source, parameters, selection, earlier, failing, shown, rendering)
-    raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
+    table_options = {"--details": details, "--group-by": bool(group_by)}
+    if split_by:
+        _check_split({"--format": bool(output_format), "--show": bool(selected), **table_options}, output)
+        grouping, chosen = parse_split(split_by), Format.MARKDOWN
+    else:
+        chosen = output_format or format_of(output)
+        _check_table(chosen, table_options)
+    given = ScanOptions(source, parameter_words(parameters), selection, tag_keys)
+    rendering = RenderOptions(details, grouping, bool(selected), given)
+    failing = _failing(fail_on)
+    if NEW in failing and not (baseline or from_scan):
+        raise _no_baseline()
+    asked = ScanOutput(read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by))
+    if from_scan:
+        grouped = grouping.tag_keys if grouping else ()
+        scanned = read_earlier(from_scan, given, grouped, quiet=quiet)
+        _check_baseline(scanned.result, asked)
+    else:
+        scanned = read_now(given, parameters, rendering.tag_keys, quiet=quiet)
+    raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
+
+
+def _check_split(given: Mapping[str, bool], output: Path | None) -> None:
+    """Raise OptionError for an option that a split does not have, or if there is no folder to write to."""
+    for option, is_given in given.items():
+        if is_given:
+            raise OptionError(f"--split-by and {option} cannot be used together", f"leave {option} out")
+    if output is None or output == STDOUT:
+        raise OptionError("--split-by writes several files", "add --output with a new folder")
+    check_folder(output)
+
+
+def _check_baseline(earlier: Result, asked: ScanOutput) -> None:
+    """Raise OptionError if an earlier scan has a baseline and gets another one, or has none and needs one."""
+    if earlier.comparison and asked.baseline:
+        raise OptionError(
+            "--from and --baseline: the earlier scan was compared with a baseline already", "leave --baseline out"
+        )
+    if NEW in asked.failing and not earlier.comparison and not asked.baseline:
+        raise _no_baseline()
+
+
+def _no_baseline() -> OptionError:
+    return OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
 
 
 def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
@@ -248,10 +291,8 @@ def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
     return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
 
 
-def _failing(given: list[str] | None, baseline: Path | None) -> frozenset[str]:
+def _failing(given: list[str] | None) -> frozenset[str]:
     words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEW, NEVER)
-    if NEW in words and baseline is None:
-        raise OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
     if NEVER in words and len(words) > 1:
         raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
     return words

@@ -29,7 +29,6 @@ def page_title(page: str) -> str:
 
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
-_STACK = "deploy the stack first, or select it with --stack and --region"
 _BY_CODE = {
     ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
@@ -49,8 +48,7 @@ _BY_CODE = {
     ("NoSuchConfigurationAggregatorException",): (
         "run `aws configservice describe-configuration-aggregators` to list those of this account and Region"
     ),
-    ("NoRunbooks", "cloudformation:ValidationError"): _STACK,
-    ("NoStopRole",): "deploy this version of the stack first; until then, attach org/stop-heals-scp.json",
+    ("cloudformation:ValidationError",): "deploy the stack first, or select it with --stack and --region",
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
         "try again later, or use fewer --workers: AWS throttled the calls, even after retries"
@@ -212,6 +210,16 @@ class Failure:
 
     where: str
     error: ExpressPathError
+
+    @property
+    def message(self) -> str:
+        """The error, without what to do about it."""
+        return _message(self.error)
+
+    @property
+    def hint(self) -> str:
+        """What to do about the error, or an empty text if the message says so."""
+        return hint_for(self.error)
 
     def fields(self) -> dict[str, str]:
         """Return where it happened and the error in one line, for JSON."""

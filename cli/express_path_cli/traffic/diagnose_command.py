@@ -168,7 +168,7 @@ def meter_name(meter: Meter) -> str:
 
 
 def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
-    """Return the most important sentence; a colon and heal_commands follow it."""
+    """Return the most important sentence; a colon and the commands follow it."""
     if diagnosis.state is MeterState.SYMPTOMS:
         return (
             f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
@@ -187,8 +187,13 @@ def undiagnosed(diagnosed: NatDiagnosis) -> str:
     return f"{diagnosed.nat.id} was not diagnosed: {why}; {_users_text(diagnosed)}"
 
 
+def commands(diagnosed: NatDiagnosis) -> list[str]:
+    """Return the commands that move S3 Express traffic off the NAT: heals where a runbook exists, else the AWS CLI."""
+    return [*heal_commands(diagnosed), *(change.command for change in diagnosed.changes if change.command)]
+
+
 def heal_commands(diagnosed: NatDiagnosis) -> list[str]:
-    """Return the commands that move S3 Express traffic off the NAT."""
+    """Return the commands that move S3 Express traffic off the NAT with a runbook."""
     region = diagnosed.nat.region
     return [
         f"express-path heal {shlex.quote(subnet_id)} --region {shlex.quote(region)}"
@@ -300,6 +305,10 @@ def _nat(diagnosed: NatDiagnosis) -> dict[str, Any]:
     return {
         **diagnosed.nat.fields(),
         "healCommands": heal_commands(diagnosed),
+        "changes": [
+            {"text": change.advice, "command": change.command, "patches": dict(change.patches)}
+            for change in diagnosed.changes
+        ],
         "sentence": None if diagnoses else undiagnosed(diagnosed),
         "meters": None if diagnoses is None else [_meter(diagnosed, diagnosis) for diagnosis in diagnoses],
     }
@@ -374,7 +383,7 @@ def _panel(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> Panel:
         sentences=(
             _nat_title(diagnosed.nat, diagnosis),
             f"{headline(diagnosed, diagnosis)}:",
-            *heal_commands(diagnosed)[:_MAX_LINES],
+            *commands(diagnosed)[:_MAX_LINES],
             *(f"{finding.severity} {_finding_text(finding)}" for finding in diagnosis.findings[:_MAX_LINES]),
         ),
         diagnosis=diagnosis,
@@ -413,12 +422,13 @@ def _print_undiagnosed(console: Console, diagnosed: NatDiagnosis) -> None:
 
 
 def _print_commands(console: Console, diagnosed: NatDiagnosis) -> None:
-    commands = heal_commands(diagnosed)
-    for command in commands[:_MAX_LINES]:
+    found = commands(diagnosed)
+    for command in found[:_MAX_LINES]:
         console.print(Text(f"  {command}", "cyan"), soft_wrap=True)
-    if len(commands) > _MAX_LINES:
-        more = len(commands) - _MAX_LINES
-        console.print(Text(f"  and {more} more, one for each route table; --format json lists all"))
+    if len(found) > _MAX_LINES:
+        console.print(Text(f"  and {len(found) - _MAX_LINES} more commands; --format json lists all"))
+    if any(change.patches for change in diagnosed.changes):
+        console.print(Text("  --format json also has patches for CloudFormation and Terraform", "dim"))
 
 
 def _findings(findings: Sequence[SymptomFinding]) -> Table:

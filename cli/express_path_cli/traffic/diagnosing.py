@@ -1,12 +1,17 @@
 """Diagnose every NAT gateway on a flagged path."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+from express_path.adapters.aws import unless_denied
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
+from express_path_cli.automation.stack import DEFAULT_STACK, find_runbooks
+from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nats, nats_by_owner
 from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period, meters_of, read_metrics
 from express_path_cli.sources.named import named_subnets
@@ -102,12 +107,14 @@ class NatDiagnosis:
     """One NAT and its diagnoses: one, or one for each zone of a regional NAT gateway.
 
     diagnoses is None if the metrics could not be read, and for a NAT instance, which has none. subnets_to_heal has one
-    subnet of each route table: its heal also heals the table's other subnets.
+    subnet of each route table where a runbook can heal it: its heal also heals the table's other subnets. changes: what to
+    do about the other route tables.
     """
 
     nat: CrossedNat
     subnets_to_heal: tuple[str, ...]
     diagnoses: tuple[Diagnosis, ...] | None = None
+    changes: tuple[Remedy, ...] = ()
 
     @property
     def has_symptoms(self) -> bool:
@@ -131,14 +138,20 @@ def nats_to_diagnose(
 
 
 def diagnose_all(
-    nats: Sequence[CrossedNat], verdicts: Iterable[Verdict], network: NetworkViews, during: Timing, task_pool: TaskPool
+    nats: Sequence[CrossedNat], verdicts: Sequence[Verdict], network: NetworkViews, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
     """Diagnose each NAT and return those with symptoms first; failures are added to the task pool's."""
     owned_nats = nats_by_owner(nats, network.account_access, task_pool)
     done = task_pool.run(owned_nats, partial(_diagnose_owned, during=during), lambda owned: f"{owned}: metrics")
     by_nat = {nat_id: diagnoses for _, of_place in done for nat_id, diagnoses in of_place.items()}
-    tables = {verdict.subnet_id: verdict.route_table_id for verdict in verdicts if verdict.is_flagged}
-    diagnosed = [NatDiagnosis(nat, _one_subnet_per_table(nat, tables), by_nat.get(nat.id)) for nat in nats]
+    used = {subnet_id for nat in nats for subnet_id in nat.subnet_ids}
+    rows = {row.subnet_id: row for row in rows_of(verdicts, network.views) if row.is_flagged}
+    named = sorted({(row.account_id, row.region) for row in rows.values() if row.subnet_id in used})
+    clients = ((account_id, network.account_access.clients(account_id, region)) for account_id, region in named)
+    places = [AccountRegion(account_id, aws) for account_id, aws in clients if aws]
+    found = task_pool.run(places, _has_runbooks, lambda place: f"{place}: runbooks")
+    with_runbooks = {(place.account_id, place.region) for place, has_runbooks in found if has_runbooks}
+    diagnosed = [_nat_diagnosis(nat, rows, with_runbooks, by_nat.get(nat.id)) for nat in nats]
     return sorted(diagnosed, key=lambda nat: not nat.has_symptoms)
 
 
@@ -153,8 +166,20 @@ def _diagnose_owned(owned: OwnedNats, during: Timing) -> dict[str, tuple[Diagnos
     }
 
 
-def _one_subnet_per_table(nat: CrossedNat, tables: Mapping[str, str | None]) -> tuple[str, ...]:
-    first: dict[str | None, str] = {}
-    for subnet_id in nat.subnet_ids:
-        first.setdefault(tables[subnet_id], subnet_id)
-    return tuple(first.values())
+def _has_runbooks(place: AccountRegion) -> bool:
+    """Return whether the stack of the default name has runbooks there. Whoever may not read that, gets no runbook."""
+    return unless_denied(lambda: find_runbooks(place.aws, DEFAULT_STACK)) is not None
+
+
+def _nat_diagnosis(
+    nat: CrossedNat,
+    rows: Mapping[str, Row],
+    with_runbooks: Collection[tuple[str, str]],
+    diagnoses: tuple[Diagnosis, ...] | None,
+) -> NatDiagnosis:
+    first: dict[str | None, Row] = {}
+    for row in (rows[subnet_id] for subnet_id in nat.subnet_ids):
+        first.setdefault(row.route_table_id, row)
+    healable = [row for row in first.values() if (row.account_id, row.region) in with_runbooks]
+    changes = dict.fromkeys(row.remedy for row in first.values() if row not in healable and row.remedy)
+    return NatDiagnosis(nat, tuple(row.subnet_id for row in healable), diagnoses, tuple(changes))

@@ -51,6 +51,26 @@ def test_the_commands_of_a_scan_fix_its_findings(sandbox: Sandbox, builder: Buil
         builder.subnet(network.vpc, tables[-1])
 
 
+def test_the_commands_of_all_owners_fix_their_findings(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
+    """One owner creates the endpoint of the VPC with its own route table, and the other one adds its own afterwards."""
+    network = Private(builder)
+    tables = {"data": network.table, "web": builder.table(network.vpc, NatGatewayId=network.nat)}
+    builder.subnet(network.vpc, tables["web"])
+    for owner, table_id in tables.items():
+        builder.ec2.create_tags(Resources=[table_id], Tags=[{"Key": "owner", "Value": owner}])
+    folder = tmp_path / "owners"
+    invoke(["scan", "--vpc", network.vpc, "--split-by", "tag:owner", "--output", str(folder)])
+    scripts = sorted(folder.glob("*/*/commands.sh"), key=lambda script: script.parent.name)
+    assert [script.parent.parent.name for script in scripts] == ["data", "web"]
+    for script, owner in zip(scripts, tables, strict=True):
+        run(script.read_text(encoding="utf-8"), sandbox, tmp_path)
+        [made] = builder.ec2.describe_vpc_endpoints(Filters=[{"Name": "vpc-id", "Values": [network.vpc]}])[
+            "VpcEndpoints"
+        ]
+        assert made["RouteTableIds"][-1] == tables[owner]
+    assert invoke(["scan", "--vpc", network.vpc]).exit_code == 0
+
+
 def test_cli_patch_creates_with_any_policy(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
     """A dual-stack endpoint is created with exactly the configured policy, whatever characters it has."""
     network = Private(builder)

@@ -31,8 +31,8 @@ def _view(subnet: Tags, route_table: Tags, vpc: Tags) -> View:
     return View(Account(ACCOUNT), Tracer(snapshot), ("subnet-1",))
 
 
-def _row(verdict: Verdict, view: View, tag_keys: tuple[str, ...] = ()) -> Row:
-    [row] = rows_of([verdict], [view], tag_keys)
+def _row(verdict: Verdict, view: View) -> Row:
+    [row] = rows_of([verdict], [view])
     return row
 
 
@@ -57,19 +57,19 @@ def test_each_resource_has_the_name_in_its_tag() -> None:
     assert _row(replace(VERDICT, region="us-west-2"), view).names() == {}
 
 
-def test_a_selected_tag_is_that_of_the_nearest_resource() -> None:
-    """The subnet's tag comes before the table's, and the table's before the VPC's; missing tags are left out."""
+def test_a_tag_is_that_of_the_nearest_resource() -> None:
+    """The subnet's tag comes before the table's, and the table's before the VPC's. Formats show the selected ones."""
     view = _view({"team": "data"}, {"team": "network", "cost": "42"}, {"cost": "7", "owner": "ops"})
-    tags = _row(VERDICT, view, ("owner", "team", "cost", "missing")).tags
-    assert tags == {"owner": "ops", "team": "data", "cost": "42"}
-    assert list(tags) == ["owner", "team", "cost"]
-    assert _row(VERDICT, view).tags == {}
+    row = _row(VERDICT, view)
+    assert row.tags == {"owner": "ops", "team": "data", "cost": "42"}
+    selected = row.selected_tags(("owner", "missing", "cost"))
+    assert list(selected.items()) == [("owner", "ops"), ("cost", "42")]
 
 
-def test_a_tag_that_no_resource_has_is_noted() -> None:
+def test_a_tag_that_no_row_has_is_noted() -> None:
     """The key may be misspelled, and a missing owner is a result, not an error."""
-    view = _view({"team": "data"}, {"cost": "42"}, {"owner": "ops"})
-    assert notes_on_tags([view, view], ("team", "cost", "owner", "Owner")) == [
-        "no subnet, route table or VPC that was read has the tag Owner (keys are case-sensitive)"
+    rows = [_row(VERDICT, _view({"team": "data"}, {"cost": "42"}, {"owner": "ops"}))]
+    assert notes_on_tags(rows, ("team", "cost", "owner", "Owner")) == [
+        "no subnet that was read has the tag Owner, nor its route table or VPC (keys are case-sensitive)"
     ]
     assert notes_on_tags([], ("owner",)) == []

@@ -8,7 +8,7 @@ from express_path.domain.network.resources import Vpc
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.findings.selection import Selection, evaluate_all, matches, parse_words
+from express_path_cli.findings.selection import Selection, evaluate_all, matches, parse_words, tags_of
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure, OptionError
 from tests.cli.findings.results import FLAGGED
@@ -47,15 +47,24 @@ def test_subnets_are_selected_by_vpc_and_tags(selection: Selection, selected: li
 
 
 def test_what_no_subnet_has_is_named() -> None:
-    """A VPC or a tag that was not found is usually misspelled. If nothing was read, only VPCs are named."""
+    """A VPC or a tag that was not found is usually misspelled."""
 
     def named(failures: list[Failure]) -> list[str]:
         return [failure.where for failure in failures]
 
     selection = Selection(frozenset({"vpc-1", "vpc-9"}), ("team", "Team", "team=x"))
-    assert named(selection.missing_vpcs([VIEW], "look elsewhere")) == ["--vpc vpc-9"]
-    assert named(selection.missing_tags([VIEW])) == ["--tag Team", "--tag team=x"]
-    assert selection.missing_tags([]) == []
+    assert named(selection.missing_vpcs(NETWORK.vpcs, "look elsewhere")) == ["--vpc vpc-9"]
+    used = [tags_of(VIEW, subnet_id) for subnet_id in VIEW.subnet_ids]
+    assert named(selection.missing_tags(used)) == ["--tag Team", "--tag team=x"]
+
+
+def test_a_selection_from_a_selection_has_what_both_select() -> None:
+    """VPCs are alternatives, so only common ones stay; tags must all match, so all of them stay."""
+    vpcs = Selection(frozenset({"vpc-1", "vpc-2"}), ("team",))
+    assert vpcs & Selection(frozenset({"vpc-2", "vpc-3"}), ("stage", "team")) == Selection(
+        frozenset({"vpc-2"}), ("team", "stage")
+    )
+    assert vpcs & Selection() == Selection() & vpcs == vpcs
 
 
 def test_accounts_and_regions_are_sorted() -> None:

@@ -158,16 +158,6 @@ def test_a_missing_subnet_is_not_compliant() -> None:
     assert "this subnet does not exist (check --region" in line
 
 
-@pytest.mark.usefixtures("sandbox")
-def test_without_a_stack_it_is_one_line() -> None:
-    """If nothing is deployed, one line says so and how to name another stack."""
-    result = invoke(["heal", "subnet-0a1b2c3d4e5f60718"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert "account 123456789012 us-east-1: " in line
-    assert "--stack" in line
-
-
 def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C, the output says that the run continues and how to follow it; the status is 130."""
 

@@ -245,7 +245,7 @@ def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sa
 def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:
     """Return the plan of a dry run with these outputs of its step plan."""
     run = Run("run", "Success", (), {f"plan.{name}": value for name, value in outputs.items()}, "")
-    return TablePlan(table, (subnet_plan(table, subnet_id, run),))
+    return TablePlan(table, (subnet_plan(table, subnet_id, run.outputs),))
 
 
 def test_a_table_can_be_healed_in_part() -> None:

@@ -14,6 +14,7 @@ from express_path.errors import ApiError
 from express_path_cli.findings.costs import NatCharge, NatCosts
 from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.reading import endpoint_names
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
@@ -53,13 +54,13 @@ def views_of(scenario: str) -> list[View]:
     return list(Source(from_dump=dump_with_aws_ids(scenario)).read(RuleParameters(), Silent()).views)
 
 
-def result_of(
-    views: Sequence[View], parameters: RuleParameters | None = None, tag_keys: Sequence[str] = (), **more: object
-) -> Result:
+def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
     """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    rows = rows_of(evaluate_all(views, chosen, Selection()), views, tag_keys)
-    return Result(rows, MADE_AT, views=views, parameters=chosen, tag_keys=tag_keys, **more)  # type: ignore[arg-type]
+    rows = rows_of(evaluate_all(views, chosen, Selection()), views)
+    listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in views}
+    names = endpoint_names(views, rows)
+    return Result(rows, MADE_AT, parameters=chosen, listed=listed, endpoint_names=names, **more)  # type: ignore[arg-type]
 
 
 def as_account(view: View, number: int) -> View:
@@ -73,10 +74,15 @@ def as_account(view: View, number: int) -> View:
     return View(Account(account_id, view.account.has_directory_buckets), Tracer(moved), view.subnet_ids)
 
 
-def organization(**more: object) -> Result:
+def accounts() -> list[View]:
     """Return the scenarios above as one organization in which each has its own accounts."""
     views = [view for scenario in SHOWN for view in views_of(scenario)]
-    return result_of([as_account(view, 111111111111 + number) for number, view in enumerate(views)], **more)
+    return [as_account(view, 111111111111 + number) for number, view in enumerate(views)]
+
+
+def organization(**more: object) -> Result:
+    """Return the result of a scan of this organization."""
+    return result_of(accounts(), **more)
 
 
 def named(view: View, name: str) -> View:
@@ -96,15 +102,15 @@ def named(view: View, name: str) -> View:
     return View(view.account, Tracer(changed), view.subnet_ids)
 
 
-def with_owners(result: Result) -> Result:
-    """Return the result with an owner tag on VPCs; those of every fifth view have none."""
+def owned_organization() -> Result:
+    """Return the result with an owner tag on VPCs, a failure, and a note; the VPCs of every fifth view have no owner."""
     views = []
-    for view, owner in zip(result.views, cycle((*OWNERS, None)), strict=False):
+    for view, owner in zip(accounts(), cycle((*OWNERS, None)), strict=False):
         snapshot = view.tracer.snapshot
         tags = {"owner": owner} if owner else {}
         vpcs = {key: replace(vpc, tags={**vpc.tags, **tags}) for key, vpc in snapshot.vpcs.items()}
         views.append(View(view.account, Tracer(replace(snapshot, vpcs=vpcs)), view.subnet_ids))
-    return result_of(views, failures=result.failures, notes=result.notes, tag_keys=("owner",))
+    return result_of(views, failures=[DENIED], notes=[NOTE], tag_keys=("owner",))
 
 
 def costs_of(result: Result) -> NatCosts:

@@ -12,12 +12,9 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from tests.cli.report.browser import NARROW, WIDE, Visit
 from tests.cli.report.results import (
-    DENIED,
     MADE_AT,
-    NOTE,
     costs_of,
-    organization,
-    with_owners,
+    owned_organization,
     written,
 )
 
@@ -51,7 +48,7 @@ def axe() -> str:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with everything in it."""
-    result = with_owners(organization(failures=[DENIED], notes=[NOTE]))
+    result = owned_organization()
     return written(result, tmp_path_factory.mktemp("report"), RenderOptions(costs=costs_of(result), console_links=True))
 
 

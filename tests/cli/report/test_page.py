@@ -28,15 +28,13 @@ from tests.cli.report.paper import texts_by_page
 from tests.cli.report.results import (
     DENIED,
     MADE_AT,
-    NOTE,
     OWNERS,
     as_account,
     costs_of,
     named,
-    organization,
+    owned_organization,
     result_of,
     views_of,
-    with_owners,
     written,
 )
 
@@ -46,7 +44,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def result() -> Result:
     """An organization of many kinds of network, with owners."""
-    return with_owners(organization(failures=[DENIED], notes=[NOTE]))
+    return owned_organization()
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_its_options_reach_the_page(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "has the tag owner" in result.stderr
     text = file.read_text(encoding="utf-8")
-    assert "that was read has the tag owner (keys are case-sensitive)</li>" in text
+    assert "has the tag owner, nor its route table or VPC (keys are case-sensitive)</li>" in text
     data = Parsed(text).data()
     assert (data["tagKeys"], data["explainOptions"]) == (["Name", "owner"], f"--from-dump {dump}")
     assert ["payments-private-a", ""] in data["tags"]

@@ -90,9 +90,9 @@ def test_tags_are_shown_and_a_missing_one_is_noted() -> None:
     command = ["scan", "--from-dump", str(dump_of("two-accounts")), "--format", "csv", "--tags", "Name,owner"]
     result = invoke(command)
     assert result.exit_code == 1
-    assert result.stdout.splitlines()[0].endswith(",tag:Name,tag:owner")
+    assert result.stdout.splitlines()[0].endswith(",tag:Name,tag:owner,remedy,command")
     assert result.stderr.splitlines() == [
-        "express-path: note: no subnet, route table or VPC that was read has the tag owner (keys are case-sensitive)"
+        "express-path: note: no subnet that was read has the tag owner, nor its route table or VPC (keys are case-sensitive)"
     ]
     assert invoke([*command, "--quiet"]).stderr == ""
 

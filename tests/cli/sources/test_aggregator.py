@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
-from tests.support.command import invoke, without_time
+from tests.support.command import invoke, without_source
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private
 
@@ -47,7 +47,7 @@ def test_items_of_another_style_are_read(aggregator: Aggregator, builder: Builde
     aggregator.copy(style=ItemStyle(explicit_nulls=False, state_as_object=True))
     live, aggregated = scan(), scan("--aggregator", aggregator.name)
     assert {row["reason"] for row in rows(live)} >= {"ENDPOINT", "NAT_GATEWAY", "INTERNET_GATEWAY", "EXCLUDED"}
-    assert without_time(aggregated) == without_time(live)
+    assert without_source(aggregated) == without_source(live)
 
 
 def test_no_account_is_entered(sandbox: Sandbox, aggregator: Aggregator) -> None:

@@ -233,9 +233,18 @@ def throttled(random: Random) -> list[float]:
     return [min(rate, 24.9 * random.gauss(1, 0.004)) for rate in free(random)]
 
 
+STACK = {"StackName": "express-path"}
+
+
 @pytest.fixture
 def network(sandbox: Sandbox) -> BehindNatGateway:
-    """A private subnet behind a NAT gateway."""
+    """A private subnet behind a NAT gateway, in an account with a stack that has runbooks."""
+    names = ("HealDocumentName", "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
+    template = {
+        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
+        "Outputs": {name: {"Value": name} for name in names},
+    }
+    sandbox.client("cloudformation").create_stack(**STACK, TemplateBody=json.dumps(template))
     return BehindNatGateway(Account(sandbox))
 
 
@@ -281,6 +290,38 @@ def test_a_saturated_gateway_has_its_findings_its_chart_and_one_command(
     assert f"express-path heal {first} --region us-east-1" in described
 
 
+@pytest.mark.parametrize("is_denied", [False, True])
+def test_without_runbooks_the_change_is_shown(
+    network: BehindNatGateway, sandbox: Sandbox, tmp_path: Path, *, is_denied: bool
+) -> None:
+    """One command of the AWS CLI is for all route tables of the VPC, also of those behind another NAT gateway.
+
+    No heal is recommended if there is no runbook, or if that may not be read.
+    """
+    if is_denied:
+        sandbox.faults.deny("cloudformation", "DescribeStacks")
+    else:
+        sandbox.client("cloudformation").delete_stack(**STACK)
+    account, file = network.account, tmp_path / "nat.svg"
+    others = [
+        account.table(network.vpc, NatGatewayId=nat) for nat in (network.nat, account.nat_gateway(network.public))
+    ]
+    for table_id in others:
+        account.subnet(network.vpc, table_id)
+    saturate(network)
+    result = diagnose("--chart", str(file), network.subnet)
+    assert result.exit_code == 1
+    [command] = [line.strip() for line in result.stdout.splitlines() if line.startswith("  aws ec2 ")]
+    assert all(table_id in command for table_id in (network.table, *others))
+    assert "--format json also has patches for CloudFormation and Terraform" in result.stdout
+    assert "express-path heal" not in result.stdout + file.read_text(encoding="utf-8")
+    for nat in diagnose_json(exit_code=1)["nats"]:
+        [change] = nat["changes"]
+        assert (nat["healCommands"], change["command"]) == ([], command)
+        assert network.table in change["text"]
+        assert change["patches"].keys() == {"cli", "cloudFormation", "terraform"}
+
+
 def test_the_json_has_every_number(network: BehindNatGateway) -> None:
     """The JSON has findings with times, values, units, and evidence, next to the sentence and the commands."""
     saturate(network)
@@ -290,6 +331,7 @@ def test_the_json_has_every_number(network: BehindNatGateway) -> None:
     assert (nat["kind"], nat["accountId"], nat["region"]) == ("zonal NAT gateway", "123456789012", "us-east-1")
     assert (nat["vpcId"], nat["subnetIds"]) == (network.vpc, [network.subnet])
     assert nat["healCommands"] == [f"express-path heal {network.subnet} --region us-east-1"]
+    assert nat["changes"] == []
     [only] = nat["meters"]
     assert (only["availabilityZone"], only["state"]) == (None, "SYMPTOMS")
     assert only["sentence"].startswith(f"{network.nat} ran flat at 24.8 Gbit/s for 9 h")
@@ -369,7 +411,7 @@ def test_the_terminal_shows_eight_commands_and_findings(network: BehindNatGatewa
     carry(network.account, network.nat, free(Random(2)), ErrorPortAllocation=refused)
     result = diagnose()
     assert result.stdout.count("express-path heal subnet-") == result.stdout.count("HIGH port allocation errors") == 8
-    assert "and 2 more, one for each route table; --format json lists all" in flowing(result)
+    assert "and 2 more commands; --format json lists all" in flowing(result)
     assert flowing(result).count("more; --format json lists all") == 1
     assert len(diagnose_json(exit_code=1)["nats"][0]["healCommands"]) == 10
 

@@ -171,18 +171,24 @@ def test_patches_associate_several_tables() -> None:
     assert '# add "rtb-1", "rtb-2" to that list and leave these resources out.\n' in added["terraform"]
 
 
-@pytest.mark.parametrize(("plan", "address_type"), [(CREATE, "ipv4"), (DUAL, "dualstack")])
-def test_terraform_patch_creates(plan: Plan, address_type: str) -> None:
-    """The endpoint does not list its route tables, so that associations that heals add later are no drift."""
+@pytest.mark.parametrize(
+    ("plan", "address_type", "name"),
+    [(CREATE, "ipv4", "s3express_vpc_1"), (DUAL, "dualstack", "s3express_vpc_1_dualstack")],
+)
+def test_terraform_patch_creates(plan: Plan, address_type: str, name: str) -> None:
+    """The endpoint does not list its route tables, so that associations that heals add later are no drift.
+
+    A VPC may need endpoints of both types, so their resources have different names.
+    """
     assert plan.patches["terraform"] == (
-        'resource "aws_vpc_endpoint" "s3express_vpc_1" {\n'
+        f'resource "aws_vpc_endpoint" "{name}" {{\n'
         '  vpc_id            = "vpc-1"\n'
         '  vpc_endpoint_type = "Gateway"\n'
         f'  service_name      = "{EXPRESS}"\n'
         f'  ip_address_type   = "{address_type}"\n'
         "}\n\n"
         'resource "aws_vpc_endpoint_route_table_association" "s3express_rtb_1" {\n'
-        "  vpc_endpoint_id = aws_vpc_endpoint.s3express_vpc_1.id\n"
+        f"  vpc_endpoint_id = aws_vpc_endpoint.{name}.id\n"
         '  route_table_id  = "rtb-1"\n'
         "}\n"
     )

@@ -25,8 +25,9 @@ COLUMNS = (
     "routeTableName",
     "vpcName",
 )
-"""The columns of every scan. A column for each selected tag follows, such as tag:owner, and with a baseline, the column
-baseline."""
+"""The first columns of every scan. A column for each selected tag follows, such as tag:owner."""
+LAST_COLUMNS = ("remedy", "command")
+"""The last columns of every scan. With a baseline, the column baseline is before them."""
 
 _FORMULA_BEGINNINGS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
 _FORMULA = re.compile(rf"(^|[\r\n])(?=[{re.escape(_FORMULA_BEGINNINGS)}])")
@@ -43,13 +44,13 @@ def as_csv(result: Result) -> Iterator[str]:
     baseline = ["baseline"] if result.comparison else []
     cells = (_cells(row, result) for row in result.rows)
     csv.writer(written).writerows(
-        chain([[*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline]], cells)
+        chain([[*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline, *LAST_COLUMNS]], cells)
     )
     yield written.getvalue()
 
 
 def _cells(row: Row, result: Result) -> list[str | None]:
-    """Return the values of a row in the order of COLUMNS, its tags, and with a baseline its mark."""
+    """Return the values of a row in the order of the columns."""
     values = (
         row.account_id,
         row.region,
@@ -66,7 +67,8 @@ def _cells(row: Row, result: Result) -> list[str | None]:
         row.vpc_name,
         *(row.tags.get(key, "") for key in result.tag_keys),
     )
-    return [*map(_safe, values), *([row.baseline] if result.comparison else [])]
+    remedy = (row.remedy.advice, row.remedy.command) if row.remedy else ("", "")
+    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, remedy)]
 
 
 def _safe(value: str | None) -> str | None:

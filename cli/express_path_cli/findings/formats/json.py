@@ -1,4 +1,4 @@
-"""Rows as JSON, in the shape that other tools rely on: schema/scan.schema.json. `scan_file.py` reads it."""
+"""Rows as JSON, in the shape that other tools rely on: schema/scan.schema.json. `saved.py` reads all of it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,23 +6,28 @@ from datetime import UTC
 from itertools import chain
 from typing import Any
 
+from express_path.domain.heal.endpoints import NEW_ENDPOINT
+from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
+from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Row, change_key
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
-from express_path_cli.terminal.errors import one_line
+from express_path_cli.findings.worklist import Change, changes_of, worklist
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.files import to_json
 
 
-def as_json(result: Result) -> Iterator[bytes]:
-    """Yield all rows as one JSON document. `names` and `tags` contain only those that exist.
-
-    routeTableId is null if the subnet's route table cannot be read.
-    """
+def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
+    """Yield a scan as one JSON document: everything that another format or a report shows of it."""
     compared = result.comparison is not None
-    subnets = (_row(row, compared=compared) for row in result.rows)
-    yield from document({**_scan(result), "subnets": subnets, **_past(result)})
+    changes = changes_of(worklist(result.rows).items())
+    places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
+    subnets = (_row(row, places.get(change_key(row)), compared=compared) for row in result.rows)
+    lists = {"changes": map(_change, changes), "subnets": subnets}
+    yield from document({**_scan(result, scan), **lists, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -54,7 +59,7 @@ def _pieces(content: object) -> Iterator[bytes]:
         yield to_json(content)
 
 
-def _scan(result: Result) -> dict[str, Any]:
+def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
     """Return what the scan covered and found. The totals also count subnets that are not shown."""
     coverage, rows = result.coverage, list(chain(result.rows, result.unlisted))
     compliances = Counter(row.compliance for row in rows)
@@ -64,12 +69,77 @@ def _scan(result: Result) -> dict[str, Any]:
         "parameters": coverage.parameters,
         "accounts": coverage.accounts,
         "filters": coverage.filters,
-        "notRead": [{"where": failure.where, "error": one_line(failure.error)} for failure in result.failures],
+        "source": _source(scan.source),
+        "tagKeys": result.tag_keys,
+        "notRead": [
+            {**failure.fields(), "message": failure.message, "hint": failure.hint} for failure in result.failures
+        ],
+        "notes": result.notes,
         "totals": {
             "evaluated": len(rows),
             "compliances": {compliance.value: compliances[compliance] for compliance in Compliance},
             "reasons": dict(sorted(Counter(row.reason.value for row in rows).items())),
         },
+        "endpointNames": dict(sorted(result.endpoint_names.items())),
+        "notSelected": _not_selected(result),
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    """Return the options that selected the source, without those that were not given."""
+    live = source.live
+    options = {
+        "fromDump": str(source.from_dump or ""),
+        "example": source.example,
+        "aggregator": source.aggregator,
+        "regions": live.regions,
+        "allRegions": live.all_regions,
+        "profile": live.profile,
+        "organization": live.organization,
+        "roleName": live.role_name,
+        "externalId": live.external_id,
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def _not_selected(result: Result) -> list[dict[str, Any]]:
+    """Return the subnets that were read and not evaluated, by account and Region."""
+    evaluated = {row.key for row in chain(result.rows, result.unlisted)}
+    found = {
+        place: sorted(subnet_id for subnet_id in subnet_ids if (*place, subnet_id) not in evaluated)
+        for place, subnet_ids in sorted(result.listed.items())
+    }
+    return [
+        {"accountId": account_id, "region": region, "subnetIds": subnet_ids}
+        for (account_id, region), subnet_ids in found.items()
+        if subnet_ids
+    ]
+
+
+def _change(change: Change) -> dict[str, Any]:
+    """Return what to do about the subnets that refer to it. `endpoint` is null for another change."""
+    remedy = change.remedy
+    return {
+        "text": remedy.text,
+        "note": remedy.note,
+        "command": remedy.command,
+        "url": remedy.url,
+        "patches": {tool: patch for tool, patch in remedy.patches.items() if tool != "cli"},
+        "routeTableIds": change.route_table_ids,
+        "subnets": len(change.rows),
+        "endpoint": _endpoint(remedy.endpoint) if remedy.endpoint else None,
+    }
+
+
+def _endpoint(endpoint: VpcEndpoint) -> dict[str, Any]:
+    """Return the endpoint to associate route tables with. `id` is null if it is a new one."""
+    return {
+        "id": None if endpoint.id == NEW_ENDPOINT else endpoint.id,
+        "vpcId": endpoint.vpc_id,
+        "serviceName": endpoint.service_name,
+        "ipAddressType": endpoint.ip_address_type,
+        "routeTableIds": endpoint.route_table_ids,
+        "tags": endpoint.tags,
     }
 
 
@@ -93,8 +163,13 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _row(row: Row, *, compared: bool) -> dict[str, Any]:
-    """Return a row as JSON. With a baseline, `baseline` is null if the subnet has no finding."""
+def _row(row: Row, change: int | None, *, compared: bool) -> dict[str, Any]:
+    """Return a row as JSON. `names`, `tags`, and what follows them contain only what exists."""
+    optional = {
+        "note": row.note,
+        "lacks": row.lacks,
+        "otherPaths": [{"reason": reason, "path": list(map(_hop, hops))} for reason, hops in row.other_paths],
+    }
     return {
         "accountId": row.account_id,
         "region": row.region,
@@ -105,8 +180,14 @@ def _row(row: Row, *, compared: bool) -> dict[str, Any]:
         "compliance": row.compliance,
         "reason": row.reason,
         "annotation": row.annotation,
-        "path": [{"kind": hop.kind, "id": hop.id, "destination": hop.destination} for hop in row.path],
+        "path": list(map(_hop, row.path)),
         "names": row.names(),
         "tags": row.tags,
+        "change": change,
+        **{name: value for name, value in optional.items() if value},
         **({"baseline": row.baseline} if compared else {}),
     }
+
+
+def _hop(hop: Hop) -> dict[str, str]:
+    return {"kind": hop.kind, "id": hop.id, "destination": hop.destination}

@@ -1,4 +1,4 @@
-"""Rows as JUnit XML, which CI systems show as tests: one suite for each VPC, one test for each subnet."""
+"""Rows as JUnit XML, which CI systems show as tests: one suite for each VPC, one test for each route table."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import quoteattr
 
 from express_path.domain.findings.texts import RULE_NAME
-from express_path.domain.path.reasons import Compliance
+from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import dropped, exclusions
@@ -20,7 +20,8 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def as_junit(result: Result) -> Iterator[str]:
     """Yield the document, suite by suite.
 
-    NON_COMPLIANT fails, NOT_APPLICABLE is skipped, and what could not be determined is an error.
+    A table with a NON_COMPLIANT subnet fails, one with only NOT_APPLICABLE ones is skipped, and what could not be
+    determined is an error.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
@@ -31,7 +32,7 @@ def as_junit(result: Result) -> Iterator[str]:
     )
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites {attributes}>\n'
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
-        yield _as_text(_suite(name, list(rows), stamp))
+        yield _as_text(_suite(name, list(rows), result.tag_keys, stamp))
     if result.failures:
         yield _as_text(_not_determined(result.failures, stamp))
     yield "</testsuites>\n"
@@ -44,59 +45,66 @@ def _as_text(suite: Element) -> str:
 
 def _totals(result: Result) -> dict[str, str]:
     errors = len(result.failures)
-    flagged = sum(row.is_flagged for row in result.rows)
-    return {"tests": str(len(result.rows) + errors), "failures": str(flagged), "errors": str(errors)}
+    tables = {(_suite_name(row), row.route_table_id) for row in result.rows}
+    flagged = {(_suite_name(row), row.route_table_id) for row in result.rows if row.is_flagged}
+    return {"tests": str(len(tables) + errors), "failures": str(len(flagged)), "errors": str(errors)}
 
 
-def _in_vpc_order(row: Row) -> tuple[str, str, str, str]:
-    return row.account_id, row.region, row.vpc_id, row.subnet_id
+def _in_vpc_order(row: Row) -> tuple[str, str, str, str, bool, int, str]:
+    place = (row.account_id, row.region, row.vpc_id, row.route_table_id or "")
+    return (*place, not row.is_flagged, SEVERITY_ORDER[row.reason], row.subnet_id)
 
 
 def _suite_name(row: Row) -> str:
     return f"{row.account_id}/{row.region}/{row.vpc_id}"
 
 
-def _suite(name: str, rows: Sequence[Row], stamp: str) -> Element:
+def _suite(name: str, rows: Sequence[Row], tag_keys: Sequence[str], stamp: str) -> Element:
     """Return the suite of a VPC."""
+    tables = [list(group) for _, group in groupby(rows, key=lambda row: row.route_table_id)]
     counts = {
-        "tests": len(rows),
-        "failures": sum(row.is_flagged for row in rows),
+        "tests": len(tables),
+        "failures": sum(table[0].is_flagged for table in tables),
         "errors": 0,
-        "skipped": sum(row.compliance is Compliance.NOT_APPLICABLE for row in rows),
+        "skipped": sum(map(_is_skipped, tables)),
     }
     attributes = {key: str(value) for key, value in counts.items()}
     suite = Element("testsuite", attributes, name=name, timestamp=stamp, time="0")
     _properties(suite, rows)
-    suite.extend(map(_case, rows))
+    suite.extend(_case(table, tag_keys) for table in tables)
     return suite
 
 
-def _case(row: Row) -> Element:
-    """Return the test of a subnet. Its labels are in system-out, since a test has no properties in Jenkins' schema."""
-    written = list(_label_lines(row))
-    case = Element("testcase", name=row.subnet_id, classname=_suite_name(row), time="0")
-    if row.compliance is Compliance.NON_COMPLIANT:
-        failure = SubElement(case, "failure", message=row.annotation, type=row.reason)
-        failure.text = str(row.remedy or "")
-    elif row.compliance is Compliance.NOT_APPLICABLE:
-        SubElement(case, "skipped", message=row.annotation)
-    else:
-        written.insert(0, row.annotation)
-    if written:
-        SubElement(case, "system-out").text = "\n".join(written)
+def _is_skipped(rows: Sequence[Row]) -> bool:
+    return all(row.compliance is Compliance.NOT_APPLICABLE for row in rows)
+
+
+def _case(rows: Sequence[Row], tag_keys: Sequence[str]) -> Element:
+    """Return the test of a route table; its first row is the worst.
+
+    The subnets are in system-out, since a test has no properties in Jenkins' schema.
+    """
+    first = rows[0]
+    name = first.route_table_id or "unknown route table"
+    case = Element("testcase", name=name, classname=_suite_name(first), time="0")
+    if first.is_flagged:
+        failure = SubElement(case, "failure", message=first.annotation, type=first.reason)
+        remedies = (str(row.remedy) for row in rows if row.is_flagged and row.remedy)
+        failure.text = "\n".join(dict.fromkeys(remedies))
+    elif _is_skipped(rows):
+        SubElement(case, "skipped", message=first.annotation)
+    names = [f"route table name: {first.route_table_name}"] if first.route_table_name else []
+    lines = [*names, *(_line(row, tag_keys) for row in rows)]
+    SubElement(case, "system-out").text = "\n".join(lines)
     return case
 
 
-def _label_lines(row: Row) -> Iterator[str]:
-    """Yield the baseline's mark, the names of a subnet and its route table, and the selected tags, one in each line."""
-    if row.baseline:
-        yield f"baseline: {row.baseline}"
-    if row.subnet_name:
-        yield f"subnet name: {row.subnet_name}"
-    if row.route_table_name:
-        yield f"route table name: {row.route_table_name}"
-    for key, value in row.tags.items():
-        yield f"tag {key}: {value}"
+def _line(row: Row, tag_keys: Sequence[str]) -> str:
+    """Return a subnet with its name, its verdict, the baseline's mark, and the selected tags."""
+    labels = [f"baseline: {row.baseline}"] if row.baseline else []
+    labels += [f"tag {key}: {value}" for key, value in row.selected_tags(tag_keys).items()]
+    name = f" {row.subnet_name}" if row.subnet_name else ""
+    return ", ".join([f"{row.subnet_id}{name}: {row.annotation}", *labels])
 
 
 def _properties(suite: Element, rows: Sequence[Row]) -> None:
@@ -118,5 +126,5 @@ def _not_determined(failures: Sequence[Failure], stamp: str) -> Element:
     suite = Element("testsuite", attributes, name="could not be determined")
     for failure in failures:
         case = SubElement(suite, "testcase", name=failure.where, classname="could not be determined", time="0")
-        SubElement(case, "error", message=str(failure.error), type=type(failure.error).__name__)
+        SubElement(case, "error", message=failure.message, type="notRead")
     return suite

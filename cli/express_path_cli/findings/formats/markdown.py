@@ -65,15 +65,15 @@ class _Document:
         """Yield every line."""
         result = self._result
         title = summary(result.rows, result.evaluated)
-        yield from ("## Paths to S3 Express One Zone", "", f"**{_plain(title)}**", "")
+        yield from ("## Paths to S3 Express One Zone", "", f"**{plain(title)}**", "")
         yield from self._baseline()
         for sentence in closing(
             result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures)
         ) + advice(result.rows):
-            yield from (_plain(sentence), "")
+            yield from (plain(sentence), "")
         if result.failures:
             yield from ("Could not be determined:", "")
-            yield from self._shown([f"- {_plain(f'{failure.where}: {failure.error}')}" for failure in result.failures])
+            yield from self._shown([f"- {plain(f'{failure.where}: {failure.message}')}" for failure in result.failures])
             yield ""
         yield from self._section("What to fix", self._worklist.flagged)
         yield from self._changes()
@@ -91,7 +91,7 @@ class _Document:
         """Yield how many findings are new, unchanged, fixed, or unknown, and list all but the unchanged ones."""
         comparison = self._result.comparison
         if comparison:
-            yield from (f"**{_plain(comparison_text(comparison))}**", "")
+            yield from (f"**{plain(comparison_text(comparison))}**", "")
             lines = [f"- {_path_in_line(line)}" for line in comparison_lines(comparison, self._length.most)]
             yield from [*lines, ""] if lines else []
 
@@ -102,7 +102,7 @@ class _Document:
         shown = items[: self._length.most]
         yield from (f"### {title}", "")
         cells = [_item_cells(item, self._result) for item in shown]
-        yield from _table([title for title, _ in cells[0]], ([text for _, text in row] for row in cells))
+        yield from table([title for title, _ in cells[0]], ([text for _, text in row] for row in cells))
         yield ""
         if len(shown) < len(items):
             yield from (
@@ -118,7 +118,7 @@ class _Document:
             for change in changes[: self._length.most]:
                 remedy, reason = change.remedy, change.rows[0].reason
                 command = f" {_code(remedy.command)}" if remedy.command else ""
-                yield f"- {reason}, {change.counted(reason)}: {_plain(remedy.text)}{command}"
+                yield f"- {reason}, {change.counted(reason)}: {plain(remedy.text)}{command}"
             if self._length.most is not None and len(changes) > self._length.most:
                 yield "- More changes like these are not listed. `express-path report` shows each of them."
             yield ""
@@ -145,15 +145,16 @@ class _Document:
 
     def _subnet_table(self, rows: Iterable[Row]) -> Iterator[str]:
         tag_keys, is_compared = self._result.tag_keys, self._result.comparison is not None
-        columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(_plain, tag_keys)]
-        yield from _table([*columns, *(["Baseline"] if is_compared else [])], map(self._subnet_cells, rows))
+        columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(plain, tag_keys)]
+        yield from table([*columns, *(["Baseline"] if is_compared else [])], map(self._subnet_cells, rows))
 
     def _subnet_cells(self, row: Row) -> list[str]:
-        cells = [*_cells(row), *(_plain(row.tags.get(key, "")) for key in self._result.tag_keys)]
+        cells = [*_cells(row), *(plain(row.tags.get(key, "")) for key in self._result.tag_keys)]
         return [*cells, *([row.baseline or ""] if self._result.comparison else [])]
 
 
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of a table; its cells are Markdown."""
     columns = list(header)
     yield f"| {' | '.join(columns)} |"
     yield "|---" * len(columns) + "|"
@@ -165,7 +166,7 @@ def _item_cells(item: WorkItem, result: Result) -> list[tuple[str, str]]:
     record = item_record(item, result.tag_keys, is_compared=result.comparison is not None)
     values = [found for found in record.cells.items() if found[0] not in _NAMED.values()]
     cells = [(title, _item_cell(title, found, record.cells)) for title, found in values]
-    return [*cells, *((_plain(title), _listed(found)) for title, found in record.notes.items())]
+    return [*cells, *((plain(title), _listed(found)) for title, found in record.notes.items())]
 
 
 def _item_cell(title: str, values: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:
@@ -181,9 +182,9 @@ def _listed(values: Sequence[str]) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         f"{_MARK[row.compliance]} {row.compliance}",
-        _plain(row.account_id),
-        _plain(row.region),
-        _named(_plain(row.vpc_id), row.vpc_name),
+        plain(row.account_id),
+        plain(row.region),
+        _named(plain(row.vpc_id), row.vpc_name),
         _named(_code(row.subnet_id), row.subnet_name),
         _named(_code(row.route_table_id), row.route_table_name) if row.route_table_id else "unknown",
         row.reason,
@@ -193,12 +194,12 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _path_in_line(text: str) -> str:
     """Escape all Markdown in a text with arrows, which need no escape inside a line."""
-    return _plain(text).replace(r"-\>", "->")
+    return plain(text).replace(r"-\>", "->")
 
 
 def _named(resource: str, name: str) -> str:
     """Return a resource with its name, if it has one."""
-    return f"{resource} {_plain(name)}" if name else resource
+    return f"{resource} {plain(name)}" if name else resource
 
 
 def _path(row: Row) -> str:
@@ -208,11 +209,11 @@ def _path(row: Row) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Escape all Markdown in a text, such as the name of an account or a message from AWS."""
     return re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
 
 
 def _code(text: str) -> str:
     """Return an id or a command as a code span, or escaped if it has characters that a code span cannot contain."""
-    return _plain(text) if re.search(r"[`|\\]|[^\S ]", text) or text != " ".join(text.split()) else f"`{text}`"
+    return plain(text) if re.search(r"[`|\\]|[^\S ]", text) or text != " ".join(text.split()) else f"`{text}`"

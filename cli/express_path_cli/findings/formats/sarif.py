@@ -1,12 +1,12 @@
 """Rows as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
 
-from express_path.domain.findings.texts import RULE_NAME, finding_id, path_text
-from express_path.domain.network.resources import subnet_arn
+from express_path.domain.findings.texts import RULE_NAME, path_text
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.annotations import MEANINGS
@@ -15,7 +15,10 @@ from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.summary import dropped, exclusions
+from express_path_cli.findings.worklist import WorkItem, worklist
 from express_path_cli.terminal.errors import Failure
+from express_path_cli.terminal.tables import limited
+from express_path_cli.terminal.texts import count_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _KIND = {Compliance.NON_COMPLIANT: "fail", Compliance.COMPLIANT: "pass", Compliance.NOT_APPLICABLE: "notApplicable"}
@@ -23,8 +26,12 @@ _REASONS = list(Reason)
 
 
 def as_sarif(result: Result) -> Iterator[bytes]:
-    """Yield one run: a rule for each reason, a result for each subnet, a notification for each failure."""
-    fixed = (_absent(past, past.now) for past in (result.comparison.fixed if result.comparison else ()) if past.now)
+    """Yield one run: a rule for each reason, a notification for each failure, and the results.
+
+    A result is a route table and a reason, with the subnets that have it, because a change is made to a route table.
+    """
+    items = worklist(result.rows).items()
+    fixed = _absent(result.comparison.fixed if result.comparison else (), items, result.tag_keys)
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
@@ -34,7 +41,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
                 "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
             }
         ],
-        "results": chain(map(_result, result.rows), fixed),
+        "results": chain((_result(item, result.tag_keys) for item in items), fixed),
         "properties": {
             "express-path/dropped": dropped(result.rows),
             "express-path/excluded": exclusions(result.rows),
@@ -57,31 +64,27 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(row: Row) -> dict[str, Any]:
-    kind = _KIND[row.compliance]
-    # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
-    location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", row.subnet_id))
+def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
+    row, kind = item.first, _KIND[item.first.compliance]
+    table = row.route_table_id or "unknown"
+    # A network has no files. Viewers group by physical location, so it is the table's position in the network.
+    location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", table))
+    subnets = f"{count_text(len(item.rows), 'subnet')}: {', '.join(limited([row.subnet_id for row in item.rows]))}"
     return {
         "ruleId": row.reason,
         "ruleIndex": _REASONS.index(row.reason),
         "kind": kind,
         "level": "error" if kind == "fail" else "none",
-        "message": {"text": row.annotation},
+        "message": {"text": f"{row.annotation} ({subnets})"},
         "locations": [
             {
                 "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
-                "logicalLocations": [
-                    {
-                        "name": row.subnet_id,
-                        "fullyQualifiedName": subnet_arn(row.account_id, row.region, row.subnet_id),
-                        "kind": "resource",
-                    }
-                ],
+                "logicalLocations": [{"name": table, "fullyQualifiedName": location, "kind": "resource"}],
             }
         ],
-        "partialFingerprints": {"subnet/v1": finding_id(RULE_NAME, row.account_id, row.region, row.subnet_id)},
-        "properties": _properties(row) | _remedy(row.remedy),
-        **_baseline_state(row.baseline),
+        "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{row.reason}"},
+        "properties": _properties(item, tag_keys) | _remedy(row.remedy),
+        **_baseline_state(item.mark),
     }
 
 
@@ -90,17 +93,36 @@ def _baseline_state(mark: Mark | None) -> dict[str, str]:
     return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
 
 
-def _absent(past: PastFinding, now: Row) -> dict[str, Any]:
-    """Return the result of a fixed finding. It passes, because some viewers ignore baselineState."""
-    reason = past.finding.reason
-    return _result(now) | {
-        "ruleId": reason,
-        "ruleIndex": _REASONS.index(Reason(reason)) if reason in _REASONS else -1,
-        "kind": "pass",
-        "level": "none",
-        "message": {"text": f"{reason} is fixed; now {now.annotation}"},
-        "baselineState": "absent",
-    }
+def _absent(
+    fixed: Iterable[PastFinding], current: Iterable[WorkItem], tag_keys: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield a result for each route table and reason whose findings are all fixed.
+
+    It passes, because some viewers ignore baselineState.
+    """
+    rows: defaultdict[tuple[str, str, str, str | None, str], list[Row]] = defaultdict(list)
+    for past in fixed:
+        if past.now:
+            rows[*_table_of(past.now), past.finding.reason].append(past.now)
+    for item in current:
+        rows.pop((*_table_of(item.first), item.first.reason), None)
+    for (*_, reason), now in rows.items():
+        rule = reason if reason in _REASONS else ""
+        shown = _result(WorkItem(tuple(now)), tag_keys)
+        location = shown["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        yield shown | {
+            "ruleId": reason,
+            "ruleIndex": _REASONS.index(Reason(rule)) if rule else -1,
+            "kind": "pass",
+            "level": "none",
+            "message": {"text": f"{reason} is fixed; now {shown['message']['text']}"},
+            "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{reason}"},
+            "baselineState": "absent",
+        }
+
+
+def _table_of(row: Row) -> tuple[str, str, str, str | None]:
+    return row.account_id, row.region, row.vpc_id, row.route_table_id
 
 
 def _unknown(result: Result) -> Iterator[dict[str, Any]]:
@@ -109,13 +131,16 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
         yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
 
 
-def _properties(row: Row) -> dict[str, Any]:
+def _properties(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
+    names = item.first.names()
     return {
-        "routeTableId": row.route_table_id,
-        "path": path_text(row),
-        "names": row.names(),
-        "resourceTags": row.tags,
+        "routeTableId": item.first.route_table_id,
+        "subnetIds": [row.subnet_id for row in item.rows],
+        "subnetNames": {row.subnet_id: row.subnet_name for row in item.rows if row.subnet_name},
+        "paths": list(dict.fromkeys(filter(None, map(path_text, item.rows)))),
+        "names": {resource: name for resource, name in names.items() if resource != "subnet"},
+        "resourceTags": {key: ", ".join(values) for key, values in item.tags(tag_keys).items()},
     }
 
 
@@ -127,4 +152,4 @@ def _remedy(remedy: Remedy | None) -> dict[str, str]:
 
 
 def _notification(failure: Failure) -> dict[str, Any]:
-    return {"level": "error", "message": {"text": f"{failure.where}: {failure.error}"}}
+    return {"level": "error", "message": {"text": f"{failure.where}: {failure.message}"}}

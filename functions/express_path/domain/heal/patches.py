@@ -49,7 +49,7 @@ def create_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str], policy
         *_lines("RouteTableIds", route_table_ids),
         *_policy_document(policy),
     ]
-    name = _name(endpoint.vpc_id)
+    name = _endpoint_name(endpoint)
     return {
         "cloudFormation": _template(_LOGICAL_ID_OF_NEW, properties),
         "terraform": f'resource "aws_vpc_endpoint" "{name}" {{\n  vpc_id            = {_hcl(endpoint.vpc_id)}\n'
@@ -67,6 +67,41 @@ def create_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str], policy
             *(("--policy-document", document) if document else ()),
         ),
     }
+
+
+def join_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) -> dict[str, str]:
+    """Return the patches that associate route tables with an endpoint that somebody else creates before.
+
+    CloudFormation has none: an endpoint's resource lists all of its route tables
+    (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ec2-vpcendpoint.html).
+    """
+    name, region = _endpoint_name(endpoint), _region(endpoint)
+    filters = {
+        "vpc-id": endpoint.vpc_id,
+        "service-name": endpoint.service_name,
+        "vpc-endpoint-type": "Gateway",
+        "vpc-endpoint-state": "pending,available",
+    }
+    of_type = f"VpcEndpoints[?IpAddressType=='{endpoint.ip_address_type}'].VpcEndpointId"
+    find = _command(
+        "describe-vpc-endpoints",
+        *("--region", region, "--filters", *(f"Name={key},Values={value}" for key, value in filters.items())),
+        *("--query", of_type, "--output", "text"),
+    )
+    modify = _command("modify-vpc-endpoint", "--region", region, "--vpc-endpoint-id")
+    return {
+        "terraform": f'data "aws_vpc_endpoint" "{name}" {{\n  vpc_id       = {_hcl(endpoint.vpc_id)}\n'
+        f"  service_name = {_hcl(endpoint.service_name)}\n}}\n\n"
+        + _terraform_associations(f"data.aws_vpc_endpoint.{name}.id", route_table_ids),
+        "cli": f'{modify.strip()} "$({find.strip()})" {shlex.join(["--add-route-table-ids", *route_table_ids])}\n',
+    }
+
+
+def _endpoint_name(endpoint: VpcEndpoint) -> str:
+    """Return the name of an endpoint's resource: a VPC may need one of each type."""
+    return _name(
+        endpoint.vpc_id if endpoint.ip_address_type == "ipv4" else f"{endpoint.vpc_id}_{endpoint.ip_address_type}"
+    )
 
 
 def _command(operation: str, *words: str) -> str:

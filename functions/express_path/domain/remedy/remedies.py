@@ -36,7 +36,10 @@ from express_path.domain.verdict.evaluator import Account, Verdict
 
 
 def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:
-    """Return the remedy that associates the route tables of all these verdicts with an endpoint, in one command."""
+    """Return the remedy that associates the route tables of all these verdicts with an endpoint, in one command.
+
+    The verdicts are of one VPC, the worst first.
+    """
     table_ids = list(dict.fromkeys(str(verdict.route_table_id) for verdict in verdicts))
     names, url = _joint_names(verdicts, table_ids), PAGES[verdicts[0].reason]
     if endpoint.id == NEW_ENDPOINT:
@@ -50,9 +53,13 @@ def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:
         text += " One endpoint serves all of these route tables."
     if owner:
         text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
+    note = ""
+    if endpoint.id == NEW_ENDPOINT:
+        tables = "the route table" if len(table_ids) == 1 else "the route tables"
+        note = f"If {endpoint.vpc_id} gets an endpoint for S3 Express first, associate {tables} with that one."
     is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (*table_ids, endpoint.id, endpoint.vpc_id))
     command, patches = (patches["cli"].strip(), patches) if is_safe else ("", {})
-    return Remedy(text, command, url, patches, endpoint=endpoint)
+    return Remedy(text, command, url, patches, note, endpoint)
 
 
 def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names:
@@ -196,9 +203,7 @@ def remedy(verdict: Verdict, tracer: Tracer | None) -> Remedy | None:
         to_associate = endpoint_to_associate(verdict, tracer)
         if to_associate is None:
             return _other_route(verdict, tracer, f"gateway endpoint {_endpoint(tracer, table).id}")
-        found = association([verdict], to_associate)
-        note = f"If {verdict.vpc_id} gets an endpoint for S3 Express first, associate the route table with that one."
-        return replace(found, note=note) if to_associate.id == NEW_ENDPOINT else found
+        return association([verdict], to_associate)
     return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
 
 

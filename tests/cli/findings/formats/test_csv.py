@@ -8,7 +8,17 @@ import pytest
 
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
-from tests.cli.findings.results import FLAGGED, LABELED, NAT, UNKNOWN, compared, labeled, rendered, result_of
+from tests.cli.findings.results import (
+    FLAGGED,
+    LABELED,
+    NAT,
+    REMEDY,
+    UNKNOWN,
+    compared,
+    labeled,
+    rendered,
+    result_of,
+)
 
 
 def rows_in(result: Result) -> list[dict[str, str]]:
@@ -33,6 +43,8 @@ def test_each_field_is_in_its_column() -> None:
         "subnetName": LABELED.subnet_name,
         "routeTableName": LABELED.route_table_name,
         "vpcName": LABELED.vpc_name,
+        "remedy": REMEDY.advice,
+        "command": REMEDY.command,
         "tag:owner": "data:team",
         "tag:cost=center": "42",
         "tag:missing": "",
@@ -44,10 +56,10 @@ def test_each_field_is_in_its_column() -> None:
     assert unknown["routeTableId"] == ""
 
 
-def test_the_last_column_is_the_mark_of_a_comparison() -> None:
+def test_a_column_is_the_mark_of_a_comparison() -> None:
     """It is empty without a finding, and missing without a baseline."""
     rows = rows_in(compared())
-    assert list(rows[0])[-1] == "baseline"
+    assert list(rows[0])[-3:] == ["baseline", "remedy", "command"]
     assert [row["baseline"] for row in rows] == ["unchanged", "new", "new", "fixed", "unknown", ""]
 
 

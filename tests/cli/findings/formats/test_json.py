@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import TrafficPath
 from express_path_cli.schema.command import FILES, Schema
 from tests.cli.findings.results import (
     COMPLIANT,
@@ -25,6 +27,7 @@ from tests.cli.findings.results import (
     rendered,
     result_of,
 )
+from tests.cli.report.results import organization
 
 SCHEMA = Draft202012Validator(json.loads(FILES[Schema.SCAN].read_text(encoding="utf-8")))
 
@@ -41,10 +44,18 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
     found = document(compared())
     assert found.keys() == SCHEMA.schema["properties"].keys()
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys()
-    assert all(subnet.keys() == fields for subnet in found["subnets"])
+    optional = {"note", "lacks", "otherPaths"}
+    assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
     assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
-    assert all(fields - subnet.keys() == {"baseline"} for subnet in without["subnets"])
+    assert all(fields - subnet.keys() - optional == {"baseline"} for subnet in without["subnets"])
+    other = replace(
+        FLAGGED, note="a note", lacks="ec2:DescribeVpcs", other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),)
+    )
+    [subnet] = document(result_of(other))["subnets"]
+    assert subnet.keys() == fields - {"baseline"}
+    [change] = document(result_of(FLAGGED))["changes"]
+    assert change.keys() == SCHEMA.schema["$defs"]["change"]["properties"].keys()
 
 
 def test_a_row_has_its_fields() -> None:
@@ -63,6 +74,7 @@ def test_a_row_has_its_fields() -> None:
         "path": [{"kind": "NAT_GATEWAY", "id": NAT.id, "destination": NAT.destination}],
         "names": {"subnet": "app-a", "routeTable": LABELED.route_table_name, "vpc": "prod"},
         "tags": {"owner": "data:team", "cost=center": "42"},
+        "change": 0,
     }
     assert (second["names"], second["tags"]) == ({}, {})
     assert document(result_of(UNKNOWN))["subnets"][0]["routeTableId"] is None
@@ -88,6 +100,21 @@ def test_a_document_says_what_its_scan_covered() -> None:
     assert "UnauthorizedOperation" in place["error"]
 
 
+def test_a_change_is_for_all_its_route_tables() -> None:
+    """Subnets refer to it. It has one command, and the endpoint as it is, or null for another change."""
+    found = document(organization())
+    [change] = [one for one in found["changes"] if len(one["routeTableIds"]) > 1][:1]
+    place = found["changes"].index(change)
+    subnets = [row for row in found["subnets"] if row["change"] == place]
+    assert {row["routeTableId"] for row in subnets} == set(change["routeTableIds"])
+    assert (change["subnets"], change["endpoint"]["vpcId"]) == (len(subnets), subnets[0]["vpcId"])
+    assert all(table in change["command"] for table in change["routeTableIds"])
+    assert change["patches"].keys() == {"cloudFormation", "terraform"}
+    assert any(one["endpoint"] is None for one in found["changes"])
+    creating = [one["endpoint"]["vpcId"] for one in found["changes"] if "create-vpc-endpoint" in one["command"]]
+    assert len(creating) == len(set(creating)) > 1
+
+
 def test_past_findings_have_their_reason_and_what_is_known_now() -> None:
     """The cause is named for those that are unknown."""
     found = document(compared())
@@ -107,12 +134,12 @@ def test_past_findings_have_their_reason_and_what_is_known_now() -> None:
 
 
 @pytest.mark.parametrize("chosen", [Format.JSON, Format.SARIF, Format.OCSF])
-def test_each_subnet_is_one_line(chosen: Format) -> None:
+def test_each_item_is_one_line(chosen: Format) -> None:
     """A document is easy to search and to compare, whatever its texts contain."""
     odd = '"results": [] "subnets": []\n{"'
     text = rendered(chosen, result_of(FLAGGED, replace(FLAGGED, subnet_id="subnet-2", annotation=odd)))
     found = json.loads(text)
-    rows = {Format.JSON: lambda: found["subnets"], Format.SARIF: lambda: found["runs"][0]["results"]}
+    rows = {Format.JSON: lambda: found["changes"] + found["subnets"], Format.SARIF: lambda: found["runs"][0]["results"]}
     lines = [line.removesuffix(",") for line in text.splitlines() if line.startswith('{"')]
     assert [json.loads(line) for line in lines] == rows.get(chosen, lambda: found)()
-    assert len(lines) == 2
+    assert len(lines) == {Format.JSON: 3, Format.SARIF: 1}.get(chosen, 2)

@@ -6,17 +6,19 @@ from xml.etree.ElementTree import Element, fromstring
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
+from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
     COMPLIANT,
     DENIED,
     DROPPED,
-    EVERY,
     EXCLUDED,
     FLAGGED,
     LABELED,
     ODD,
+    REMEDY,
+    UNKNOWN,
     compared,
     labeled,
     rendered,
@@ -29,29 +31,42 @@ def suites_in(result: Result) -> Element:
     return fromstring(rendered(Format.JUNIT, result))
 
 
-def test_each_subnet_is_a_test_in_the_suite_of_its_vpc() -> None:
-    """NON_COMPLIANT fails with its remedy, NOT_APPLICABLE is skipped, a place that was not read is an error."""
+def test_each_route_table_is_a_test_in_the_suite_of_its_vpc() -> None:
+    """It fails with one remedy if a subnet is NON_COMPLIANT, is skipped if all are NOT_APPLICABLE, and lists them all.
+
+    A place that was not read is an error.
+    """
     other = replace(FLAGGED, vpc_id="vpc-2")
-    suites = JUnitXml.fromstring(
-        rendered(Format.JUNIT, result_of(FLAGGED, other, *EVERY[1:], failures=[DENIED])).encode()
-    )
+    fine, skipped = replace(COMPLIANT, route_table_id="rtb-2"), replace(DROPPED, route_table_id="rtb-3")
+    rows = (COMPLIANT, FLAGGED, other, fine, replace(fine, subnet_id="subnet-6"), skipped, UNKNOWN)
+    suites = JUnitXml.fromstring(rendered(Format.JUNIT, result_of(*rows, failures=[DENIED])).encode())
     cases = {(suite.name, case.name): [type(found) for found in case.result] for suite in suites for case in suite}
     place = f"{FLAGGED.account_id}/{FLAGGED.region}"
     assert cases == {
-        (f"{place}/{FLAGGED.vpc_id}", FLAGGED.subnet_id): [Failure],
-        (f"{place}/{FLAGGED.vpc_id}", "subnet-2"): [],
-        (f"{place}/{FLAGGED.vpc_id}", "subnet-3"): [Skipped],
-        (f"{place}/{FLAGGED.vpc_id}", "subnet-4"): [Skipped],
-        (f"{place}/{FLAGGED.vpc_id}", "subnet-5"): [Skipped],
-        (f"{place}/vpc-2", FLAGGED.subnet_id): [Failure],
+        (f"{place}/{FLAGGED.vpc_id}", "unknown route table"): [Skipped],
+        (f"{place}/{FLAGGED.vpc_id}", FLAGGED.route_table_id): [Failure],
+        (f"{place}/{FLAGGED.vpc_id}", "rtb-2"): [],
+        (f"{place}/{FLAGGED.vpc_id}", "rtb-3"): [Skipped],
+        (f"{place}/vpc-2", FLAGGED.route_table_id): [Failure],
         ("could not be determined", DENIED.where): [Error],
     }
-    assert (suites.tests, suites.failures, suites.errors) == (7, 2, 1)
+    assert (suites.tests, suites.failures, suites.errors) == (6, 2, 1)
     first, *_ = suites
-    assert (first.tests, first.failures, first.skipped) == (5, 1, 3)
-    [failure] = next(iter(first)).result
+    assert (first.tests, first.failures, first.skipped) == (4, 1, 2)
+    [case] = [case for case in first if case.name == FLAGGED.route_table_id]
+    [failure] = case.result
     assert (failure.message, failure.type) == (FLAGGED.annotation, "NAT_GATEWAY")
     assert failure.text == str(FLAGGED.remedy)
+    assert case.system_out.splitlines() == [f"{row.subnet_id}: {row.annotation}" for row in (FLAGGED, COMPLIANT)]
+
+
+def test_a_failure_has_each_remedy_of_its_table_once() -> None:
+    """Subnets of one table may need different changes."""
+    worse = replace(FLAGGED, subnet_id="subnet-6", reason=Reason.PARTLY_NAT, remedy=replace(REMEDY, text="Delete it."))
+    [suite] = suites_in(result_of(FLAGGED, worse, replace(FLAGGED, subnet_id="subnet-7")))
+    [failure] = suite.iter("failure")
+    assert failure.get("type") == "PARTLY_NAT"
+    assert failure.text == f"{worse.remedy}\n{FLAGGED.remedy}"
 
 
 def test_a_suite_counts_what_is_dropped_and_excluded() -> None:
@@ -69,17 +84,18 @@ def test_labels_are_in_the_output() -> None:
     """In the schema that Jenkins uses, a test may have output, but no properties."""
     named, unnamed = suites_in(labeled())
     [output] = [element.text for element in named.iter("system-out")]
-    assert output == f"subnet name: app-a\nroute table name: {ODD}\ntag owner: data:team\ntag cost=center: 42"
-    assert [element.tag for element in unnamed.iter()] == ["testsuite", "testcase", "failure"]
+    subnet = f"{LABELED.subnet_id} app-a: {LABELED.annotation}"
+    assert output == f"route table name: {ODD}\n{subnet}, tag owner: data:team, tag cost=center: 42"
+    assert [element.text for element in unnamed.iter("system-out")] == [f"subnet-2: {FLAGGED.annotation}"]
     [suite] = suites_in(compared())
-    outputs = {case.get("name"): "".join(case.itertext()) for case in suite.iter("testcase")}
-    assert "baseline: new" in outputs["subnet-new"]
-    assert "baseline: unchanged" in outputs[FLAGGED.subnet_id]
-    assert "baseline" not in outputs["subnet-fine"]
+    lines = dict(line.split(":", 1) for line in "\n".join(suite.itertext()).splitlines() if line.startswith("subnet-"))
+    assert lines["subnet-new"].endswith(", baseline: new")
+    assert lines[FLAGGED.subnet_id].endswith(", baseline: unchanged")
+    assert "baseline" not in lines["subnet-fine"]
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\uffff", "\ud800"])
 def test_characters_that_xml_cannot_contain_are_replaced(character: str) -> None:
     """The rest of the text stays."""
     [suite] = suites_in(result_of(replace(COMPLIANT, annotation=f"a{character}b \U0001f680")))
-    assert [element.text for element in suite.iter("system-out")] == ["a\ufffdb \U0001f680"]
+    assert [element.text for element in suite.iter("system-out")] == ["subnet-2: a\ufffdb \U0001f680"]

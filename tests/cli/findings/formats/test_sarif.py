@@ -1,10 +1,12 @@
 """Rows as SARIF: a log of the published schema, with the state of each finding."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from fluidattacks_core.sarif import SarifLog
 
+from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
@@ -32,29 +34,46 @@ def run_of(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_each_subnet_is_a_result_of_the_rule_of_its_reason() -> None:
-    """Only NON_COMPLIANT fails. The location of a subnet is its place in the network, since it is in no file."""
-    run = run_of(result_of(*EVERY))
+def test_each_route_table_and_reason_is_a_result_of_the_rule_of_its_reason() -> None:
+    """Only NON_COMPLIANT fails. The location of a table is its place in the network, since it is in no file."""
+    second = replace(FLAGGED, subnet_id="subnet-6")
+    run = run_of(result_of(*EVERY, second))
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     kinds = {"NON_COMPLIANT": ("fail", "error"), "COMPLIANT": ("pass", "none")}
-    for result, row in zip(run["results"], EVERY, strict=True):
+    results = {result["ruleId"]: result for result in run["results"]}
+    assert len(results) == len(run["results"]) == len(EVERY)
+    for row in EVERY:
+        result = results[row.reason]
         assert (result["kind"], result["level"]) == kinds.get(row.compliance, ("notApplicable", "none"))
-        assert rules[result["ruleIndex"]] == result["ruleId"] == row.reason
-        assert result["message"]["text"] == row.annotation
+        assert rules[result["ruleIndex"]] == row.reason
+        assert result["message"]["text"].startswith(row.annotation)
         [location] = result["locations"]
-        place = f"{row.account_id}/{row.region}/{row.vpc_id}/{row.subnet_id}"
+        place = f"{row.account_id}/{row.region}/{row.vpc_id}/{row.route_table_id or 'unknown'}"
         assert location["physicalLocation"]["artifactLocation"]["uri"] == place
-        assert location["logicalLocations"][0]["name"] == row.subnet_id
-    assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == len(EVERY)
+    flagged = results[FLAGGED.reason]
+    assert flagged["message"]["text"] == f"{FLAGGED.annotation} (2 subnets: {FLAGGED.subnet_id}, subnet-6)"
+    assert flagged["properties"]["subnetIds"] == [FLAGGED.subnet_id, "subnet-6"]
+
+
+def test_a_fingerprint_stays_with_the_table_and_the_reason() -> None:
+    """Viewers recognize a finding when subnets of the table change; each table and reason has a fingerprint of its own."""
+    others = [replace(FLAGGED, route_table_id="rtb-2"), replace(FLAGGED, reason=Reason.PARTLY_NAT), FLAGGED]
+    before = {json.dumps(result["partialFingerprints"]) for result in run_of(result_of(*others))["results"]}
+    changed = [replace(row, subnet_id="subnet-9", annotation="another") for row in others]
+    after = {json.dumps(result["partialFingerprints"]) for result in run_of(result_of(*changed, *others))["results"]}
+    assert before == after
+    assert len(before) == len(others)
 
 
 def test_a_result_has_properties() -> None:
-    """They have the names, the tags, the path, and the remedy; `tags` keeps the meaning that SARIF gives it."""
+    """They have the names, the tags, the paths, and the remedy; `tags` keeps the meaning that SARIF gives it."""
     first, second = (result["properties"] for result in run_of(labeled())["results"])
     assert first == {
         "routeTableId": LABELED.route_table_id,
-        "path": f"0.0.0.0/0 -> {LABELED.path[0].id}",
-        "names": LABELED.names(),
+        "subnetIds": [LABELED.subnet_id],
+        "subnetNames": {LABELED.subnet_id: LABELED.subnet_name},
+        "paths": [f"0.0.0.0/0 -> {LABELED.path[0].id}"],
+        "names": {"routeTable": LABELED.route_table_name, "vpc": LABELED.vpc_name},
         "resourceTags": LABELED.tags,
         "remedy": REMEDY.advice,
         "remedyUrl": REMEDY.url,
@@ -77,22 +96,26 @@ def test_a_run_says_what_is_missing() -> None:
 
 
 def test_results_have_a_baseline_state() -> None:
-    """Findings are new or unchanged, fixed ones are absent and pass, and unknown ones are notifications."""
+    """A table is new if one of its findings is. One whose findings are all fixed is absent and passes.
+
+    What is unknown is a notification.
+    """
     run = run_of(compared())
-    names = [result["locations"][0]["logicalLocations"][0]["name"] for result in run["results"]]
-    states = [result.get("baselineState") for result in run["results"]]
-    assert list(zip(names, states, strict=True)) == [
-        (FLAGGED.subnet_id, "unchanged"),
-        ("subnet-new", "new"),
-        ("subnet-worse", "new"),
-        ("subnet-fixed", None),
-        ("subnet-hidden", None),
-        ("subnet-fine", None),
-        ("subnet-fixed", "absent"),
-    ]
-    absent = run["results"][-1]
-    assert (absent["ruleId"], absent["kind"], absent["level"]) == ("NAT_GATEWAY", "pass", "none")
-    assert run["tool"]["driver"]["rules"][absent["ruleIndex"]]["id"] == "NAT_GATEWAY"
+    states = {(result["ruleId"], result["kind"]): result.get("baselineState") for result in run["results"]}
+    assert states == {
+        ("PARTLY_NAT", "fail"): "new",
+        ("NAT_GATEWAY", "fail"): "new",
+        ("ENDPOINT", "pass"): None,
+        ("UNRESOLVED_EGRESS", "notApplicable"): None,
+    }, "a finding of this table is fixed, and another one is not"
     notes = run["invocations"][0]["toolExecutionNotifications"]
     assert [note["level"] for note in notes] == ["note", "note"]
     assert all("subnet-hidden" in note["message"]["text"] or "subnet-gone" in note["message"]["text"] for note in notes)
+    left = [row for row in compared().rows if not row.is_flagged]
+    [absent] = [
+        one for one in run_of(replace(compared(), rows=left))["results"] if one.get("baselineState") == "absent"
+    ]
+    assert (absent["ruleId"], absent["kind"], absent["level"]) == ("NAT_GATEWAY", "pass", "none")
+    assert run["tool"]["driver"]["rules"][absent["ruleIndex"]]["id"] == "NAT_GATEWAY"
+    [flagged] = [one for one in run["results"] if one["ruleId"] == "NAT_GATEWAY"]
+    assert absent["partialFingerprints"] == flagged["partialFingerprints"]

@@ -15,7 +15,7 @@ from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Row, combined
 from express_path_cli.findings.summary import EXCLUDED_FIX
 from express_path_cli.terminal.tables import Screen
 from tests.cli.findings import results
@@ -232,7 +232,7 @@ def test_a_change_that_fixes_two_reasons_is_shown_where_there_is_space() -> None
         here = replace(FLAGGED, vpc_id=f"vpc-{number}", remedy=Remedy("Associate it.", endpoint=endpoint))
         rows.append(replace(here, route_table_id=f"rtb-a{number}"))
         rows.append(replace(here, route_table_id=f"rtb-b{number}", reason=Reason.NAT_BEHIND_APPLIANCE))
-    lines = piped(*rows)
+    lines = piped(*combined(rows))
     parts = [line for line in lines if line.startswith(("What to do", "2 subnets"))]
     assert [line.partition(":")[0] for line in parts] == [
         "What to do",

@@ -3,23 +3,21 @@
 import shlex
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import Any
 
 from express_path.domain.network.resources import TargetKind, partition
-from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
+from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.findings.costs import NatCosts
-from express_path_cli.findings.formats.csv import COLUMNS
+from express_path_cli.findings.formats.csv import COLUMNS, LAST_COLUMNS
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Row, TrafficPath
 from express_path_cli.findings.summary import COMPLIANCES
-from express_path_cli.findings.worklist import CROSSES_NAT, changes_of, worklist
-from express_path_cli.sources.network import View
+from express_path_cli.findings.worklist import CROSSES_NAT, worklist
 
 LINE_STYLES: Mapping[Reason, str] = {
     **dict.fromkeys(Reason, "none"),
@@ -50,7 +48,7 @@ def page_data(result: Result, options: RenderOptions) -> dict[str, Any]:
         "compliances": list(COMPLIANCES),
         "reasons": [[reason, MEANINGS[reason], LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason],
         **_Lists(result).all(),
-        "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys)],
+        "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys), *LAST_COLUMNS],
         "costs": _costs(options.costs) if options.costs else None,
         "consoles": _consoles(result) if options.console_links else {},
         "explainOptions": shlex.join(options.scan.explain_options()),
@@ -106,19 +104,11 @@ class _Distinct:
         return list(self._indexes)
 
 
-class _TrafficPath(NamedTuple):
-    """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a report has many."""
-
-    reason: Reason
-    hops: tuple[Hop, ...]
-
-
 class _Lists:
     """The rows of a result, and the lists of repeated values that they refer to by index."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._views = {(view.account.id, view.region): view for view in result.views}
         names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "tags")
         self._lists = {name: _Distinct() for name in names}
 
@@ -127,18 +117,18 @@ class _Lists:
 
         A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy, and tags if
         keys were selected. It is a list, since names in every row would make the page several times as large. An item
-        of the worklist: kind, vpc, table, reason, the ids of its NATs, and the remedy that it shares with other tables,
-        or -1; its subnets are those that have the same vpc, table and reason.
+        of the worklist: kind, vpc, table, reason, and the ids of its NATs; its subnets are those that have the same vpc,
+        table and reason.
         """
         subnets, items = list(map(self._row, self._result.rows)), self._worklist()
         lists = {name: values.values() for name, values in self._lists.items()}
         return {**lists, "subnets": subnets, "worklist": items, "tagKeys": self._result.tag_keys}
 
     def _row(self, row: Row) -> list[Any]:
-        view, tag_keys = self._views.get((row.account_id, row.region)), self._result.tag_keys
+        tag_keys = self._result.tag_keys
         tags = [self._lists["tags"].index(tuple(row.tags.get(key, "") for key in tag_keys))] if tag_keys else []
-        deciding = self._path(_TrafficPath(row.reason, row.path), view)
-        others = tuple(self._path(path, view) for path in _other_paths(row, view))
+        deciding = self._path(TrafficPath(row.reason, row.path))
+        others = tuple(map(self._path, row.other_paths))
         return [
             row.subnet_id,
             row.subnet_name,
@@ -168,13 +158,6 @@ class _Lists:
 
     def _worklist(self) -> list[list[Any]]:
         found = worklist(self._result.rows)
-        shared = {
-            (row.region, row.vpc_id, row.route_table_id, row.reason): remedy
-            for change in changes_of(found.flagged)
-            if len(change.route_table_ids) > 1
-            for remedy in [self._remedy(change.remedy)]
-            for row in change.rows
-        }
         kinds = {"flagged": found.flagged, "dropped": found.dropped, "unresolved": found.unresolved}
         return [
             [
@@ -183,43 +166,22 @@ class _Lists:
                 self._table(row),
                 _REASON_INDEXES[row.reason],
                 item.nat_ids,
-                shared.get((row.region, row.vpc_id, row.route_table_id, row.reason), -1),
             ]
             for kind, items in kinds.items()
             for item in items
             for row in [item.first]
         ]
 
-    def _path(self, path: _TrafficPath, view: View | None) -> int:
-        snapshot = view.tracer.snapshot if view else Snapshot("", "")
+    def _path(self, path: TrafficPath) -> int:
+        names = self._result.endpoint_names
         hops = tuple(
-            (label, hop.id, hop.destination, _endpoint_name(snapshot, hop.id), int(is_nat))
+            (label, hop.id, hop.destination, names.get(hop.id, ""), int(is_nat))
             for hop, (label, is_nat) in zip(path.hops, _hop_labels(path), strict=True)
         )
         return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))
 
 
-def _endpoint_name(snapshot: Snapshot, endpoint_id: str) -> str:
-    endpoint = snapshot.vpc_endpoints.get(endpoint_id)
-    return endpoint.tags.get("Name", "") if endpoint else ""
-
-
-def _other_paths(row: Row, view: View | None) -> tuple[_TrafficPath, ...]:
-    """Return the paths of a subnet's other addresses, or that AWS may choose instead, worst first."""
-    if view is None or row.route_table_id is None or not row.path:
-        return ()
-    snapshot = view.tracer.snapshot
-    table, subnet = snapshot.route_tables[row.route_table_id], snapshot.subnets[row.subnet_id]
-    paths = {
-        _TrafficPath(outcome.reason, outcome.path)
-        for traced in view.tracer.trace_subnet(table, subnet).results
-        for outcome in traced.outcomes
-        if outcome.path and outcome.path != row.path
-    }
-    return tuple(sorted(paths, key=lambda path: (SEVERITY_ORDER[path.reason], path.hops)))
-
-
-def _hop_labels(path: _TrafficPath) -> Iterator[tuple[str, bool]]:
+def _hop_labels(path: TrafficPath) -> Iterator[tuple[str, bool]]:
     """Yield what each hop is, and whether it is the NAT that the path crosses."""
     crosses_nat = path.reason in CROSSES_NAT
     for hop, next_hop in zip_longest(path.hops, path.hops[1:]):

@@ -21,6 +21,8 @@ const csvRow = (subnet) => [
     subnet.table.name,
     subnet.vpc.name,
     ...subnet.tags,
+    subnet.remedy.text,
+    subnet.remedy.command,
 ];
 
 const csvOf = (rows) =>

@@ -44,15 +44,14 @@ const NO_TAG = "(no tag)";
 
 const tables = data.tables.map(([id, name]) => ({ id, name }));
 
-/** What to fix: kind is flagged, dropped or unresolved; the rows are worst first. Tables of one VPC may share a remedy. */
-const worklist = data.worklist.map(([kind, vpc, table, reason, nats, shared]) => ({
+/** What to fix: kind is flagged, dropped or unresolved; the rows are worst first. */
+const worklist = data.worklist.map(([kind, vpc, table, reason, nats]) => ({
     kind,
     key: worklistKey(vpc, table, reason),
     vpc: vpcs[vpc],
     table: tables[table],
     reason: reasons[reason],
     nats,
-    sharedRemedy: remedies[shared] ?? null,
     subnets: [],
 }));
 

@@ -14,7 +14,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.findings.worklist import CROSSES_NAT
-from express_path_cli.terminal.errors import Failure, hint_for
+from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.files import to_json
 
 SCRIPTS = (
@@ -85,9 +85,8 @@ def _hash(text: str) -> str:
 
 
 def _failure(failure: Failure) -> str:
-    hint = hint_for(failure.error)
-    text = f"<strong>{escape(failure.where)}</strong> {escape(str(failure.error))}"
-    return f"<li>{text}{f' <em>{escape(hint)}</em>' if hint else ''}</li>"
+    text = f"<strong>{escape(failure.where)}</strong> {escape(failure.message)}"
+    return f"<li>{text}{f' <em>{escape(failure.hint)}</em>' if failure.hint else ''}</li>"
 
 
 def _data(result: Result, options: RenderOptions) -> str:

@@ -190,7 +190,7 @@ function workDetail(one) {
                     "div",
                     {},
                     element("h4", {}, "What to do"),
-                    ...remedyOf(first, one.table.id || first.id, one.sharedRemedy ?? first.remedy),
+                    ...remedyOf(first, one.table.id || first.id, first.remedy),
                 ),
             ),
         ),

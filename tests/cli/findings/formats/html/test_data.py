@@ -83,33 +83,40 @@ def test_every_reason_that_can_be_non_compliant_says_what_to_do() -> None:
 
 
 def test_the_worklist_is_that_of_the_command() -> None:
-    """Each item has its table, its reason, and its NATs; tables that are changed together have one remedy."""
+    """Each item has its table, its reason, and its NATs."""
     result = organization()
     data, found = data_of(result), worklist(result.rows)
     items = [("flagged", item) for item in found.flagged]
     items += [("dropped", item) for item in found.dropped] + [("unresolved", item) for item in found.unresolved]
-    changes = {row.key: change for change in changes_of(found.flagged) for row in change.rows}
     assert len(data["worklist"]) == len(items)
-    for (kind, vpc, table, reason, nat_ids, shared), (expected, item) in zip(data["worklist"], items, strict=True):
-        row, change = item.first, changes.get(item.first.key)
+    for (kind, vpc, table, reason, nat_ids), (expected, item) in zip(data["worklist"], items, strict=True):
+        row = item.first
         assert (kind, data["vpcs"][vpc][2], data["tables"][table][0]) == (
             expected,
             row.vpc_id,
             row.route_table_id or "",
         )
         assert (data["reasons"][reason][0], nat_ids) == (row.reason, list(item.nat_ids))
-        is_shared = change is not None and len(change.route_table_ids) > 1
-        assert (data["remedies"][shared][:2] if shared >= 0 else None) == (
-            [change.remedy.advice, change.remedy.command] if change and is_shared else None
-        )
-    assert any(shared >= 0 for *_, shared in data["worklist"])
+
+
+def test_tables_that_are_changed_together_have_one_remedy() -> None:
+    """Each of their subnets has it, with one command for all tables."""
+    result = organization()
+    data = data_of(result)
+    shown = [data["remedies"][row[10]][:2] for row in data["subnets"]]
+    remedies = {row.key: remedy for row, remedy in zip(result.rows, shown, strict=True)}
+    changes = changes_of(worklist(result.rows).flagged)
+    assert max(len(change.route_table_ids) for change in changes) > 1
+    for change in changes:
+        expected = [change.remedy.advice, change.remedy.command]
+        assert all(remedies[row.key] == expected for row in change.rows)
 
 
 def test_tags_are_those_of_the_rows() -> None:
     """The columns of the CSV that the page saves have them, too."""
     data = data_of(labeled())
     assert data["tagKeys"] == list(TAG_KEYS)
-    assert data["csvColumns"][-3:] == ["tag:owner", "tag:cost=center", "tag:missing"]
+    assert data["csvColumns"][-5:-2] == ["tag:owner", "tag:cost=center", "tag:missing"]
     assert [data["tags"][row[11]] for row in data["subnets"]] == [["data:team", "42", ""], ["", "", ""]]
 
 

@@ -1,0 +1,116 @@
+"""Make the result of a scan from a network that is read now, or from the JSON document of an earlier scan."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from express_path.adapters.memory import gc_paused
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.findings.options import ScanOptions
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row, combined, notes_on_tags, rows_of
+from express_path_cli.findings.saved import read_saved
+from express_path_cli.findings.selection import evaluate_all, tags_of
+from express_path_cli.sources.network import View
+from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
+from express_path_cli.terminal.progress import watching
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The result of a scan, with a row for each selected subnet, and the options that it was made with."""
+
+    result: Result
+    options: ScanOptions
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing could be read at all."""
+        return not self.result.listed and bool(self.result.failures)
+
+
+def read_now(options: ScanOptions, parameters: RuleParameters, tag_keys: Sequence[str], *, quiet: bool) -> Scan:
+    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
+    source, selection = options.source, options.selection
+    with gc_paused(), watching(quiet=quiet) as watch:
+        network = source.read(parameters, watch)
+        views = network.views
+        vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
+        tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
+        missing = (*selection.missing_vpcs(vpc_ids, source.elsewhere), *(selection.missing_tags(tags) if views else ()))
+        rows = rows_of(evaluate_all(views, parameters, selection), views)
+    result = Result(
+        rows,
+        datetime.now(UTC).replace(microsecond=0),
+        [*network.failures, *missing],
+        [*network.notes, *notes_on_tags(rows, tag_keys)],
+        parameters,
+        tag_keys=tag_keys,
+        filters=selection.options,
+        listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
+        endpoint_names=endpoint_names(views, rows),
+    )
+    show_failures_and_notes(result.failures, result.notes, quiet=quiet)
+    return Scan(result, options)
+
+
+def endpoint_names(views: Iterable[View], rows: Iterable[Row]) -> dict[str, str]:
+    """Return the Name tags of the endpoints on the paths of rows."""
+    paths = {path for row in rows for path in (row.path, *(other.hops for other in row.other_paths))}
+    hop_ids = {hop.id for path in paths for hop in path}
+    snapshots = [tracer.snapshot for tracer in dict.fromkeys(view.tracer for view in views)]
+    return {
+        endpoint.id: endpoint.tags["Name"]
+        for snapshot in snapshots
+        for endpoint in map(snapshot.vpc_endpoints.get, hop_ids & snapshot.vpc_endpoints.keys())
+        if endpoint and endpoint.tags.get("Name")
+    }
+
+
+def read_earlier(file: Path, given: ScanOptions, grouped: Sequence[str], *, quiet: bool) -> Scan:
+    """Read the document of an earlier scan, and select from it; given: the options of this command.
+
+    grouped: the keys of tags to group by. Raise OptionError if the file cannot be read, or for an option that only a scan
+    of a network has.
+    """
+    _check(given)
+    result, options = read_saved(file)
+    selection = options.selection & given.selection
+    options = replace(options, selection=selection, tag_keys=given.tag_keys or options.tag_keys)
+    tag_keys = tuple(dict.fromkeys((*options.tag_keys, *grouped)))
+    missing = (
+        *given.selection.missing_vpcs({row.vpc_id for row in result.rows}, f"{file} lists all subnets with their VPCs"),
+        *given.selection.missing_tags([row.tags for row in result.rows]),
+    )
+    rows = combined([row for row in result.rows if selection.selects(row.vpc_id, row.tags)])
+    notes = result.notes if set(tag_keys) <= set(result.tag_keys) else [*result.notes, *notes_on_tags(rows, tag_keys)]
+    result = replace(
+        result,
+        rows=rows,
+        failures=[*result.failures, *missing],
+        notes=notes,
+        tag_keys=tag_keys,
+        filters=selection.options,
+    )
+    show_failures_and_notes(result.failures, result.notes, quiet=quiet)
+    return Scan(result, options)
+
+
+def _check(given: ScanOptions) -> None:
+    """Raise OptionError for an option that decides what is read, or how it is judged."""
+    source = given.source
+    options: Mapping[str, object] = {
+        "--from-dump": source.from_dump,
+        "--example": source.example,
+        "--aggregator": source.aggregator,
+        "--region": source.live.regions,
+        **dict.fromkeys(source.live.given(), True),
+        "--parameter": given.parameters,
+    }
+    for option, value in options.items():
+        if value:
+            raise OptionError(
+                f"--from and {option} cannot be used together",
+                f"leave {option} out: the file says what was read, and how it was judged",
+            )

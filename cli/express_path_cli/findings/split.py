@@ -1,0 +1,281 @@
+"""Split a scan by owner: a folder for each, with a page for a ticket, its subnets, commands, and patches.
+
+Each route table is changed by one owner, and each endpoint is created by one, so that no two files make the same change.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+
+from express_path.domain.heal.endpoints import NEW_ENDPOINT
+from express_path.domain.heal.patches import join_patches
+from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.remedy.remedies import association
+from express_path.domain.remedy.texts import PAGES, Remedy
+from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.formats.markdown import as_markdown, plain, table
+from express_path_cli.findings.grouping import Grouping, group_record, groups
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Row, change_key, worst_first
+from express_path_cli.findings.summary import summary
+from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.files import to_json, write_file
+
+Values = tuple[str, ...]
+"""The values that the subnets of an owner share, such as the value of the tag owner."""
+INDEX = "index.md"
+"""The page with all owners."""
+_MAX_NAME = 60
+"""The longest name of a folder, without what tells equal ones apart. Common file systems accept 255 bytes."""
+_SECOND = "-second"
+"""The end of the name of a folder whose patches need endpoints that other owners create."""
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names that are devices on Windows (https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Route tables of a VPC that need the same endpoint, who changes each of them, and who creates the endpoint.
+
+    rows: the worst first. creator: the owner who also has the CloudFormation template, because a template lists all route
+    tables of an endpoint.
+    """
+
+    endpoint: VpcEndpoint
+    rows: Sequence[Row]
+    owners: Mapping[str, Values]
+    creator: Values
+
+    def others(self, values: Values) -> list[Values]:
+        """Return the other owners who change route tables."""
+        return sorted({*self.owners.values()} - {values})
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """The patches of one owner for one endpoint, and the place that they are for. waits: another owner creates it."""
+
+    account_id: str
+    region: str
+    endpoint: VpcEndpoint
+    remedy: Remedy
+    waits: bool
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OptionError unless a folder is new or empty: files of an earlier split would look like new ones."""
+    try:
+        is_free = not folder.exists() or not any(folder.iterdir())
+    except OSError as error:
+        raise OptionError(f"--output {folder}: {error.strerror}", "use a new folder") from error
+    if not is_free:
+        raise OptionError(f"--output {folder} is not empty", "use a new or empty folder")
+
+
+def write_split(result: Result, grouping: Grouping, folder: Path) -> None:
+    """Write an index and a folder for each owner with something to do. Raise OptionError if that is not possible."""
+    for name, text in _Split(result, grouping).files():
+        file = folder / name
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OptionError(f"{file.parent}: {error.strerror}", "use a folder that can be created") from error
+        write_file(file, [text])
+
+
+class _Split:
+    """The owners of one result."""
+
+    def __init__(self, result: Result, grouping: Grouping) -> None:
+        self._result, self._grouping = result, grouping
+        self._groups = groups(result.rows, grouping)
+        self._nobody = tuple(f"(no tag {key})" for key in grouping.tag_keys)
+        self._names = _folder_names([group.values for group in self._groups], self._nobody)
+        self._changes = dict(self._find_changes())
+
+    def files(self) -> Iterator[tuple[str, str]]:
+        """Yield the path and the text of each file. The index is the last one, so that it names only what exists."""
+        for group in self._groups:
+            if group.needs_work:
+                yield from self._files_of(group.values, group.rows)
+        yield INDEX, "\n".join(self._index())
+
+    def _find_changes(self) -> Iterator[tuple[Hashable, _Change]]:
+        rows: defaultdict[Hashable, list[Row]] = defaultdict(list)
+        for row in self._result.rows:
+            if row.remedy and row.remedy.endpoint:
+                rows[change_key(row)].append(row)
+        for key, unordered in rows.items():
+            found = worst_first(unordered)
+            by_table: defaultdict[str, Counter[Values]] = defaultdict(Counter)
+            for row in found:
+                by_table[str(row.route_table_id)][self._grouping.values(row)] += 1
+            owners = {table_id: self._main(counts) for table_id, counts in by_table.items()}
+            if found[0].remedy and found[0].remedy.endpoint:
+                yield key, _Change(found[0].remedy.endpoint, found, owners, self._main(Counter(owners.values())))
+
+    def _main(self, counts: Counter[Values]) -> Values:
+        """Return the owner with the most of something: of several the first, and nobody only if there is nobody else."""
+        return min(counts, key=lambda values: (values == self._nobody, -counts[values], values))
+
+    def _files_of(self, values: Values, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+        patches = {
+            key: self._patch(change, values)
+            for key, change in self._changes.items()
+            if values in change.owners.values()
+        }
+        shown = [self._with_remedy(row, values, patches) for row in rows]
+        own = replace(self._result, rows=shown, unlisted=(), comparison=None)
+        name = self._names[values]
+        places: defaultdict[str, list[_Patch]] = defaultdict(list)
+        for patch in patches.values():
+            places[_file_name(f"{patch.account_id}-{patch.region}") + _SECOND * patch.waits].append(patch)
+        yield (
+            f"{name}/ticket.md",
+            "\n".join([f"# {plain(' / '.join(values)) or '(empty)'}", "", *as_markdown(own), *_how_to_use(places)]),
+        )
+        yield f"{name}/subnets.csv", "".join(as_csv(own))
+        for place, here in places.items():
+            for file, text in _files_of_place(here):
+                yield f"{name}/{place}/{file}", text
+
+    def _with_remedy(self, row: Row, values: Values, patches: Mapping[Hashable, _Patch]) -> Row:
+        """Return a row with what its owner does about it."""
+        key = change_key(row)
+        change = self._changes.get(key)
+        if change is None:
+            return row
+        changer = change.owners[str(row.route_table_id)]
+        if changer == values:
+            return replace(row, remedy=patches[key].remedy)
+        text = f"{self._owner(changer)} has the most subnets in route table {row.route_table_id}, and changes it."
+        return replace(row, remedy=Remedy(f"{text} There is nothing to run here.", url=PAGES[row.reason]))
+
+    def _patch(self, change: _Change, values: Values) -> _Patch:
+        row, endpoint = change.rows[0], change.endpoint
+        waits = endpoint.id == NEW_ENDPOINT and change.creator != values
+        return _Patch(row.account_id, row.region, endpoint, self._remedy(change, values), waits)
+
+    def _remedy(self, change: _Change, values: Values) -> Remedy:
+        """Return what an owner does about its route tables, with patches for these alone."""
+        mine = [row for row in change.rows if change.owners[str(row.route_table_id)] == values]
+        remedy, others = association(mine, change.endpoint), change.others(values)
+        if not others or not remedy.patches:
+            return remedy
+        patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
+        if change.creator == values:
+            listed = ", ".join(map(self._owner, others))
+            text = f"{remedy.text} {listed} also have route tables that need it; the CloudFormation template has these, too."
+            return replace(remedy, text=text, patches={**association(change.rows, change.endpoint).patches, **patches})
+        text = f"{remedy.text} The CloudFormation template of {self._owner(change.creator)} has these route tables."
+        if change.endpoint.id == NEW_ENDPOINT:
+            tables = list(dict.fromkeys(str(row.route_table_id) for row in mine))
+            patches = join_patches(change.endpoint, tables)
+            text = (
+                f"First, {self._owner(change.creator)} creates the endpoint, because one serves the VPC. Then: {text}"
+            )
+        return replace(remedy, text=text, command=patches["cli"].strip(), patches=patches)
+
+    def _owner(self, values: Values) -> str:
+        text, name = " / ".join(values), self._names[values]
+        return name if name == text else f"{text} ({name})"
+
+    def _index(self) -> Iterator[str]:
+        yield from (f"# Paths to S3 Express One Zone, by {plain(self._grouping.by)}", "")
+        yield from (f"**{plain(summary(self._result.rows, self._result.evaluated))}**", "")
+        records = [group_record(group, self._grouping) for group in self._groups]
+        pages = [f"[{self._names[group.values]}]({self._names[group.values]}/ticket.md)" for group in self._groups]
+        cells = [
+            [*(plain(value) for values in record.cells.values() for value in values), page if group.needs_work else ""]
+            for record, page, group in zip(records, pages, self._groups, strict=True)
+        ]
+        titles = [
+            *self._grouping.titles,
+            *("Subnets", "NON_COMPLIANT", "Route tables", "DROPPED", "Unresolved"),
+            "Page",
+        ]
+        yield from table(map(plain, titles), cells)
+        shared = [change for change in self._changes.values() if change.others(change.creator)]
+        if shared:
+            yield from ("", "## VPCs with route tables of several owners", "")
+            yield "The first owner creates the endpoint, and keeps its list in CloudFormation. Then the others associate their route"
+            yield from (
+                f"tables: the folders that end with `{_SECOND}` need an endpoint that the first owner creates.",
+                "",
+            )
+            links = (
+                [
+                    plain(change.endpoint.vpc_id),
+                    self._link(change.creator),
+                    ", ".join(map(self._link, change.others(change.creator))),
+                ]
+                for change in shared
+            )
+            yield from table(["VPC", "First", "Then"], links)
+        yield ""
+
+    def _link(self, values: Values) -> str:
+        return f"[{self._names[values]}]({self._names[values]}/ticket.md)"
+
+
+def _how_to_use(places: Iterable[str]) -> Iterator[str]:
+    """Yield what the folders of a ticket contain."""
+    if places := list(places):
+        yield from ("", "### Files", "")
+        yield "Use `commands.sh`, Terraform, or CloudFormation. A folder is for one account and Region, and has a `.tf` for each VPC, and"
+        yield "a `.yaml` for each endpoint whose list of route tables you keep:"
+        yield from ("", *(f"- `{place}`{_WHEN * place.endswith(_SECOND)}" for place in places), "")
+
+
+_WHEN = ": when the other owners have created these endpoints"
+
+
+def _files_of_place(patches: Sequence[_Patch]) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of each file for one account and Region."""
+    account_id, region = patches[0].account_id, patches[0].region
+    commands = [patch.remedy.command for patch in patches if patch.remedy.command]
+    if not commands:
+        return
+    yield "commands.sh", "\n".join(["#!/bin/sh", "set -eu", *commands, ""])
+    yield (
+        "provider.tf",
+        (
+            f'provider "aws" {{\n  region              = {to_json(region).decode()}\n'
+            f"  allowed_account_ids = [{to_json(account_id).decode()}]\n}}\n"
+        ),
+    )
+    several = Counter(patch.endpoint.vpc_id for patch in patches)
+    for patch in patches:
+        endpoint = patch.endpoint
+        kind = f"-{endpoint.ip_address_type}" if several[endpoint.vpc_id] > 1 else ""
+        for suffix, tool in (("tf", "terraform"), ("yaml", "cloudFormation")):
+            if tool in patch.remedy.patches:
+                yield f"{_file_name(endpoint.vpc_id)}{kind}.{suffix}", patch.remedy.patches[tool]
+
+
+def _folder_names(owners: Iterable[Values], nobody: Values) -> dict[Values, str]:
+    """Return a folder name for each owner: its own text if that is safe and unlike all others, else with a hash."""
+    texts = {values: "/".join(values) if values != nobody else "no-tag-" + "-".join(_keys(nobody)) for values in owners}
+    plain_names = Counter(_file_name(text).casefold() for text in texts.values())
+    return {
+        values: name if name == text and plain_names[name.casefold()] == 1 else f"{name}-{_digest(values)}"
+        for values, text in texts.items()
+        for name in [_file_name(text)]
+    }
+
+
+def _keys(nobody: Values) -> list[str]:
+    return [_file_name(value.removeprefix("(no tag ").removesuffix(")")) for value in nobody]
+
+
+def _digest(values: Values) -> str:
+    return sha256(to_json(values)).hexdigest()[:10]
+
+
+def _file_name(text: str) -> str:
+    """Return a text as the name of a file or folder on any system: ASCII, no separators, no leading or last dot."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:_MAX_NAME].strip("-.")
+    return f"_{name}" if not name or _RESERVED.fullmatch(name) else name

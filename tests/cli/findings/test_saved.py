@@ -1,0 +1,227 @@
+"""A whole scan is read from its JSON document: every format made from it is the one made from the scan itself."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path.domain.remedy.texts import Remedy
+from express_path.domain.verdict.parameters import parse_parameters
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.findings.baseline import parameter_words
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.options import RenderOptions, ScanOptions
+from express_path_cli.findings.output import Format
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.saved import read_saved
+from express_path_cli.findings.selection import Selection
+from express_path_cli.sources.source import Source
+from express_path_cli.terminal.errors import OptionError
+from tests.cli.findings.results import ACCOUNT, REGION, compared, rendered
+from tests.cli.report.results import owned_organization, result_of, views_of
+
+PARAMETERS = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1", "excludeTag": "NONE"})
+
+
+def with_places(result: Result) -> Result:
+    """Return a result that was made by hand, with the account and Region of its rows."""
+    subnets = {row.subnet_id for row in result.rows} | {"subnet-not-selected"}
+    rows = [replace(row, remedy=Remedy("Delete it.")) if row.remedy else row for row in result.rows]
+    return replace(
+        result,
+        rows=sorted(rows, key=lambda row: row.key),
+        listed={(ACCOUNT, REGION): subnets},
+        filters=("--tag team=data", "--vpc vpc-1"),
+    )
+
+
+RESULTS: dict[str, Callable[[], Result]] = {
+    "organization": lambda: replace(owned_organization(), parameters=PARAMETERS),
+    "existing endpoint": lambda: result_of(views_of("transit-gateway-hijacks-part")),
+    "compared": lambda: with_places(compared()),
+    "nothing": lambda: result_of([]),
+}
+SOURCES = (
+    Source(Path("my dump")),
+    Source(example=True),
+    Source(aggregator="all", live=LiveOptions(profile="prod eu")),
+    Source(live=LiveOptions(("us-east-1", "eu-west-1"))),
+    Source(live=LiveOptions(all_regions=True, organization=True, role_name="Audit", external_id="x$1")),
+)
+
+
+def saved(result: Result, scan: ScanOptions, folder: Path) -> Path:
+    """Write the JSON document of a result, and return its file."""
+    file = folder / "scan.json"
+    file.write_text(rendered(Format.JSON, result, RenderOptions(scan=scan)), encoding="utf-8")
+    return file
+
+
+@cache
+def result_named(name: str) -> Result:
+    """Return one of the results."""
+    return RESULTS[name]()
+
+
+SHOWN = {
+    **dict.fromkeys(Format, (RenderOptions(),)),
+    Format.TABLE: (
+        RenderOptions(),
+        RenderOptions(details=True, with_all=True),
+        RenderOptions(grouping=Grouping("tag:owner")),
+    ),
+}
+"""How each format can be shown."""
+
+
+@pytest.mark.parametrize("chosen", Format)
+@pytest.mark.parametrize("name", RESULTS)
+def test_each_format_is_that_of_the_scan(name: str, chosen: Format, tmp_path: Path) -> None:
+    """Not a byte differs."""
+    result = result_named(name)
+    scan = ScanOptions(SOURCES[-1], parameter_words(result.parameters), tag_keys=tuple(result.tag_keys))
+    again, _ = read_saved(saved(result, scan, tmp_path))
+    for options in SHOWN[chosen]:
+        shown = replace(options, scan=scan)
+        assert rendered(chosen, again, shown) == rendered(chosen, result, shown)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_options_are_those_of_the_scan(source: Source, tmp_path: Path) -> None:
+    """The next commands name the same source, parameters, and filters."""
+    selection = Selection(frozenset({"vpc-1", "vpc-2"}), ("team=data center",))
+    result = replace(result_of([]), parameters=PARAMETERS, filters=selection.options, tag_keys=("owner",))
+    scan = ScanOptions(source, parameter_words(PARAMETERS), selection, ("owner",))
+    again, options = read_saved(saved(result, scan, tmp_path))
+    assert options == scan
+    assert (again.made_at, again.parameters, again.coverage) == (result.made_at, PARAMETERS, result.coverage)
+
+
+def test_a_file_of_an_earlier_version_does_not_hold_everything(tmp_path: Path) -> None:
+    """The error says so, and how to make the file again. --baseline and heal still read such a file."""
+    file = tmp_path / "scan.json"
+    file.write_text(json.dumps({"schemaVersion": 1, "madeAt": "2026-02-13T05:48:51Z", "subnets": []}), encoding="utf-8")
+    with pytest.raises(OptionError, match="lacks source: it was written by an earlier version") as raised:
+        read_saved(file)
+    assert raised.value.hint == "make it again with: express-path scan --format json --output scan.json"
+
+
+def changed(document: Any, path: str, value: object) -> None:
+    """Change a value inside a document, by its path."""
+    *parents, last = [int(word) if word.isdecimal() else word for word in path.split(".")]
+    for word in parents:
+        document = document[word]
+    document[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "fault"),
+    [
+        ("madeAt", "yesterday", "field madeAt"),
+        ("accounts", [], "a subnet that is listed once, in an account and Region of the scan"),
+        ("parameters.publicSubnets", "MAYBE", "field publicSubnets"),
+        ("source.regions", "us-east-1", "field regions"),
+        ("source.example", "yes", "field example"),
+        ("tagKeys", [1], "field tagKeys"),
+        ("notes", "a note", "field notes"),
+        ("notRead", [{"where": "here"}], "here: field message"),
+        ("totals.evaluated", 99, "does not list all subnets"),
+        ("totals.compliances.NON_COMPLIANT", 0, "does not list all subnets"),
+        ("endpointNames", {"vpce-1": 1}, "field vpce-1"),
+        ("notSelected", 1, "field notSelected"),
+        ("changes", {}, "field changes"),
+        ("changes.0.url", "https://example.com", "field url"),
+        ("changes.0.endpoint.vpcId", "$(reboot)", "field vpcId"),
+        ("changes.0.endpoint.id", "vpce-1; reboot", "field vpcEndpointId"),
+        ("changes.0.endpoint.ipAddressType", "ipv5", "field ipAddressType"),
+        ("changes.0.endpoint", "vpce-1", "field endpoint"),
+        ("subnets.0.change", 99, "field change"),
+        ("subnets.0.change", -1, "field change"),
+        ("subnets.0.compliance", "FINE", "field compliance"),
+        ("subnets.0.reason", "LUCK", "field reason"),
+        ("subnets.0.annotation", "", "field annotation"),
+        ("subnets.0.path", [{"kind": "TELEPORT", "id": "x", "destination": "y"}], "field kind"),
+        ("subnets.0.names", [], "field names"),
+        ("subnets.0.tags", {"owner": ["<b>"]}, "field owner"),
+        ("subnets.0.otherPaths", [{"reason": "LUCK"}], "field reason"),
+        ("subnets.0.baseline", "better", "field baseline"),
+        ("subnets.0.subnetId", "subnet-1\u001b[2J", "field subnetId"),
+    ],
+)
+def test_a_damaged_or_forged_file_is_refused(path: str, value: object, fault: str, tmp_path: Path) -> None:
+    """The error names the file and the field, whatever somebody wrote there."""
+    result = result_of(views_of("nat-gateway-zonal"))
+    file = saved(result, ScanOptions(), tmp_path)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    changed(document, path, value)
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(OptionError, match=fault) as raised:
+        read_saved(file)
+    assert str(raised.value).startswith(str(file))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "aws ec2 delete-route --route-table-id rtb-1 --destination-cidr-block 10.0.0.0/8; reboot",
+        "aws ec2 delete-route $(reboot)",
+        "aws ec2 delete-route 'rtb-1",
+        "aws ec2 terminate-instances --instance-ids i-1",
+        "reboot",
+        1,
+    ],
+)
+def test_a_command_of_a_file_has_a_known_form(command: object, tmp_path: Path) -> None:
+    """Readers copy commands into a shell, so one that express-path would not print is refused."""
+    result = result_of(views_of("transit-gateway-hijacks-part"))
+    file = saved(result, ScanOptions(), tmp_path)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    place = next(
+        place for place, change in enumerate(document["changes"]) if change["command"] and not change["endpoint"]
+    )
+    document["changes"][place]["command"] = command
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(OptionError, match=rf"changes\[{place}\]: field command"):
+        read_saved(file)
+
+
+@pytest.mark.parametrize("field", ["subnets", "notSelected"])
+def test_a_subnet_is_listed_once(field: str, tmp_path: Path) -> None:
+    """With two verdicts on one subnet, it would be unclear which one counts."""
+    result = result_of(views_of("nat-gateway-zonal"))
+    file = saved(result, ScanOptions(), tmp_path)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    row = document["subnets"][0]
+    place = {"accountId": row["accountId"], "region": row["region"]}
+    document[field].append(row if field == "subnets" else {**place, "subnetIds": [row["subnetId"]]})
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(
+        OptionError, match=f"{row['subnetId']}: field subnetId is .* must be a subnet that is listed once"
+    ):
+        read_saved(file)
+
+
+def test_commands_with_an_endpoint_are_made_again(tmp_path: Path) -> None:
+    """What a file says about them does not count."""
+    result = result_of(views_of("nat-gateway-zonal"))
+    file = saved(result, ScanOptions(), tmp_path)
+    document = json.loads(file.read_text(encoding="utf-8"))
+    changed(document, "changes.0.command", "reboot")
+    changed(document, "changes.0.text", "Run reboot.")
+    file.write_text(json.dumps(document), encoding="utf-8")
+    again, _ = read_saved(file)
+    assert [row.remedy for row in again.rows] == [row.remedy for row in result.rows]
+
+
+def test_tags_of_a_file_are_text(tmp_path: Path) -> None:
+    """Markup in a tag, which anyone may set, is markup in no format."""
+    result = owned_organization()
+    rows = [replace(row, tags={"owner": "<img src=x onerror=alert(1)>|`x`"}) for row in result.rows]
+    again, _ = read_saved(saved(replace(result, rows=rows), ScanOptions(), tmp_path))
+    assert "<img" not in rendered(Format.HTML, again)
+    assert "<img" not in rendered(Format.JUNIT, again)
+    assert "\\<img src=x onerror=alert(1)\\>\\|" in rendered(Format.MARKDOWN, again)

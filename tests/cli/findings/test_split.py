@@ -1,0 +1,251 @@
+"""A scan split by owner: every number and finding is that of the scan, and no two files make the same change."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from express_path.domain.path.reasons import Reason
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import rows_of
+from express_path_cli.findings.split import write_split
+from express_path_cli.sources.network import View
+from sandbox.pytest_plugin import emptied
+from sandbox.server import Sandbox
+from tests.cli.findings.formats.html.test_page import Parsed
+from tests.cli.findings.results import FLAGGED, MADE_AT, result_of
+from tests.support.command import invoke
+from tests.support.heal_situation import EXPRESS_LIST_6
+from tests.support.make import ACCOUNT, EXPRESS_LIST, by_id, route, snapshot, subnet, table
+from tests.support.owned_network import SUBNETS, TABLES, dump_network, make_network
+from tests.support.scenarios import dump_of
+
+OWNER = Grouping("tag:owner")
+NAT = str(dump_of("nat-gateway-zonal"))
+
+
+@pytest.fixture(scope="module")
+def scan(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the file of a scan of a network with many owners."""
+    folder = tmp_path_factory.mktemp("owned")
+    with pytest.MonkeyPatch.context() as changed, emptied(running_sandbox, changed):
+        dump_network(make_network(running_sandbox), folder / "dump", changed)
+    file = folder / "scan.json"
+    invoke(["scan", "--from-dump", str(folder / "dump"), "--tags", "owner", "--output", str(file)])
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def split(scan: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder with a folder for each owner."""
+    folder = tmp_path_factory.mktemp("owners")
+    assert invoke(["scan", "--from", scan, "--split-by", "tag:owner", "--output", str(folder)]).exit_code == 1
+    return folder
+
+
+def rows_in(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file."""
+    return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline="")))
+
+
+def flagged_by_owner(scan: str) -> Counter[str]:
+    """Return how many findings each owner has in the document."""
+    rows = json.loads(Path(scan).read_text(encoding="utf-8"))["subnets"]
+    return Counter(row["tags"].get("owner", "") for row in rows if row["compliance"] == "NON_COMPLIANT")
+
+
+def test_filter_groups_report_and_split_agree(scan: str, split: Path, tmp_path: Path) -> None:
+    """Each counts the same findings of each owner, whether the tag is that of a subnet, a route table, or a VPC."""
+    found = flagged_by_owner(scan)
+    document = json.loads(Path(scan).read_text(encoding="utf-8"))
+    assert document["totals"]["evaluated"] == SUBNETS
+    assert len({row["routeTableId"] for row in document["subnets"] if row["compliance"] == "NON_COMPLIANT"}) == TABLES
+    assert len(found) == 4
+    for owner in filter(None, found):
+        written = tmp_path / "one.json"
+        invoke(["scan", "--from", scan, "--tag", f"owner={owner}", "--output", str(written)])
+        totals = json.loads(written.read_text(encoding="utf-8"))["totals"]
+        assert totals["compliances"]["NON_COMPLIANT"] == found[owner]
+    grouped = invoke(["scan", "--from", scan, "--group-by", "tag:owner"]).stdout
+    lines = [re.split(r" {2,}", line) for line in grouped.splitlines()[3:]]
+    assert {line[0]: int(line[2]) for line in lines[:4]} == {owner or "(no tag owner)": found[owner] for owner in found}
+    report = tmp_path / "report.html"
+    invoke(["report", "--from", scan, "--output", str(report)])
+    data = Parsed(report.read_text(encoding="utf-8")).data()
+    assert found == Counter(
+        data["tags"][row[11]][0] for row in data["subnets"] if data["compliances"][row[5]] == "NON_COMPLIANT"
+    )
+    index = (split / "index.md").read_text(encoding="utf-8")
+    cells = [line.strip("| ").split(" | ") for line in index.splitlines() if line.endswith("ticket.md) |")]
+    pages = {cell[-1]: int(cell[2]) for cell in cells if cell[2].isdecimal()}
+    assert sorted(pages.values()) == sorted(found.values())
+    for link, number in pages.items():
+        rows = rows_in(split / re.findall(r"\((.*)/ticket.md\)", link)[0] / "subnets.csv")
+        assert sum(row["compliance"] == "NON_COMPLIANT" for row in rows) == number
+
+
+def test_every_finding_is_in_one_folder(scan: str, split: Path) -> None:
+    """The files of all owners together have each finding once, and each ticket names its subnets."""
+    rows = json.loads(Path(scan).read_text(encoding="utf-8"))["subnets"]
+    expected = Counter(row["subnetId"] for row in rows if row["compliance"] == "NON_COMPLIANT")
+    files = list(split.glob("*/subnets.csv"))
+    found = [(file, row) for file in files for row in rows_in(file) if row["compliance"] == "NON_COMPLIANT"]
+    assert Counter(row["subnetId"] for _, row in found) == expected
+    assert all(row["subnetId"] in file.with_name("ticket.md").read_text(encoding="utf-8") for file, row in found)
+
+
+def test_every_route_table_is_changed_once(scan: str, split: Path) -> None:
+    """In each language, one file changes a table, and one creates an endpoint for a VPC that has none."""
+    rows = json.loads(Path(scan).read_text(encoding="utf-8"))["subnets"]
+    tables = sorted({row["routeTableId"] for row in rows if row["compliance"] == "NON_COMPLIANT"})
+    commands = "\n".join(file.read_text(encoding="utf-8") for file in split.rglob("commands.sh"))
+    terraform = "\n".join(file.read_text(encoding="utf-8") for file in split.rglob("vpc-*.tf"))
+    templates = [yaml.safe_load(file.read_text(encoding="utf-8")) for file in split.rglob("*.yaml")]
+    assert sorted(re.findall(r"\brtb-\w+", commands)) == tables
+    assert sorted(re.findall(r'route_table_id  = "(.*)"', terraform)) == tables
+    listed = [
+        table for made in templates for table in made["Resources"]["S3ExpressEndpoint"]["Properties"]["RouteTableIds"]
+    ]
+    assert Counter(listed) >= Counter(tables)
+    assert max(Counter(listed).values()) == 1
+    created = re.findall(r"create-vpc-endpoint .*--vpc-id (\S+)", commands)
+    assert sorted(created) == sorted(re.findall(r'resource "aws_vpc_endpoint" ".*\n  vpc_id +.= "(.*)"', terraform))
+    assert len(created) == len(set(created)) == 8
+    for file in split.rglob("provider.tf"):
+        account = file.parent.name[:12]
+        assert f'allowed_account_ids = ["{account}"]' in file.read_text(encoding="utf-8")
+
+
+def test_an_owner_knows_what_the_others_do(split: Path) -> None:
+    """Who does not create the endpoint of a VPC finds it by its VPC; whose table another owner changes runs nothing."""
+    tickets = {file.parent.name: file.read_text(encoding="utf-8") for file in split.glob("*/ticket.md")}
+    waiting = {file.parent.parent.name for file in split.rglob("*-second/commands.sh")}
+    assert waiting
+    for name in waiting:
+        assert re.search(r"First, .* creates the endpoint, because one serves the VPC\.", tickets[name])
+    assert "There is nothing to run here." in tickets["no-tag-owner"]
+    assert not list((split / "no-tag-owner").glob("*/"))
+    assert "(data-team-" in (split / "index.md").read_text(encoding="utf-8")
+
+
+def test_accounts_are_owners_too(scan: str, tmp_path: Path) -> None:
+    """A VPC is of one account, so none waits for another."""
+    folder = tmp_path / "accounts"
+    invoke(["scan", "--from", scan, "--split-by", "account", "--output", str(folder)])
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "111111111111",
+        "222222222222",
+        "333333333333",
+        "444444444444",
+        "index.md",
+    ]
+    assert len(list(folder.rglob("vpc-*.tf"))) == len(list(folder.rglob("vpc-*.yaml"))) == 12
+    assert list(folder.rglob("*-second")) == []
+
+
+TEXTS = st.text(max_size=90) | st.sampled_from(
+    [
+        "",
+        "..",
+        "../x",
+        "/etc",
+        "a/b",
+        "CON",
+        "nul.txt",
+        "Data",
+        "data",
+        "DATA",
+        "-rf",
+        ".git",
+        "x" * 300,
+        "\u00fc",
+        "a\nb",
+        "_",
+        "no-tag-owner",
+    ]
+)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=8))
+def test_any_owner_has_a_safe_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory, owners: list[str]) -> None:
+    """No tag leaves the folder, hides files, or shares them with another owner, also where case does not count."""
+    rows = [
+        *(replace(FLAGGED, subnet_id=f"subnet-{number}", tags={"owner": owner}) for number, owner in enumerate(owners)),
+        replace(FLAGGED, subnet_id="subnet-nobody"),
+    ]
+    folder = tmp_path_factory.mktemp("split")
+    write_split(result_of(*rows), OWNER, folder)
+    names = [path.name for path in folder.iterdir() if path.is_dir()]
+    assert len(names) == len({name.casefold() for name in names}) == len({*owners, "(no tag owner)"})
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}", name) for name in names)
+    assert len(list(folder.glob("*/ticket.md"))) == len(names)
+    found = [row["subnetId"] for file in folder.glob("*/subnets.csv") for row in rows_in(file)]
+    assert sorted(found) == sorted(row.subnet_id for row in rows)
+
+
+def two_types() -> Result:
+    """Return a result with an IPv4 table and a dual-stack table in one VPC without an endpoint."""
+    subnets = by_id(subnet("subnet-1", tags={"owner": "web"}), subnet("subnet-2", has_ipv6=True, tags={"owner": "web"}))
+    tables = [table(f"rtb-{n}", route("0.0.0.0/0", "nat-1"), subnets=(f"subnet-{n}",)) for n in (1, 2)]
+    found = snapshot(subnets=subnets, route_tables=by_id(*tables), prefix_lists=by_id(EXPRESS_LIST, EXPRESS_LIST_6))
+    view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
+    rows = rows_of(map(view.evaluator(RuleParameters()).verdict, found.subnets), [view])
+    return Result(rows, MADE_AT)
+
+
+def test_endpoints_of_two_types_in_a_vpc_have_files_of_their_own(tmp_path: Path) -> None:
+    """Their resources have different names, so both can be in one configuration."""
+    write_split(two_types(), OWNER, tmp_path)
+    files = sorted(path for path in (tmp_path / "web").glob("*/vpc-*"))
+    assert [file.name for file in files] == [
+        *("vpc-1-dualstack.tf", "vpc-1-dualstack.yaml", "vpc-1-ipv4.tf", "vpc-1-ipv4.yaml"),
+    ]
+    names = re.findall(r'resource "\S+" "(\S+)"', "".join(file.read_text(encoding="utf-8") for file in files))
+    assert len(names) == len(set(names)) == 4
+
+
+def test_other_work_is_only_in_the_ticket(tmp_path: Path) -> None:
+    """A route that may have other users is deleted by a person, not by a script."""
+    row = replace(FLAGGED, reason=Reason.PARTLY_NAT, tags={"owner": "web"})
+    write_split(result_of(row), OWNER, tmp_path)
+    assert sorted(path.name for path in (tmp_path / "web").iterdir()) == ["subnets.csv", "ticket.md"]
+    assert "aws ec2" in (tmp_path / "web" / "ticket.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--split-by", "tag:owner"], "--split-by writes several files"),
+        (["--split-by", "tag:owner", "-o", "-"], "--split-by writes several files"),
+        (["--split-by", "table", "-o", "{new}"], "--split-by table: a folder for each table would be too many"),
+        (["--split-by", "owner", "-o", "{new}"], "--split-by owner: subnets cannot be grouped by this"),
+        (["--split-by", "account", "-o", "{full}"], "is not empty (use a new or empty folder)"),
+        (["--split-by", "account", "-o", "{file}"], "Not a directory"),
+        (["--split-by", "account", "-o", "{file}/new"], "Not a directory"),
+        *(
+            (["--split-by", "account", "-o", "{new}", *option], f"--split-by and {option[0]} cannot be used together")
+            for option in (["--details"], ["--group-by", "vpc"], ["--format", "csv"], ["--show", "COMPLIANT"])
+        ),
+    ],
+)
+def test_what_cannot_be_split_is_refused(options: list[str], says: str, tmp_path: Path) -> None:
+    """Nothing is written, and files of an earlier split do not stay among new ones."""
+    places: dict[str, Any] = {"new": tmp_path / "new", "full": tmp_path, "file": tmp_path / "file"}
+    places["file"].touch()
+    result = invoke(["scan", "--from-dump", NAT, *(option.format(**places) for option in options)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

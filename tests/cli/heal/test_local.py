@@ -1,0 +1,109 @@
+"""express-path heal before a deployment: the plan is made by the command, and people make the changes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sandbox.server import Sandbox
+from tests.support.command import invoke
+from tests.support.heals import Deployment, Vpc
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+POLICY = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "*"}]}'
+
+
+def sections(shown: str) -> dict[str, str]:
+    """Return what is printed for each tool."""
+    found = re.split(r"\n\n(AWS CLI|CloudFormation|Terraform):\n", shown)
+    return dict(zip(found[1::2], found[2::2], strict=True))
+
+
+def plan_in(shown: str) -> list[str]:
+    """Return the lines of the plan: the VPC, what to create, and each route table."""
+    return [line for line in shown.splitlines() if line.startswith(("vpc-", "  create ", "  rtb-"))]
+
+
+def test_route_tables_of_a_vpc_get_one_endpoint(sandbox: Sandbox, builder: Builder) -> None:
+    """The plan is printed with one change for all of them, in each tool, and nothing is changed."""
+    vpc = Vpc(builder, tables=2)
+    sandbox.calls.clear()
+    result = invoke(["heal", *vpc.tables])
+    assert result.exit_code == 0, result.stderr
+    assert sandbox.calls.mutating() == []
+    assert "no stack express-path with runbooks was found in account 123456789012 us-east-1" in result.stdout
+    assert "not checked: the change calendar\n2 to heal\nnothing was changed; to make these changes:" in result.stdout
+    assert "runbook" not in result.stdout.partition("plan for")[2]
+    found = sections(result.stdout)
+    assert found["AWS CLI"].count("aws ec2 ") == 1
+    assert all(table_id in found["AWS CLI"] for table_id in vpc.tables)
+    [made] = yaml.safe_load(found["CloudFormation"])["Resources"].values()
+    assert sorted(made["Properties"]["RouteTableIds"]) == sorted(vpc.tables)
+    assert found["Terraform"].count('resource "aws_vpc_endpoint" ') == 1
+    assert found["Terraform"].count('resource "aws_vpc_endpoint_route_table_association" ') == 2
+
+
+def test_the_plan_is_that_of_the_runbook(deployment: Deployment, builder: Builder, sandbox: Sandbox) -> None:
+    """With and without the stack, a new endpoint, an existing one, a blocked table, and a compliant one are the same."""
+    new, existing = Vpc(builder, tables=3), Vpc(builder, tables=2)
+    builder.endpoint(existing.id, existing.tables[1])
+    builder.route(new.tables[2], "192.0.2.1/32", NatGatewayId=new.nat)
+    targets = [*new.tables, *existing.tables]
+    with_stack = invoke(["heal", *targets])
+    sandbox.client("cloudformation").delete_stack(StackName="express-path")
+    without = invoke(["heal", *targets])
+    assert plan_in(without.stdout) == plan_in(with_stack.stdout)
+    assert len(plan_in(without.stdout)) >= 8
+    assert (without.exit_code, with_stack.exit_code) == (1, 1)
+    assert new.tables[2] not in "".join(sections(without.stdout).values())
+    del deployment
+
+
+def test_an_existing_endpoint_keeps_its_policy(builder: Builder) -> None:
+    """CloudFormation replaces what a template leaves out, so the policy is in it."""
+    vpc = Vpc(builder)
+    builder.endpoint(vpc.id, PolicyDocument=POLICY)
+    result = invoke(["heal", vpc.subnet])
+    [made] = yaml.safe_load(sections(result.stdout)["CloudFormation"])["Resources"].values()
+    assert made["Properties"]["PolicyDocument"] == json.loads(POLICY)
+
+
+def test_what_a_scan_found_is_planned(builder: Builder, tmp_path: Path) -> None:
+    """The findings of a saved scan need no stack either."""
+    vpc, file = Vpc(builder), str(tmp_path / "scan.json")
+    invoke(["scan", "--output", file])
+    result = invoke(["heal", "--from", file])
+    assert result.exit_code == 0, result.stderr
+    assert vpc.table in sections(result.stdout)["AWS CLI"]
+    builder.endpoint(vpc.id, vpc.table)
+    assert "1 with nothing to do\nnothing was changed\n" in invoke(["heal", "--from", file]).stdout
+
+
+@pytest.mark.parametrize("options", [["--apply", "--yes"], ["--stack", "network"]])
+def test_a_runbook_that_is_needed_is_missed(options: list[str], builder: Builder) -> None:
+    """--apply starts one, and a stack that somebody names must exist. The error has no made-up code."""
+    result = invoke(["heal", Vpc(builder).subnet, *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    stack = "network" if "network" in options else "express-path"
+    assert result.stderr == (
+        f"express-path: there is no stack {stack} in us-east-1 (deploy the stack first, or select it with --stack and --region)\n"
+    )
+
+
+def test_whoever_may_only_read_the_network_gets_a_plan(deployment: Deployment, vpc: Vpc, sandbox: Sandbox) -> None:
+    """Without permission to look for the stack, or for a check of the plan, what can be read is planned."""
+    sandbox.faults.deny("cloudformation", "DescribeStacks")
+    result = invoke(["heal", vpc.subnet])
+    assert result.exit_code == 0, result.stderr
+    assert vpc.table in sections(result.stdout)["AWS CLI"]
+    sandbox.faults.deny("ec2", "DescribeNetworkAcls")
+    unchecked = invoke(["heal", vpc.subnet])
+    assert unchecked.exit_code == 2
+    assert "ec2:DescribeNetworkAcls" in unchecked.stderr
+    assert "not checked: security groups" in unchecked.stdout
+    assert vpc.table in sections(unchecked.stdout)["AWS CLI"]
+    assert "DescribeStacks" in invoke(["heal", vpc.subnet, "--apply", "--yes"]).stderr
+    del deployment

@@ -1,0 +1,130 @@
+"""scan --from and report --from: an earlier scan in another format, without AWS."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from express_path_cli.findings.output import Format
+from sandbox.server import Sandbox
+from tests.support.command import invoke
+from tests.support.network import Builder, Private
+from tests.support.scenarios import dump_of
+
+TWO = str(dump_of("two-accounts"))
+
+
+def scanned(folder: Path, *options: str) -> str:
+    """Scan a dump of two accounts, and return the file with the JSON document."""
+    file = folder / "scan.json"
+    invoke(["scan", "--from-dump", TWO, *options, "--output", str(file)])
+    return str(file)
+
+
+def without_times(text: str) -> str:
+    """Return a document without the times at which it was made."""
+    return re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?|[0-9]{13}", "", text)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--format", chosen] for chosen in Format),
+        ["--details", "--show", "NON_COMPLIANT"],
+        ["--group-by", "account"],
+        ["--tags", "Name", "--format", "csv"],
+        ["--tag", "Name=web-private-a"],
+        ["--vpc", "vpc-0elsewhere"],
+        ["--fail-on", "never"],
+    ],
+    ids=" ".join,
+)
+def test_an_earlier_scan_is_shown_like_a_new_one(options: list[str], tmp_path: Path) -> None:
+    """Output and exit status are the same, with every option that selects or shows."""
+    file = scanned(tmp_path)
+    earlier, now = invoke(["scan", "--from", file, *options]), invoke(["scan", "--from-dump", TWO, *options])
+    assert without_times(earlier.stdout) == without_times(now.stdout) != ""
+    assert earlier.exit_code == now.exit_code
+
+
+def test_a_report_is_made_from_an_earlier_scan(tmp_path: Path) -> None:
+    """It is the report of the network itself."""
+    file, pages = scanned(tmp_path, "--tags", "Name"), (tmp_path / "earlier.html", tmp_path / "now.html")
+    earlier = invoke(["report", "--from", file, "--output", str(pages[0])])
+    now = invoke(["report", "--from-dump", TWO, "--tags", "Name", "--output", str(pages[1])])
+    assert (earlier.exit_code, now.exit_code) == (1, 1)
+    first, second = (without_times(page.read_text(encoding="utf-8")) for page in pages)
+    assert first == second
+
+
+def test_a_comparison_is_kept_or_made(tmp_path: Path) -> None:
+    """A scan can be compared when it is made or later, but not twice; `--fail-on new` needs one of both."""
+    plain = scanned(tmp_path)
+    before = Path(plain).rename(tmp_path / "before.json")
+    empty = json.loads(before.read_text(encoding="utf-8"))
+    empty |= {"subnets": [row for row in empty["subnets"] if row["compliance"] != "NON_COMPLIANT"]}
+    empty["totals"]["compliances"]["NON_COMPLIANT"] = 0
+    before.write_text(json.dumps(empty), encoding="utf-8")
+    compared = scanned(tmp_path, "--baseline", str(before))
+    kept = invoke(["scan", "--from", compared, "--fail-on", "new"])
+    assert kept.exit_code == 1
+    assert "Compared with the baseline: 1 new" in kept.stdout
+    twice = invoke(["scan", "--from", compared, "--baseline", str(before)])
+    assert (twice.exit_code, twice.stdout) == (2, "")
+    assert "compared with a baseline already" in twice.stderr
+    later = scanned(tmp_path)
+    assert invoke(["scan", "--from", later, "--baseline", str(before)]).stdout == kept.stdout
+    refused = invoke(["scan", "--from", later, "--fail-on", "new"])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--fail-on new needs a baseline" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["scan", "report"])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--from-dump", TWO],
+        ["--example"],
+        ["--aggregator", "all"],
+        ["--region", "us-east-1"],
+        ["--profile", "prod"],
+        ["--parameter", "publicSubnets=NON_COMPLIANT"],
+    ],
+    ids=lambda option: option[0],
+)
+def test_an_earlier_scan_was_read_and_judged_already(command: str, option: list[str], tmp_path: Path) -> None:
+    """An option that selects what is read, or how it is judged, is refused."""
+    result = invoke([command, "--from", scanned(tmp_path), *option])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--from and {option[0]} cannot be used together" in result.stderr
+
+
+def test_a_scan_that_lacks_rows_is_refused(tmp_path: Path) -> None:
+    """With --show, a document does not have what the exit status depends on."""
+    result = invoke(["scan", "--from", scanned(tmp_path, "--show", "NON_COMPLIANT")])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "does not list all subnets that its scan evaluated (make it without --show)" in result.stderr
+
+
+def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
+    """The verdict, a summary, SARIF, the report, and files for each owner are made from the document of one scan."""
+    network = Private(builder)
+    builder.ec2.create_tags(Resources=[network.subnet], Tags=[{"Key": "owner", "Value": "web"}])
+    sandbox.calls.clear()
+    file = str(tmp_path / "scan.json")
+    assert invoke(["scan", "--tags", "owner", "--output", file]).exit_code == 1
+    assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == 1
+    sandbox.calls.clear()
+    for options in (
+        ["scan", "--fail-on", "NAT_GATEWAY"],
+        ["scan", "--output", str(tmp_path / "summary.md")],
+        ["scan", "--output", str(tmp_path / "paths.sarif")],
+        ["scan", "--output", str(tmp_path / "paths.xml")],
+        ["report", "--output", str(tmp_path / "report.html")],
+        ["scan", "--split-by", "tag:owner", "--output", str(tmp_path / "owners")],
+    ):
+        command, *more = options
+        assert invoke([command, "--from", file, *more]).exit_code == 1
+    assert list(sandbox.calls) == []
+    assert network.subnet in (tmp_path / "owners" / "web" / "ticket.md").read_text(encoding="utf-8")
