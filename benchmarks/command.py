@@ -19,7 +19,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.output import Format, rendered
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.progress import Silent
 from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_organization
@@ -58,7 +58,7 @@ def _steps(dump: Path) -> dict[str, float]:
         network = Source(dump).read(parameters, Silent())
         taken["read the dump, as records"] = time.process_time() - started
         started = time.process_time()
-        verdicts = evaluate_all(network.views, parameters, Selection())
+        verdicts = evaluate_all(network.views, AccountParameters(parameters), Selection())
         taken["evaluate every subnet"] = time.process_time() - started
         started = time.process_time()
         rows = rows_of(verdicts, network.views)

@@ -201,6 +201,16 @@ Parameters = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The configuration file. Default: the express-path.toml, or the pyproject.toml with [tool.express-path], in this "
+        "folder or the nearest one above it.",
+        rich_help_panel=WHAT,
+    ),
+]
 TagKeys = Annotated[
     list[str] | None,
     typer.Option(
@@ -260,6 +270,11 @@ def tag_keys(given: Sequence[str] | None) -> tuple[str, ...]:
 
 def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:
     """Return the rule parameters in NAME=VALUE pairs. Raise ParameterError for one that is not valid."""
+    return parse_parameters(parameter_pairs(pairs))
+
+
+def parameter_pairs(pairs: Sequence[str] | None) -> dict[str, str]:
+    """Return the values in NAME=VALUE pairs by name. Raise ParameterError for another form, and for a name twice."""
     values: dict[str, str] = {}
     for pair in pairs or ():
         name, separator, value = pair.partition("=")
@@ -268,4 +283,4 @@ def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:
         if name in values:
             raise ParameterError(name, value, "given once")
         values[name] = value
-    return parse_parameters(values)
+    return values

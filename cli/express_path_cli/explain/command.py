@@ -22,6 +22,7 @@ from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, explain_named, route_text
 from express_path_cli.findings.formats.text import STYLES
+from express_path_cli.findings.settings import read_settings
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
@@ -58,6 +59,7 @@ def explain(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     parameter: options.Parameters = None,
+    config: options.Config = None,
     form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
     """Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.
@@ -69,9 +71,9 @@ def explain(
 
     Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
-    parameters = options.rule_parameters(parameter)
+    parameters = read_settings(config).rule_parameters(parameter)
     if named.upper() in Reason.__members__:
-        _show_reason(Reason(named.upper()), parameters, form)
+        _show_reason(Reason(named.upper()), parameters.default, form)
         return
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
     explained = explain_named(named, Source(from_dump, live=live, example=example), parameters)

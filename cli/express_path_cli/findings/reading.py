@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from express_path.adapters.memory import gc_paused
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, combined, notes_on_tags, rows_of
 from express_path_cli.findings.saved import read_saved
-from express_path_cli.findings.selection import evaluate_all, tags_of
+from express_path_cli.findings.selection import AccountParameters, evaluate_all, tags_of
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
 from express_path_cli.terminal.progress import watching
@@ -30,11 +29,11 @@ class Scan:
         return not self.result.listed and bool(self.result.failures)
 
 
-def read_now(options: ScanOptions, parameters: RuleParameters, tag_keys: Sequence[str], *, quiet: bool) -> Scan:
+def read_now(options: ScanOptions, parameters: AccountParameters, tag_keys: Sequence[str], *, quiet: bool) -> Scan:
     """Read the network, evaluate the selected subnets, and report what could not be read or found."""
     source, selection = options.source, options.selection
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(parameters, watch)
+        network = source.read(parameters.default, watch)
         views = network.views
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
@@ -45,7 +44,8 @@ def read_now(options: ScanOptions, parameters: RuleParameters, tag_keys: Sequenc
         datetime.now(UTC).replace(microsecond=0),
         [*network.failures, *missing],
         [*network.notes, *notes_on_tags(rows, tag_keys)],
-        parameters,
+        parameters.default,
+        account_parameters=parameters.by_account,
         tag_keys=tag_keys,
         filters=selection.options,
         listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -29,6 +30,13 @@ class Mark(StrEnum):
     """The subnet is still NON_COMPLIANT, for another reason."""
 
 
+class Ignored(NamedTuple):
+    """Why a finding is ignored, and the last day on which it is, in UTC."""
+
+    why: str
+    expires: date
+
+
 class TrafficPath(NamedTuple):
     """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a scan has many."""
 
@@ -43,7 +51,7 @@ class Row(Verdict):
     The names are Name tags, empty without one. tags: all tags that the subnet has, or else its route table, or else its
     VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
     tables that are changed together; None if nothing has to change. baseline: None without a baseline, and without a
-    finding.
+    finding. ignored: None unless the configuration file has an entry for the finding.
     """
 
     subnet_name: str = ""
@@ -53,6 +61,7 @@ class Row(Verdict):
     other_paths: tuple[TrafficPath, ...] = ()
     remedy: Remedy | None = None
     baseline: Mark | None = None
+    ignored: Ignored | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -97,6 +97,7 @@ def _result(document: Description) -> Result:
         [_failure(failure) for failure in _objects(document, "notRead")],
         _texts(document, "notes"),
         _parameters(coverage.parameters),
+        _account_parameters(document),
         tag_keys=_texts(document, "tagKeys"),
         filters=coverage.filters,
         comparison=_comparison(document, found) if "fixed" in document else None,
@@ -143,6 +144,13 @@ def _parameters(values: Mapping[str, str]) -> RuleParameters:
         return parse_parameters(values)
     except ParameterError as error:
         raise RecordError("parameters", error.name, error.value, error.allowed) from error
+
+
+def _account_parameters(document: Description) -> dict[str, RuleParameters]:
+    if "accountParameters" not in document:
+        return {}
+    found = required_object(document, "accountParameters", DOCUMENT)
+    return {account_id: _parameters(_tags(found, account_id, "accountParameters")) for account_id in found}
 
 
 def _failure(found: Description) -> Failure:

@@ -1,5 +1,6 @@
 """express-path report: the whole result as one HTML file to read, search and share."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,9 @@ from express_path_cli.findings.costs import read_costs
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, check_suffix, write_result
 from express_path_cli.findings.reading import read_earlier, read_now
+from express_path_cli.findings.settings import read_settings, this_day
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import UNDETERMINED
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 
 EXAMPLES = """
 express-path report  # writes express-path.html about this account, in the Region of your AWS settings
@@ -61,6 +63,7 @@ def report(
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
     parameter: options.Parameters = None,
+    config: options.Config = None,
     tags: options.TagKeys = None,
     cost: CostFile = None,
     console_links: ConsoleLinks = False,
@@ -74,10 +77,11 @@ def report(
     still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    parameters = options.rule_parameters(parameter)
-    given = ScanOptions(
-        Source(from_dump, aggregator, live, example), parameter_words(parameters), tag_keys=options.tag_keys(tags)
-    )
+    settings = read_settings(config)
+    parameters = settings.rule_parameters(parameter)
+    judged_by = options.rule_parameters(parameter) if from_scan else parameters.default
+    source, tag_keys = Source(from_dump, aggregator, live, example), options.tag_keys(tags or settings.tags)
+    given = ScanOptions(source, parameter_words(judged_by), tag_keys=tag_keys)
     check_suffix(output, (".html", ".htm"))
     costs = read_costs(cost) if cost else None
     if from_scan:
@@ -85,7 +89,9 @@ def report(
     else:
         scan = read_now(given, parameters, given.tag_keys, quiet=quiet)
     rendering = RenderOptions(scan=scan.options, costs=costs, console_links=console_links)
+    applied = settings.applied(scan.result.rows, this_day())
+    show_failures_and_notes((), applied.notes, quiet=quiet)
+    result = replace(scan.result, rows=applied.counting, notes=[*scan.result.notes, *applied.notes])
     if not scan.is_empty:
-        write_result(scan.result, Format.HTML, output, rendering, quiet=quiet)
-    result = scan.result
+        write_result(result, Format.HTML, output, rendering, quiet=quiet)
     raise typer.Exit(UNDETERMINED if result.failures else int(any(row.is_flagged for row in result.rows)))

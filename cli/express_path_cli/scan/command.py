@@ -21,7 +21,9 @@ from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
 from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import Mark
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
+from express_path_cli.findings.settings import Settings, read_settings, this_day
 from express_path_cli.findings.split import INDEX, check_folder, write_split
 from express_path_cli.findings.summary import summary
 from express_path_cli.sources.source import Source
@@ -33,7 +35,8 @@ from express_path_cli.terminal.files import STDOUT
 class ScanOutput:
     """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
 
-    is_split: whether the output is a folder with files for each group of the rendering's grouping.
+    is_split: whether the output is a folder with files for each group of the rendering's grouping. shows_ignored: whether
+    findings are shown that the settings ignore; JSON always has them.
     """
 
     baseline: Baseline | None
@@ -41,15 +44,23 @@ class ScanOutput:
     shown: frozenset[str]
     rendering: RenderOptions
     is_split: bool
+    settings: Settings
+    shows_ignored: bool
 
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Compare and write a scan, and return the exit status."""
-    rows = scan.result.rows
+    applied = asked.settings.applied(scan.result.rows, this_day())
+    show_failures_and_notes((), applied.notes, quiet=quiet)
+    has_all = asked.shows_ignored or output_format is Format.JSON
+    shown = [row for row in (applied.rows if has_all else applied.counting) if matches(row, asked.shown)]
+    keys = {row.key for row in shown}
     result = replace(
         scan.result,
-        rows=[row for row in rows if matches(row, asked.shown)],
-        unlisted=[row for row in rows if not matches(row, asked.shown)],
+        rows=shown,
+        unlisted=[row for row in applied.rows if row.key not in keys],
+        # JSON has what was found; who reads it later has settings of their own.
+        notes=scan.result.notes if output_format is Format.JSON else [*scan.result.notes, *applied.notes],
     )
     if asked.baseline:
         result = _compared(result, asked.baseline, quiet=quiet)
@@ -60,8 +71,9 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     elif not scan.is_empty:
         rendering = replace(asked.rendering, scan=scan.options)
         write_result(result, output_format, output, rendering, quiet=quiet)
-    has_new = NEW in asked.failing and result.comparison is not None and bool(result.comparison.new)
-    fails = has_new or any(matches(row, asked.failing) for row in rows)
+    counting = [row for row in (*result.rows, *result.unlisted) if not row.ignored]
+    has_new = NEW in asked.failing and any(row.baseline is Mark.NEW for row in counting)
+    fails = has_new or any(matches(row, asked.failing) for row in counting)
     return UNDETERMINED if result.failures else fails
 
 
@@ -148,6 +160,14 @@ Shown = Annotated[
     ),
 ]
 ShownBefore = Annotated[list[str] | None, typer.Option("--verdict", hidden=True, help="The former name of --show.")]
+ShowIgnored = Annotated[
+    bool,
+    typer.Option(
+        "--show-ignored",
+        help="Also show the findings that the configuration file ignores. They never make the scan fail.",
+        rich_help_panel=options.HOW,
+    ),
+]
 Details = Annotated[
     bool,
     typer.Option(
@@ -202,12 +222,14 @@ def scan(
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
     parameter: options.Parameters = None,
+    config: options.Config = None,
     vpc: VpcIds = None,
     tag: Tags = None,
     baseline: BaselineFile = None,
     fail_on: FailOn = None,
     show: Shown = None,
     verdict: ShownBefore = None,
+    show_ignored: ShowIgnored = False,
     details: Details = False,
     group_by: GroupBy = None,
     split_by: SplitBy = None,
@@ -225,23 +247,31 @@ def scan(
     could not be read, and the rest is still reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)
+    source, settings = Source(from_dump, aggregator, live, example), read_settings(config)
+    parameters = settings.rule_parameters(parameter)
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
-    grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
+    grouping, selection, tag_keys = (
+        parse_grouping(group_by or BY_TABLE),
+        _selection(vpc, tag),
+        options.tag_keys(tags or settings.tags),
+    )
     table_options = {"--details": details, "--group-by": bool(group_by)}
     if split_by:
         _check_split({"--format": bool(output_format), "--show": bool(selected), **table_options}, output)
         grouping, chosen = parse_split(split_by), Format.MARKDOWN
     else:
-        chosen = output_format or format_of(output)
+        chosen = output_format or (settings.output_format if output is None else None) or format_of(output)
         _check_table(chosen, table_options)
-    given = ScanOptions(source, parameter_words(parameters), selection, tag_keys)
+    judged_by = options.rule_parameters(parameter) if from_scan else parameters.default
+    given = ScanOptions(source, parameter_words(judged_by), selection, tag_keys)
     rendering = RenderOptions(details, grouping, bool(selected), given)
     failing = _failing(fail_on)
     if NEW in failing and not (baseline or from_scan):
         raise _no_baseline()
-    asked = ScanOutput(read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by))
+    asked = ScanOutput(
+        read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by), settings, show_ignored
+    )
     if from_scan:
         grouped = grouping.tag_keys if grouping else ()
         scanned = read_earlier(from_scan, given, grouped, quiet=quiet)

@@ -15,7 +15,7 @@ from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.costs import COST_SCHEMA_VERSION
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.nat.prices import (
     Amount,
@@ -99,7 +99,7 @@ def cost(
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
     with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
         network = source.read(parameters, watch)
-        nats = crossed_nats(network.views, evaluate_all(network.views, parameters, Selection()))
+        nats = crossed_nats(network.views, evaluate_all(network.views, AccountParameters(parameters), Selection()))
         report = report_on(nats, network, counted, task_pool)
     show_failures_and_notes(report.failures, report.notes, quiet=quiet)
     if network.views or not network.failures:

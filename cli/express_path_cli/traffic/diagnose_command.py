@@ -14,7 +14,7 @@ from rich.text import Text
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import metered_source
@@ -118,7 +118,7 @@ def diagnose(
     with watching(quiet=quiet) as watch:
         network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    verdicts = evaluate_all(network.views, parameters, Selection())
+    verdicts = evaluate_all(network.views, AccountParameters(parameters), Selection())
     nats = nats_to_diagnose(network, verdicts, named, source.elsewhere)
     with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
         diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)

@@ -17,7 +17,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.reading import endpoint_names
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.findings.worklist import worklist
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
@@ -57,7 +57,7 @@ def views_of(scenario: str) -> list[View]:
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
     """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    rows = rows_of(evaluate_all(views, chosen, Selection()), views)
+    rows = rows_of(evaluate_all(views, AccountParameters(chosen), Selection()), views)
     listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in views}
     names = endpoint_names(views, rows)
     return Result(rows, MADE_AT, parameters=chosen, listed=listed, endpoint_names=names, **more)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.main import app
 from express_path_cli.nat.crossed_nats import crossed_nats
 from express_path_cli.nat.prices import window
@@ -173,7 +173,7 @@ def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> N
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """The gateway is listed without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
-    nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
+    nats = crossed_nats(seen.views, evaluate_all(seen.views, AccountParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as task_pool:
         report = report_on(nats, seen, options, task_pool)

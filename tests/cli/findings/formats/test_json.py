@@ -2,16 +2,17 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import date, timedelta, timezone
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import TrafficPath
+from express_path_cli.findings.row import Ignored, TrafficPath
 from express_path_cli.schema.command import FILES, Schema
 from tests.cli.findings.results import (
     COMPLIANT,
@@ -41,16 +42,20 @@ def document(result: Result) -> dict[str, Any]:
 
 def test_the_schema_has_no_field_that_documents_lack() -> None:
     """With a baseline, a document has every field; without one, it lacks the marks and the lists of past findings."""
-    found = document(compared())
+    found = document(replace(compared(), account_parameters={FLAGGED.account_id: RuleParameters()}))
     assert found.keys() == SCHEMA.schema["properties"].keys()
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys()
-    optional = {"note", "lacks", "otherPaths"}
+    optional = {"note", "lacks", "otherPaths", "ignored"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
-    assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
+    assert found.keys() - without.keys() == {"fixed", "unknown", "replaced", "accountParameters"}
     assert all(fields - subnet.keys() - optional == {"baseline"} for subnet in without["subnets"])
     other = replace(
-        FLAGGED, note="a note", lacks="ec2:DescribeVpcs", other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),)
+        FLAGGED,
+        note="a note",
+        lacks="ec2:DescribeVpcs",
+        other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),),
+        ignored=Ignored("why", date(2026, 3, 31)),
     )
     [subnet] = document(result_of(other))["subnets"]
     assert subnet.keys() == fields - {"baseline"}
