@@ -89,7 +89,7 @@ COMMANDS = {
     ),
     "collect": Listed(
         "express_path_cli.collect.command",
-        "Save the network as a dump: a folder of JSON files. This only reads from AWS.",
+        "Save the network as a dump: a folder of JSON files. It changes nothing in AWS.",
     ),
     "schema": Listed(
         "express_path_cli.schema.command",

@@ -171,7 +171,7 @@ def collect(
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> None:
-    """Save the network as a dump: a folder of JSON files. This only reads from AWS.
+    """Save the network as a dump: a folder of JSON files. It changes nothing in AWS.
 
     Exit status: 0 done, 2 a required read failed. Optional reads that are denied are skipped and named.
     """

@@ -296,7 +296,7 @@ class DeployedNames:
     def problems(self, place: AccountRegion) -> Iterator[Problem]:
         """Yield each name that something else than these StackSets uses, and the quota of rules. Raise ApiError.
 
-        A conformance pack or an organization rule has another name, so it is not in the way.
+        A conformance pack or an organization rule has another name, so it does not collide.
         """
         rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
         if self.rule in rules:
