@@ -1,19 +1,29 @@
 """The deployed rule: its functions, its state in AWS Config, its results and remediation, and its sweeps.
 
-The gauges of a sweep are published at each sweep and at no other time, at every log level. AWS Config's own times are
-not exact: LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that
-changed, so those in an aggregator may be old.
+The function writes one line about each sweep to its log, at every log level. AWS Config's own times are not exact:
+LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that changed, so
+those in an aggregator may be old.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.domain.path.reasons import Compliance
 from express_path.errors import ApiError
-from express_path.fields import Description, identifier, nested, rows
+from express_path.fields import (
+    Description,
+    count,
+    free_text,
+    identifier,
+    nested,
+    required_object,
+    required_rows,
+    rows,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -235,66 +245,68 @@ OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
 _WINDOW = timedelta(days=3)
 """How far back a sweep is searched."""
-_GAUGES = ("NonCompliant", "Compliant", "NotApplicable", "Unresolved")
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The last sweep: when it was, None if there was none in the last three days; and the gauges that it published."""
+    """The last sweep: when it was, None if there was none in the last three days, and what it found.
+
+    counts: how many subnets have each compliance. excluded: how many subnets each tag, or the parameter vpcIds, excludes.
+    faults: what does not work, in sentences.
+    """
 
     time: datetime | None
-    gauges: Mapping[str, int]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    unresolved: int = 0
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    faults: Sequence[str] = ()
 
     def is_overdue(self, now: datetime) -> bool:
         """Return whether the next sweep should have run."""
         return self.time is None or now - self.time > OVERDUE
 
 
-def read_sweep(aws: Aws, now: datetime) -> Sweep:
-    """Read the last sweep of an account and Region from CloudWatch, to the minute. Raise ApiError."""
-    of_service = {"Name": "service", "Value": "evaluate"}
-    queries = [_query("ExpressPath", name, of_service, 60, "Maximum") for name in _GAUGES]
-    results = _results(aws.client("cloudwatch"), queries, now - _WINDOW, now, "ExpressPath")
-    times = [result["Timestamps"][0] for result in results.values() if result["Timestamps"]]
-    if not times:
-        return Sweep(None, {})
-    last = max(times)
-    gauges = {
-        name: int(result["Values"][0])
-        for name in _GAUGES
-        for result in [results[name.lower()]]
-        if result["Timestamps"] and result["Timestamps"][0] == last
-    }
-    return Sweep(last, gauges)
-
-
-def read_exclusions(aws: Aws, rule: str, now: datetime) -> Mapping[str, int]:
-    """Read how many subnets each tag, or the parameter vpcIds, excluded in the last sweep, from the function's log.
-
-    The log of a sweep has the level INFO, so there is none if the stack's LogLevel is higher. Raise ApiError.
-    """
+def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
+    """Read what the function wrote to its log about its last sweep. Raise ApiError, RecordError."""
     name = next((found.function_name for found in find_rules(aws.config, rule)), "")
     function = read_function(aws.client("lambda"), name) if name else None
     if function is None:
-        return {}
+        return Sweep(None)
     events = pages(
         aws.client("logs"),
         "logs",
         "filter_log_events",
         "events",
         logGroupName=function.log_group,
-        startTime=int((now - OVERDUE).timestamp() * 1000),
+        startTime=int((now - _WINDOW).timestamp() * 1000),
         filterPattern='"swept"',
     )
-    lines = sorted(events, key=lambda event: int(event["timestamp"]))
-    swept = [record for record in map(_record, (str(event["message"]) for event in lines)) if record]
-    return {str(row["by"]): int(row["subnets"]) for row in swept[-1].get("excluded", ())} if swept else {}
+    for event in sorted(events, key=lambda event: int(event["timestamp"]), reverse=True):
+        if line := _line_of_sweep(str(event["message"])):
+            return _sweep(line, datetime.fromtimestamp(int(event["timestamp"]) / 1000, UTC))
+    return Sweep(None)
 
 
-def _record(line: str) -> Mapping[str, Any]:
-    """Return a line of the log if it is about a sweep; else an empty mapping."""
+def _line_of_sweep(line: str) -> Description:
+    """Return a line of the log if it is about a sweep; else an empty mapping. Earlier versions named no faults."""
     try:
-        record = json.loads(line)
+        found = json.loads(line)
     except ValueError:
         return {}
-    return record if isinstance(record, Mapping) and record.get("message") == "swept" else {}
+    return found if isinstance(found, Mapping) and found.get("message") == "swept" and "faults" in found else {}
+
+
+def _sweep(line: Description, time: datetime) -> Sweep:
+    """Read what a line says. Raise RecordError."""
+    where = "the line of the last sweep"
+    counts = required_object(line, "counts", where)
+    return Sweep(
+        time,
+        {name: count(counts, name, f"{where}, counts") for name in Compliance},
+        count(line, "unresolved", where),
+        {free_text(row, "by", where): count(row, "subnets", where) for row in required_rows(line, "excluded", where)},
+        [
+            f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}"
+            for row in required_rows(line, "faults", where)
+        ],
+    )
