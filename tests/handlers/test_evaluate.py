@@ -241,7 +241,7 @@ def costs_of_sweep(rule: Rule) -> Counter[str]:
 
 
 def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
-    """A sweep makes one call for each kind of resource, for the stored results, for the previous sweep, and for events.
+    """A sweep makes one call for each kind of resource, the stored results, the recorder, the earlier gauges, and events.
 
     It makes as many for 2 VPCs as for 12.
     """
@@ -254,7 +254,14 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
         builder.many_tables(vpc_id, 3)
     assert costs_of_sweep(rule) == few
     assert few == Counter(
-        [*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule", "GetMetricData", "PutEvents"]
+        [
+            *OF_A_VPC,
+            "DescribeConfigurationRecorderStatus",
+            "DescribeNatGateways",
+            "GetComplianceDetailsByConfigRule",
+            "GetMetricData",
+            "PutEvents",
+        ]
     )
 
 

@@ -37,10 +37,14 @@ mainSteps:
 
 @pytest.fixture(autouse=True)
 def automation(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Automation]:
-    """Name the runbooks as the stack does, and return Systems Manager Automation."""
+    """Create the runbooks and one of another tool, name them as the stack does, and return Automation."""
     monkeypatch.setenv("HEAL_DOCUMENT_NAME", HEAL)
     monkeypatch.setenv("APPROVAL_DOCUMENT_NAME", APPROVAL)
     with Automation(sandbox) as found:
+        for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
+            sandbox.client("ssm").create_document(
+                Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
+            )
         yield found
 
 
@@ -140,10 +144,6 @@ def test_failed_heals_are_counted_once(
     automation: Automation, sandbox: Sandbox, swept: Callable[[], dict[str, int]]
 ) -> None:
     """Failed runs of both runbooks count, and no others; a later sweep counts those since the previous one."""
-    for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
-        sandbox.client("ssm").create_document(
-            Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
-        )
     automation.execute(HEAL, {"Then": "fail"})
     automation.execute(HEAL, {"Then": "end"})
     automation.execute(APPROVAL, {"Then": "fail"})

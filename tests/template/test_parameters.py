@@ -87,7 +87,7 @@ def test_deployment_needs_only_capability_iam() -> None:
 
 
 def test_outputs_name_the_created_resources() -> None:
-    """The outputs name the rule, functions, roles, log groups, queues, event bus, ledger, and runbooks."""
+    """The outputs name the rule, functions, roles, log groups, queues, alarm topic, event bus, ledger, and runbooks."""
     assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
@@ -95,6 +95,7 @@ def test_outputs_name_the_created_resources() -> None:
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
         "FailedEventsQueueUrl": "<FailedEventsQueue>",
+        "AlarmTopic": "nowhere - nobody is told anything, because AlarmTopicArn is empty",
         "EventBusName": "<EventBus>",
         "EventBusArn": "<EventBus.Arn>",
         "PlanFunctionArn": "<PlanFunction.Arn>",

@@ -1,4 +1,4 @@
-"""The deployed rule: its functions, its state in AWS Config, its results and remediation, and its sweeps.
+"""The deployed rule: its function's activity, its state in AWS Config, its results, and its sweeps.
 
 The function writes one line about each sweep to its log, at every log level. AWS Config's own times are not exact:
 LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that changed, so
@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.health import read_function
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import ApiError
 from express_path.fields import (
@@ -28,7 +29,6 @@ from express_path.fields import (
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_config import ConfigServiceClient
-    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sqs import SQSClient
 
 
@@ -43,33 +43,6 @@ class FunctionActivity:
     invocations: int
     errors: int
     last: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionState:
-    """A function's state, that of its last update, the reason if either is not good, and its log group."""
-
-    state: str
-    update: str
-    reason: str
-    log_group: str
-
-
-def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
-    """Read the state of a function of this account and Region, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("lambda:GetFunctionConfiguration"):
-            found = functions.get_function_configuration(FunctionName=name)
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return None
-    return FunctionState(
-        found.get("State", "Active"),
-        found.get("LastUpdateStatus", "Successful"),
-        found.get("StateReason") or found.get("LastUpdateStatusReason") or "",
-        found.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{found['FunctionName']}",
-    )
 
 
 def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> FunctionActivity:
@@ -218,29 +191,6 @@ def count_flagged(config: "ConfigServiceClient", name: str) -> int:
     return len(pages(config, "config", operation, "EvaluationResults", PaginationConfig=limits, **wanted))
 
 
-@dataclass(frozen=True, slots=True)
-class Remediation:
-    """The rule's remediation: whether it is automatic, its runbook, and its role."""
-
-    automatic: bool
-    document: str
-    role_arn: str = ""
-
-
-def read_remediation(config: "ConfigServiceClient", name: str) -> Remediation | None:
-    """Read the rule's remediation, or return None without one. Raise ApiError."""
-    with calling("config:DescribeRemediationConfigurations"):
-        found = config.describe_remediation_configurations(ConfigRuleNames=[name])["RemediationConfigurations"]
-    for row in found:
-        role = row.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
-        return Remediation(row.get("Automatic", False), row["TargetId"], _first(role))
-    return None
-
-
-def _first(values: Sequence[str]) -> str:
-    return values[0] if values else ""
-
-
 OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
 _WINDOW = timedelta(days=3)
@@ -269,7 +219,7 @@ class Sweep:
 def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
     """Read what the function wrote to its log about its last sweep. Raise ApiError, RecordError."""
     name = next((found.function_name for found in find_rules(aws.config, rule)), "")
-    function = read_function(aws.client("lambda"), name) if name else None
+    function = read_function(aws.functions, name) if name else None
     if function is None:
         return Sweep(None)
     events = pages(

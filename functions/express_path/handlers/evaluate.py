@@ -13,10 +13,11 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import Fault
+from express_path.adapters.health import Fault, faults_of, installation_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.domain.verdict.fanout import ResourceType
+from express_path.domain.verdict.parameters import parse_parameters
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
@@ -34,12 +35,11 @@ MAX_RETURNED = 1000
 def compose_services(environment: Mapping[str, str]) -> RuleServices:
     """Make the services with the settings of the function's environment."""
     aws = Aws.connect(environment.get("AWS_REGION"))
-    documents = (environment.get("HEAL_DOCUMENT_NAME"), environment.get("APPROVAL_DOCUMENT_NAME"))
     return RuleServices(
         aws,
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
-        tuple(filter(None, documents)),
+        installation_of(environment),
     )
 
 
@@ -105,8 +105,10 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
         return len(accepted)
     summary = summarize(evaluation.everything)
     rejected = _publish(services, event, chain(publication.changes(accepted), publication.sweep(summary)))
-    faults = list(_faults(evaluation, rejected))
-    report_sweep(services.aws, publication.run, summary, faults, services.heal_documents, logger)
+    faults = [*_faults(evaluation, rejected), *_broken_components(services, event)]
+    for fault in faults:
+        logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
+    report_sweep(services.aws, publication.run, summary, faults, services.installation.heal_documents, logger)
     return len(accepted)
 
 
@@ -135,6 +137,12 @@ def _faults(evaluation: Evaluation, rejected: str) -> Iterator[Fault]:
             f"{evaluation.became_unresolved} paths became unknown (UNRESOLVED_EGRESS), although no recorded resource "
             "changed: a resource of another account did, or the function may read less",
         )
+
+
+def _broken_components(services: RuleServices, event: ConfigEvent) -> list[Fault]:
+    """Return what a sweep finds broken of the rest of the stack. Nothing of it is needed to evaluate."""
+    role = parse_parameters(event.parameters).network_role_arn or ""
+    return faults_of(services.aws, services.installation, event.rule_name, role)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
