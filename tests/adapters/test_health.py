@@ -72,6 +72,7 @@ COMPONENTS = [
         ([CLOUDWATCH, DENY], False),
         ([{**CLOUDWATCH, "Action": "sns:Subscribe"}], False),
         ([EVENTS, ROLE], False),
+        ([{**ROLE, "Principal": {"AWS": "*"}, "Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}], False),
         (["not a statement"], False),
         (None, False),
     ],

@@ -385,11 +385,22 @@ def alarm_topic_problem(arn: str, topic: Topic | None) -> str:
 
 
 def _lets_cloudwatch_publish(policy: Mapping[str, Any]) -> bool:
-    """Return whether a topic's policy may let CloudWatch publish. A condition counts as met by an Allow only."""
+    """Return whether a topic's policy may let CloudWatch publish. An unknown condition counts as met by an Allow only.
+
+    A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because CloudWatch has none:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
+    """
     about_cloudwatch = [row for row in _listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row)]
-    allowed = any(row.get("Effect") == "Allow" for row in about_cloudwatch)
+    allowed = any(row.get("Effect") == "Allow" and not _needs_principal(row) for row in about_cloudwatch)
     denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in about_cloudwatch)
     return allowed and not denied
+
+
+def _needs_principal(statement: Mapping[str, Any]) -> bool:
+    condition = statement.get("Condition")
+    operators = condition.values() if isinstance(condition, Mapping) else ()
+    keys = [str(key).lower() for tested in operators if isinstance(tested, Mapping) for key in tested]
+    return any(key.startswith("aws:principal") for key in keys)
 
 
 def _applies(statement: Mapping[str, Any]) -> bool:
