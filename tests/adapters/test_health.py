@@ -41,6 +41,7 @@ EVERYTHING = {
     "LEDGER_TABLE_NAME": "ledger",
     "PLAN_FUNCTION_NAME": "plan",
     "AUTOMATION_ROLE_NAME": "automation",
+    "STOP_ROLE_NAME": "brake",
     "ALARM_TOPIC_ARN": TOPIC,
     "NOTICE_RULE_ARNS": ",".join(f"arn:aws:events:us-east-1:123456789012:rule/{name}" for name in ("one", "bus/two")),
 }
@@ -51,6 +52,7 @@ COMPONENTS = [
     "ledger",
     "plan function",
     "role of the runbooks",
+    "role that stops heals",
     "network role",
     "alarm topic",
     "alarm",
@@ -133,7 +135,21 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
     assert [fault.component for fault in faults] == COMPONENTS
     problems = [fault.problem for fault in faults]
     assert not [problem for problem in problems if "could not be checked" in problem]
-    for name in ("heal", "ask", "undo", "ON", "ledger", "plan", "automation", role, TOPIC, "Unhealthy", "one", "two"):
+    for name in (
+        "heal",
+        "ask",
+        "undo",
+        "ON",
+        "ledger",
+        "plan",
+        "automation",
+        "brake",
+        role,
+        TOPIC,
+        "Unhealthy",
+        "one",
+        "two",
+    ):
         assert any(name in problem for problem in problems)
 
 

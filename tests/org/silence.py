@@ -272,11 +272,14 @@ def _delete_bus(place: Place) -> None:
     events_backends[place.sandbox.account_id][REGION].event_buses.pop(place.named("EventBus"))
 
 
-def _delete_role(place: Place) -> None:
-    iam, name = place.client("iam"), place.named("AutomationRole")
-    for policy in iam.list_role_policies(RoleName=name)["PolicyNames"]:
-        iam.delete_role_policy(RoleName=name, PolicyName=policy)
-    iam.delete_role(RoleName=name)
+def _delete_role(logical_id: str) -> Callable[[Place], object]:
+    def stop(place: Place) -> None:
+        iam, name = place.client("iam"), place.named(logical_id)
+        for policy in iam.list_role_policies(RoleName=name)["PolicyNames"]:
+            iam.delete_role_policy(RoleName=name, PolicyName=policy)
+        iam.delete_role(RoleName=name)
+
+    return stop
 
 
 def _lose_network_role(place: Place) -> None:
@@ -396,7 +399,8 @@ COMPONENTS = (
     ),
     Component("the plan function is deleted", "heals and undos", _delete_function("PlanFunction")),
     Component("the plan function is throttled", "heals and undos", _throttle("PlanFunction")),
-    Component("the role of the runbooks is deleted", "heals and undos", _delete_role),
+    Component("the role of the runbooks is deleted", "heals and undos", _delete_role("AutomationRole")),
+    Component("the role that stops heals is deleted", "`express-path stop`", _delete_role("StopRole")),
     Component("the ledger is deleted", "heals and undos", _delete_ledger),
     Component(
         "the network role is lost",

@@ -50,6 +50,7 @@ QUESTIONS = (
     Question(RULE, "verdicts", rule.verdicts, required=False),
     Question(HEALING, "mode", healing.mode),
     Question(HEALING, "stop", healing.stop, required=False),
+    Question(HEALING, "stop-role", healing.stop_role),
     Question(HEALING, "remediation", healing.remediation),
     Question(HEALING, "heal-runbook", partial(healing.runbook, "HealDocumentName")),
     Question(HEALING, "approval-runbook", partial(healing.runbook, "ApprovalDocumentName")),

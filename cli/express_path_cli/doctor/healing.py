@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
+    HEALS_FAIL,
     KEY_OF_SNS,
+    NO_STOP,
     Remediation,
     Topic,
     document_problem,
@@ -233,8 +235,18 @@ def role(context: CheckContext) -> CheckResult | None:
     arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
     if not arn:
         return None
+    return _check_role(context, arn, HEALS_FAIL)
+
+
+def stop_role(context: CheckContext) -> CheckResult | None:
+    """Return whether the role that stops all heals exists."""
+    arn = context.output("StopRoleArn")
+    return _check_role(context, arn, NO_STOP) if arn else None
+
+
+def _check_role(context: CheckContext, arn: str, effect: str) -> CheckResult:
     name = arn.rpartition("/")[2]
-    problem = role_problem(name, exists=role_exists(context.aws.iam, name))
+    problem = role_problem(name, effect, exists=role_exists(context.aws.iam, name))
     return fail(problem, DEPLOY) if problem else ok(f"{arn} exists")
 
 

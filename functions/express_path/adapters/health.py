@@ -53,6 +53,7 @@ class Installation:
     ledger_table: str = ""
     plan_function: str = ""
     automation_role: str = ""
+    stop_role: str = ""
     alarm_topic: str = ""
     notice_rules: tuple[str, ...] = ()
     network_external_id: str = ""
@@ -73,6 +74,7 @@ def installation_of(environment: Mapping[str, str]) -> Installation:
         ledger_table=environment.get("LEDGER_TABLE_NAME", ""),
         plan_function=environment.get("PLAN_FUNCTION_NAME", ""),
         automation_role=environment.get("AUTOMATION_ROLE_NAME", ""),
+        stop_role=environment.get("STOP_ROLE_NAME", ""),
         alarm_topic=environment.get("ALARM_TOPIC_ARN", ""),
         notice_rules=tuple(filter(None, environment.get("NOTICE_RULE_ARNS", "").split(","))),
         network_external_id=environment.get("NETWORK_ROLE_EXTERNAL_ID", ""),
@@ -107,8 +109,10 @@ def _checks(
         yield "ledger", partial(_check_table, aws, stack.ledger_table)
     if stack.plan_function:
         yield "plan function", partial(_check_function, aws, stack.plan_function)
-    if role := stack.automation_role:
-        yield "role of the runbooks", lambda: role_problem(role, exists=role_exists(aws.iam, role))
+    if stack.automation_role:
+        yield "role of the runbooks", partial(_check_role, aws, stack.automation_role, HEALS_FAIL)
+    if stack.stop_role:
+        yield "role that stops heals", partial(_check_role, aws, stack.stop_role, NO_STOP)
     if network_role_arn:
         yield "network role", partial(network_role_problem, aws, network_role_arn, stack.network_external_id)
     if topic := stack.alarm_topic:
@@ -130,6 +134,10 @@ def _check_table(aws: Aws, name: str) -> str:
 def _check_function(aws: Aws, name: str) -> str:
     throttled = is_throttled(aws.functions, name)
     return function_problem(name, read_function(aws.functions, name), throttled=throttled)
+
+
+def _check_role(aws: Aws, name: str, effect: str) -> str:
+    return role_problem(name, effect, exists=role_exists(aws.iam, name))
 
 
 def _check_notice(aws: Aws, arn: str) -> str:
@@ -326,9 +334,15 @@ def role_exists(iam: "IAMClient", name: str) -> bool:
     return True
 
 
-def role_problem(name: str, *, exists: bool) -> str:
-    """Return what is wrong with the role of the runbooks."""
-    return "" if exists else f"role {name} does not exist: every heal fails"
+HEALS_FAIL = "every heal and undo fails"
+"""What follows without the role of the runbooks."""
+NO_STOP = "express-path stop cannot stop heals"
+"""What follows without the role that stops heals."""
+
+
+def role_problem(name: str, effect: str, *, exists: bool) -> str:
+    """Return what is wrong with a role."""
+    return "" if exists else f"role {name} does not exist: {effect}"
 
 
 def network_role_problem(aws: Aws, arn: str, external_id: str) -> str:
