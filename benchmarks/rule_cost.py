@@ -21,24 +21,45 @@ PRICES = Path(os.environ.get("BENCHMARK_PRICES") or Path(__file__).with_name("pr
 DOCUMENT = ROOT / "docs" / "deploy.md"
 Prices = Mapping[str, Mapping[str, float]]
 
-SUBNETS = 1000
-"""The subnets of one account and Region."""
-PLACES = 100
-"""The number of accounts, times their Regions, of the second column."""
 SWEEPS = 30
 """Sweeps a month: one a day."""
-VERDICT_CHANGES, OTHER_CHANGES = 20, 80
-"""Changes a month of route tables: those that change the verdicts of their subnets, and those that do not."""
-HEALS, HEAL_REQUESTS = 20, 40
-"""Heals a month, and the requests to DynamoDB of one heal, rounded up."""
+HEAL_REQUESTS = 40
+"""The requests to DynamoDB of one heal, rounded up."""
+ACCOUNTS, REGIONS = (1, 40, 400), 3
+"""The sizes of organizations, and the Regions of each account. An account in a Region is a place."""
+BUSY_SHARE = 10
+"""One place of so many is busy in an organization, and the others are idle."""
 MEGABYTES = 1024
 """The memory of the function (template.yaml)."""
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
 ALARM = r"Type: AWS::CloudWatch::Alarm\n"
 """An alarm in template.yaml."""
-SWEEP_SECONDS = 60.0 * SUBNETS / (VPCS * (PRIVATE_SUBNETS + 1)) * VPCS / 1000
-"""How long a sweep takes: 60 seconds for 1,000 VPCs (template.yaml)."""
+SWEEP_SECONDS = 60.0 / (PRIVATE_SUBNETS + 1) / 1000
+"""How long a sweep takes for each subnet: 60 seconds for 1,000 VPCs (template.yaml)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month in one account and Region: its subnets, the changes of route tables, and the heals.
+
+    verdict_changes change the verdicts of the subnets of a table, other_changes do not.
+    """
+
+    subnets: int
+    verdict_changes: int = 0
+    other_changes: int = 0
+    heals: int = 0
+
+    @property
+    def changed(self) -> int:
+        """How many verdicts change."""
+        return self.verdict_changes * PRIVATE_SUBNETS + self.heals
+
+
+BUSY = Month(1000, verdict_changes=20, other_changes=80, heals=20)
+IDLE = Month(VPCS * (PRIVATE_SUBNETS + 1), other_changes=4)
+"""A place in which every subnet is COMPLIANT, and nobody changes that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +81,19 @@ def read_prices(path: Path = PRICES) -> Prices:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def monthly(occasions: Occasions) -> dict[str, float]:
-    """Return the quantities of a month in one account and Region with SUBNETS subnets."""
-    sweep = scaled(occasions.sweep, SUBNETS)
+def monthly(occasions: Occasions, month: Month) -> dict[str, float]:
+    """Return the quantities of a month in one account and Region."""
+    sweep = scaled(occasions.sweep if month.verdict_changes else occasions.idle_sweep, month.subnets)
     runs: list[tuple[Counts, int]] = [
         (sweep, SWEEPS),
-        (occasions.verdict_change, VERDICT_CHANGES),
-        (occasions.other_change, OTHER_CHANGES),
+        (occasions.verdict_change, month.verdict_changes),
+        (occasions.other_change, month.other_changes),
     ]
     fields = ("items", "invocations", "evaluations", "metric_requests", "events", "log_bytes")
-    month = {field: float(sum(getattr(counts, field) * times for counts, times in runs)) for field in fields}
-    changed = (VERDICT_CHANGES * PRIVATE_SUBNETS) + HEALS
-    event_runs = month["invocations"] - SWEEPS
-    seconds = event_runs * EVENT_SECONDS + SWEEPS * SWEEP_SECONDS
-    return month | {"changed": changed, "gigabyte_seconds": seconds * MEGABYTES / 1024}
+    sums = {field: float(sum(getattr(counts, field) * times for counts, times in runs)) for field in fields}
+    event_runs = sums["invocations"] - SWEEPS
+    seconds = event_runs * EVENT_SECONDS + SWEEPS * SWEEP_SECONDS * month.subnets
+    return sums | {"gigabyte_seconds": seconds * MEGABYTES / 1024}
 
 
 def in_template(pattern: str) -> int:
@@ -81,62 +101,83 @@ def in_template(pattern: str) -> int:
     return len(re.findall(pattern, (ROOT / "template.yaml").read_text("utf-8")))
 
 
-def charges(occasions: Occasions, prices: Prices) -> list[Line]:
+def charges(occasions: Occasions, prices: Prices, month: Month) -> list[Line]:
     """Return the charges of a month in one account and Region."""
-    month = monthly(occasions)
+    sums = monthly(occasions, month)
+    gauges = occasions.gauges if month.verdict_changes else occasions.idle_gauges
     config, function, cloudwatch = prices["config"], prices["lambda"], prices["cloudwatch"]
     return [
-        Line("AWS Config: evaluations", month["evaluations"], config["evaluation"]),
-        Line(
-            "AWS Config: items of changed verdicts (ResourceCompliance)", month["changed"], config["configuration_item"]
-        ),
-        Line("Lambda: requests", month["invocations"], function["request"]),
-        Line("Lambda: GB-seconds", month["gigabyte_seconds"], function["gigabyte_second"]),
-        Line("CloudWatch: metrics", len(occasions.gauges), cloudwatch["metric"]),
-        Line("CloudWatch: metrics read", month["metric_requests"], cloudwatch["metric_request"]),
+        Line("AWS Config: evaluations", sums["evaluations"], config["evaluation"]),
+        Line("AWS Config: items of changed verdicts (ResourceCompliance)", month.changed, config["configuration_item"]),
+        Line("Lambda: requests", sums["invocations"], function["request"]),
+        Line("Lambda: GB-seconds", sums["gigabyte_seconds"], function["gigabyte_second"]),
+        Line("CloudWatch: metrics", len(gauges), cloudwatch["metric"]),
+        Line("CloudWatch: metrics read", sums["metric_requests"], cloudwatch["metric_request"]),
         Line("CloudWatch: alarms", in_template(ALARM), cloudwatch["alarm"]),
-        Line("CloudWatch: GB of logs", month["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
-        Line("EventBridge: events", month["events"], prices["eventbridge"]["event"]),
-        Line("DynamoDB: requests of heals", HEALS * HEAL_REQUESTS, prices["dynamodb"]["request"]),
-        Line("Security Hub: findings", month["changed"], prices["security_hub"]["finding"]),
+        Line("CloudWatch: GB of logs", sums["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
+        Line("EventBridge: events", sums["events"], prices["eventbridge"]["event"]),
+        Line("DynamoDB: requests of heals", month.heals * HEAL_REQUESTS, prices["dynamodb"]["request"]),
+        Line("Security Hub: findings", month.changed, prices["security_hub"]["finding"]),
     ]
 
 
+def total(occasions: Occasions, prices: Prices, month: Month) -> float:
+    """Return the dollars of a month in one account and Region."""
+    return sum(line.dollars for line in charges(occasions, prices, month))
+
+
 def cost_table(occasions: Occasions, prices: Prices) -> Iterator[str]:
-    """Yield the lines of the table of charges."""
-    lines = charges(occasions, prices)
+    """Yield the lines of the table of charges: an idle place, and a busy one."""
+    yield "| charge | price | idle, quantity | idle | busy, quantity | busy |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for idle, busy in zip(charges(occasions, prices, IDLE), charges(occasions, prices, BUSY), strict=True):
+        columns = [
+            _price(idle.price),
+            *(text for line in (idle, busy) for text in (_number(line.quantity), _dollars(line.dollars))),
+        ]
+        yield f"| {idle.what} | {' | '.join(columns)} |"
+    idle_total, busy_total = (_dollars(total(occasions, prices, month)) for month in (IDLE, BUSY))
+    yield f"| **Total** | | | **{idle_total}** | | **{busy_total}** |"
+
+
+def organization_table(occasions: Occasions, prices: Prices) -> Iterator[str]:
+    """Yield the lines of the table of whole organizations, with one dashboard."""
+    idle, busy = (total(occasions, prices, month) for month in (IDLE, BUSY))
+    mixed = (idle * (BUSY_SHARE - 1) + busy) / BUSY_SHARE
     dashboard = prices["cloudwatch"]["dashboard"]
-    yield f"| charge | quantity a month | price | {SUBNETS:,} subnets | {PLACES} accounts x Regions |"
-    yield "|---|---:|---:|---:|---:|"
-    for line in lines:
-        one, all_places = _dollars(line.dollars), _dollars(line.dollars * PLACES)
-        yield f"| {line.what} | {_number(line.quantity)} | {_price(line.price)} | {one} | {all_places} |"
-    yield f"| CloudWatch: the dashboard of the organization | 1 | {_price(dashboard)} | | {_dollars(dashboard)} |"
-    total = sum(line.dollars for line in lines)
-    yield f"| **Total** | | | **{_dollars(total)}** | **{_dollars(total * PLACES + dashboard)}** |"
+    yield f"| accounts | places, with {REGIONS} Regions | all idle | one of {BUSY_SHARE} is busy | all busy |"
+    yield "|---:|---:|---:|---:|---:|"
+    for accounts in ACCOUNTS:
+        places = accounts * REGIONS
+        columns = (_dollars(each * places + dashboard) for each in (idle, mixed, busy))
+        yield f"| {accounts} | {places:,} | {' | '.join(columns)} |"
 
 
 def comparison(occasions: Occasions, prices: Prices) -> Iterator[str]:
     """Yield the lines of the table that compares the rule with other ways to find the same subnets."""
     evaluation, analysis = prices["config"]["evaluation"], prices["reachability_analyzer"]["analysis"]
-    vpcs = math.ceil(SUBNETS / (PRIVATE_SUBNETS + 1))
-    month = monthly(occasions)
+    subnets = BUSY.subnets
+    vpcs = math.ceil(subnets / (PRIVATE_SUBNETS + 1))
+    month = monthly(occasions, BUSY)
     events = month["invocations"] - SWEEPS
-    total = sum(line.dollars for line in charges(occasions, prices))
     rows = [
-        ("express-path, all charges", "every subnet, by its routes, after each change and daily", total),
+        (
+            "express-path, all charges",
+            "every subnet, by its routes, after each change and daily",
+            total(occasions, prices, BUSY),
+        ),
         ("express-path, evaluations only", "the same", month["evaluations"] * evaluation),
         ("service-vpc-endpoint-enabled (AWS), daily", "every VPC: an endpoint exists", vpcs * SWEEPS * evaluation),
-        ("All verdicts posted at each sweep", "every subnet, daily", SUBNETS * SWEEPS * evaluation),
+        ("All verdicts posted at each sweep", "every subnet, daily", subnets * SWEEPS * evaluation),
         (
             "All verdicts posted for each event and sweep",
             "every subnet, after each change and daily",
-            SUBNETS * (events + SWEEPS) * evaluation,
+            subnets * (events + SWEEPS) * evaluation,
         ),
-        ("Reachability Analyzer, once a month", "one path for each subnet", SUBNETS * analysis),
-        ("Reachability Analyzer, daily", "one path for each subnet, daily", SUBNETS * SWEEPS * analysis),
+        ("Reachability Analyzer, once a month", "one path for each subnet", subnets * analysis),
+        ("Reachability Analyzer, daily", "one path for each subnet, daily", subnets * SWEEPS * analysis),
     ]
-    yield f"| way | what it checks | {SUBNETS:,} subnets |"
+    yield f"| way | what it checks | {subnets:,} subnets |"
     yield "|---|---|---:|"
     yield from (f"| {way} | {what} | {_dollars(dollars)} |" for way, what, dollars in rows)
 
@@ -160,6 +201,7 @@ def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:
     made = {
         "counts": counts_table(occasions),
         "charges": cost_table(occasions, prices),
+        "organizations": organization_table(occasions, prices),
         "comparison": comparison(occasions, prices),
     }
     return {name: "\n".join(lines) for name, lines in made.items()}
@@ -174,7 +216,7 @@ def written(text: str, occasions: Occasions, prices: Prices) -> str:
 
 
 def _number(quantity: float) -> str:
-    return f"{quantity:,.0f}" if quantity == round(quantity) else f"{quantity:,.4f}"
+    return f"{quantity:,.0f}" if quantity == round(quantity) else f"{quantity:,.5f}".rstrip("0")
 
 
 def _price(dollars: float) -> str:

@@ -14,7 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
-from sandbox.cloudwatch import extracted, put
+from sandbox.cloudwatch import earlier, extracted, put
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.networks import Account, BehindNatGateway
@@ -42,13 +42,18 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Occasions:
-    """The occasions on which the function runs, and the names of the metrics that a sweep emits."""
+    """The occasions on which the function runs, and the names of the metrics that a sweep emits.
+
+    idle_sweep and idle_gauges are those of the same network when every subnet is COMPLIANT.
+    """
 
     first_sweep: Counts
     sweep: Counts
     verdict_change: Counts
     other_change: Counts
     gauges: tuple[str, ...]
+    idle_sweep: Counts
+    idle_gauges: tuple[str, ...]
 
 
 def counted_in_new_sandbox() -> Occasions:
@@ -67,7 +72,12 @@ def counted(sandbox: Sandbox) -> Occasions:
     counter.settle()
     endpoint = counter.during(lambda: counter.deliver(counter.associate_endpoint))
     other = counter.during(lambda: counter.deliver(counter.rename_table))
-    return Occasions(first, sweep, endpoint, other, gauges)
+    counter.associate_all_endpoints()
+    for _ in range(2):  # the first one emits zeros once
+        counter.during(counter.loop.scheduled)
+        counter.store_gauges()
+    idle = counter.during(counter.loop.scheduled)
+    return Occasions(first, sweep, endpoint, other, gauges, idle, tuple(sorted(counter.gauges)))
 
 
 class _Counter:
@@ -84,6 +94,7 @@ class _Counter:
                 account.subnet(vpc.vpc, vpc.table)
         self._services = evaluate.compose_services(os.environ)
         self._printed = io.StringIO()
+        self._days = iter(range(10, 0, -1))
         self._invocations = self._items = 0
         rule = RuleDefinition(resource_types=tuple(kind.value for kind in ResourceType))
         self.loop = ConfigLoop(sandbox, self._invoke, rule=rule)
@@ -120,10 +131,9 @@ class _Counter:
         return {point.name for point in extracted(self._printed.getvalue().splitlines())}
 
     def store_gauges(self) -> None:
-        """Store what was printed during the last occasion as if it had been a day ago."""
+        """Store what was printed during the last occasion as if it had been on one of the days before."""
         points = extracted(self._printed.getvalue().splitlines())
-        yesterday = (replace(point, time=point.time - timedelta(days=1)) for point in points)
-        put(self._sandbox.client("cloudwatch"), yesterday)
+        put(self._sandbox.client("cloudwatch"), earlier(points, timedelta(days=next(self._days))))
 
     def settle(self) -> None:
         """Forget the changes that have not been delivered."""
@@ -139,6 +149,12 @@ class _Counter:
     def associate_endpoint(self) -> None:
         """Create an endpoint for the route table of private subnets, as a heal does."""
         self._account.endpoint(self._vpcs[0].vpc, self._vpcs[0].table)
+
+    def associate_all_endpoints(self) -> None:
+        """Create the endpoints of the other VPCs, so that every subnet is COMPLIANT."""
+        for vpc in self._vpcs[1:]:
+            self._account.endpoint(vpc.vpc, vpc.table)
+        self.settle()
 
     def rename_table(self) -> None:
         """Change a tag of a route table, which changes no path."""

@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dash
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from math import ceil
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -22,26 +23,24 @@ LOG_GROUPS = "StackSet-express-path"
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 """The Regions of the dashboard in the repository."""
 DAY, HOUR = 86400, 3600
-OVERDUE = 25 * HOUR
-"""The time between two sweeps, in seconds, from which on the alarm on silence goes off."""
 TEXT_HEIGHT, CHART_HEIGHT, TABLE_HEIGHT = 4, 6, 5
 INTRODUCTION = """\
 ## S3 Express traffic that crosses a NAT
 
 **NON_COMPLIANT is not 0?** `express-path org status` lists the route tables to fix, and the NATs that they use.
 
-**An account is missing or overdue?** Run `express-path doctor` in that account.
+**Something does not work, or an account is missing?** Run `express-path doctor` in that account.
 
 **A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
 
-Each sweep reports the gauges once, at least every 24 hours. A day shows the highest value of each account, and the last
-value if the account did not sweep. Today has 0 sweeps until the account has swept. *Unresolved* includes DROPPED.
+Each sweep reports the gauges that are not 0, at least every 24 hours. A day shows the highest value of each account, and
+the last value if the account reported none. Today has 0 sweeps until the account has swept. *Unresolved* includes DROPPED.
 """
 
 
 def total(gauge: str) -> Callable[[str], Row]:
-    """Return rows that add up a gauge over all accounts of a Region, by day. Without a sweep, the last value counts."""
-    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"{gauge}\"', 'Maximum', {DAY})"
+    """Return rows that add up a gauge over all accounts of a Region, by day. Without a value, the last one counts."""
+    search = f"SEARCH('{{ExpressPath,RuleName}} MetricName=\"{gauge}\"', 'Maximum', {DAY})"
     return lambda region: [{"expression": f"SUM(FILL({search}, REPEAT))", "label": region, "region": region}]
 
 
@@ -61,7 +60,7 @@ def highest(select: str, namespace: str, dimension: str) -> Callable[[str], Row]
 
 def fewest_sweeps(region: str) -> Row:
     """Return rows with the number of sweeps a day, 0 without one, of the ten accounts of a Region with the fewest."""
-    search = f"SEARCH('{{ExpressPath,service}} MetricName=\"NonCompliant\"', 'SampleCount', {DAY})"
+    search = f"SEARCH('{{ExpressPath,RuleName}} MetricName=\"Unhealthy\"', 'SampleCount', {DAY})"
     label = f"${{PROP('AccountLabel')}} {region}"
     return [{"expression": f"SORT(FILL({search}, 0), MIN, ASC, 10)", "label": label, "region": region}]
 
@@ -107,27 +106,21 @@ def log_widget(title: str, region: str, prefix: str, *commands: str) -> Widget:
 
 def gauges(regions: Sequence[str]) -> list[Widget]:
     """Return the widgets of the rule's own metrics."""
-    overdue = {"horizontal": [{"label": "overdue after 25 hours", "value": OVERDUE, "color": "#d62728"}]}
     stacked = {"stacked": True}
     return [
         metric_widget("NON_COMPLIANT subnets", total("NonCompliant"), regions, **stacked),
-        metric_widget("COMPLIANT subnets", total("Compliant"), regions, **stacked),
-        metric_widget("NOT_APPLICABLE subnets", total("NotApplicable"), regions, **stacked),
         metric_widget("Unresolved or dropped paths", total("Unresolved"), regions, **stacked),
         metric_widget(
             "Accounts with the most NON_COMPLIANT subnets",
-            highest("MAX(NonCompliant)", "ExpressPath", "service"),
+            highest("MAX(NonCompliant)", "ExpressPath", "RuleName"),
             regions,
+        ),
+        metric_widget(
+            "What does not work, by account", highest("MAX(Unhealthy)", "ExpressPath", "RuleName"), regions, **stacked
         ),
         metric_widget("Sweeps per day, accounts with the fewest", fewest_sweeps, regions),
         metric_widget(
-            "Longest time between sweeps (seconds)",
-            highest("MAX(SecondsSincePreviousSweep)", "ExpressPath", "service"),
-            regions,
-            annotations=overdue,
-        ),
-        metric_widget(
-            "Failed heals, by account", highest("SUM(HealsFailed)", "ExpressPath", "service"), regions, **stacked
+            "Failed heals, by account", highest("SUM(HealsFailed)", "ExpressPath", "RuleName"), regions, **stacked
         ),
     ]
 
@@ -157,8 +150,10 @@ def operation(regions: Sequence[str]) -> list[Widget]:
 def logs(region: str, prefix: str) -> list[Widget]:
     """Return the widgets of one Region's logs: dashboards cannot read the ledger, and metrics have no reasons."""
     reasons = ("NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "PARTLY_NAT", "UNRESOLVED_EGRESS", "DROPPED", "EXCLUDED")
-    latest = ", ".join(f"latest(reasons.{reason}) as latest{number}" for number, reason in enumerate(reasons))
-    sums = ", ".join(f"sum(latest{number}) as {reason}" for number, reason in enumerate(reasons))
+    compliances = ("NON_COMPLIANT", "COMPLIANT", "NOT_APPLICABLE")
+    fields = [*(f"counts.{name}" for name in compliances), *(f"reasons.{name}" for name in reasons)]
+    latest = ", ".join(f"latest({field}) as latest{number}" for number, field in enumerate(fields))
+    sums = ", ".join(f"sum(latest{number}) as {field.partition('.')[2]}" for number, field in enumerate(fields))
     return [
         log_widget(
             "Heals by outcome",
@@ -180,7 +175,12 @@ def logs(region: str, prefix: str) -> list[Widget]:
             "sort runs desc",
         ),
         log_widget(
-            "Subnets by reason", region, prefix, 'filter message = "swept"', f"stats {latest} by @log", f"stats {sums}"
+            "Subnets by compliance and reason",
+            region,
+            prefix,
+            'filter message = "swept"',
+            f"stats {latest} by @log",
+            f"stats {sums}",
         ),
     ]
 
@@ -205,7 +205,7 @@ def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
     }
     queries = [widget for region in regions for widget in logs(region, log_groups)]
     charts = [*gauges(regions), *operation(regions)]
-    below = TEXT_HEIGHT + len(charts) // 3 * CHART_HEIGHT
+    below = TEXT_HEIGHT + ceil(len(charts) / 3) * CHART_HEIGHT
     placed = [*in_lines(charts, TEXT_HEIGHT, CHART_HEIGHT), *in_lines(queries, below, TABLE_HEIGHT)]
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
 

@@ -21,7 +21,7 @@ from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
 from sandbox.cloudformation.account import Account
 from sandbox.cloudformation.values import read
-from sandbox.cloudwatch import extracted
+from sandbox.cloudwatch import extracted, put
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
@@ -111,7 +111,10 @@ class Place:
             except StoppedError:
                 self.unpublished |= set(self._posted())
                 raise
-        points = {point.name: point.value for point in extracted(printed.splitlines())}
+        datapoints = list(extracted(printed.splitlines()))
+        with acting_in(self.account_id):
+            put(direct_client(self.sandbox, "cloudwatch", self.region), datapoints)
+        points = {point.name: point.value for point in datapoints}
         if points.pop("UnpublishedEvents", 0):
             self.unpublished |= set(self._posted())
         self.gauges |= points

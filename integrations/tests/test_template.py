@@ -153,6 +153,24 @@ def test_alarm_watches_the_failed_messages() -> None:
 
 
 @pytest.mark.parametrize("name", RULES)
+def test_each_function_has_alarms_on_its_silence(name: str) -> None:
+    """They watch the queue that nobody empties, and the rule of the bus that every sweep reaches."""
+    stack = both(AlarmTopicArn="arn:aws:sns:us-east-1:123456789012:alarms")
+    backlog, silence = (stack.properties(f"{name}{kind}Alarm") for kind in ("Backlog", "Silence"))
+    assert backlog["Dimensions"] == [{"Name": "QueueName", "Value": f"<{name}Queue.QueueName>"}]
+    queue = stack.properties(f"{name}Queue")
+    attempts = int(queue["RedrivePolicy"]["maxReceiveCount"]) * int(queue["VisibilityTimeout"])
+    assert attempts < int(backlog["Threshold"]) < int(queue["MessageRetentionPeriod"])
+    assert (silence["TreatMissingData"], silence["EvaluationPeriods"] * silence["Period"]) == ("breaching", 25 * 3600)
+    rule = stack.properties(f"{name}Verdicts")
+    dimensions = {"EventBusName": rule["EventBusName"], "RuleName": rule["Name"]}
+    assert {row["Name"]: row["Value"] for row in silence["Dimensions"]} == dimensions
+    for alarm in (backlog, silence):
+        assert alarm["AlarmActions"] == alarm["OKActions"] == ["arn:aws:sns:us-east-1:123456789012:alarms"]
+        assert len(alarm["AlarmDescription"]) in bounds("cloudwatch", "AlarmDescription")
+
+
+@pytest.mark.parametrize("name", RULES)
 def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> None:
     """Each role allows exactly the listed operations, on resources wherever IAM has them."""
     listed = json.loads((ROOT / "integrations" / "operations.json").read_bytes())[HANDLERS[name]]

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from statistics import fmean
@@ -53,6 +53,11 @@ def _datapoints(root: dict[str, Any]) -> Iterator[Datapoint]:
                 values = root[name] if isinstance(root[name], list) else [root[name]]
                 for value in values:
                     yield Datapoint(directive["Namespace"], name, dimensions, metric.get("Unit", "None"), value, time)
+
+
+def earlier(datapoints: Iterable[Datapoint], span: timedelta) -> Iterator[Datapoint]:
+    """Yield the datapoints as if they had been printed earlier."""
+    return (replace(point, time=point.time - span) for point in datapoints)
 
 
 def put(cloudwatch: Client, datapoints: Iterable[Datapoint]) -> None:

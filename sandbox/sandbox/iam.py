@@ -13,6 +13,7 @@ from moto.iam.access_control import AssumedRoleAccessKey
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
 from moto.sqs.models import sqs_backends
+from moto.utilities.utils import get_partition
 
 from sandbox.dynamic import Moto
 from sandbox.dynamodb import authorizations as of_dynamodb
@@ -171,6 +172,29 @@ def _named(parameter: str, service: str, prefix: str) -> Reader:
     return read
 
 
+def _role(request: Request) -> Iterator[Authorization]:
+    """Yield a role by its ARN, which has the role's path; requests give the name alone."""
+    name, partition = request.parameters["RoleName"], get_partition(request.region)
+    roles: Moto = iam_backends[request.account_id][partition].roles
+    found = [role.arn for role in roles.values() if role.name == name]
+    yield Authorization(request.action, *(found or [f"arn:{partition}:iam::{request.account_id}:role/{name}"]))
+
+
+def _remediations(request: Request) -> Iterator[Authorization]:
+    for name in request.parameters["ConfigRuleNames"]:
+        yield Authorization(request.action, request.arn("config", f"remediation-configuration/{name}"))
+
+
+def _recorder(request: Request) -> Iterator[Authorization]:
+    yield Authorization(request.action, request.arn("config", "configuration-recorder/*"))
+
+
+def _event_rule(request: Request) -> Iterator[Authorization]:
+    bus = request.parameters.get("EventBusName", "default")
+    name = request.parameters["Name"] if bus == "default" else f"{bus}/{request.parameters['Name']}"
+    yield Authorization(request.action, request.arn("events", f"rule/{name}"))
+
+
 def _with_arn(parameter: str) -> Reader:
     """Return a reader for requests that give the ARN of their one resource."""
     return lambda request: iter([Authorization(request.action, request.parameters[parameter])])
@@ -180,16 +204,24 @@ READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
+    "config:DescribeConfigurationRecorderStatus": _recorder,
+    "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
+    "events:DescribeRule": _event_rule,
     "events:PutEvents": _event_buses,
+    "iam:GetRole": _role,
+    "lambda:GetFunctionConcurrency": _named("FunctionName", "lambda", "function:"),
+    "lambda:GetFunctionConfiguration": _named("FunctionName", "lambda", "function:"),
     "network-firewall:DescribeFirewall": _firewalls,
     "network-firewall:DescribeVpcEndpointAssociation": _with_arn("VpcEndpointAssociationArn"),
     "network-firewall:ListFirewalls": _firewalls,
+    "sns:GetTopicAttributes": _with_arn("TopicArn"),
     "sns:Publish": _with_arn("TopicArn"),
     "sqs:SendMessage": _queue,
     "sqs:SendMessageBatch": _queue,
+    "ssm:DescribeDocument": _named("Name", "ssm", "document/"),
     "ssm:DescribeAutomationStepExecutions": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,

@@ -26,11 +26,17 @@ def test_page_is_current(occasions: Occasions) -> None:
 
 
 def test_sweep_posts_only_changes(occasions: Occasions) -> None:
-    """The first sweep posts every verdict, the next one none, and each reads and emits the six gauges once."""
+    """The first sweep posts every verdict, the next one none, and each reads the earlier gauges once."""
     assert occasions.first_sweep.evaluations == occasions.first_sweep.subnets
     assert occasions.sweep.evaluations == 0
-    assert occasions.sweep.metric_requests == 1
-    assert len(occasions.gauges) == 6
+    assert occasions.sweep.metric_requests == 4
+
+
+def test_an_idle_place_costs_less_than_a_dollar(occasions: Occasions) -> None:
+    """If every subnet is COMPLIANT, a sweep emits the heartbeat alone, and a month costs at most $0.75."""
+    assert occasions.gauges == ("NonCompliant", "Unhealthy")
+    assert occasions.idle_gauges == ("Unhealthy",)
+    assert rule_cost.total(occasions, PRICES, rule_cost.IDLE) <= 0.75
 
 
 def test_changes_cost_evaluations_of_the_subnets_concerned(occasions: Occasions) -> None:
@@ -50,7 +56,7 @@ def test_snapshot_grows_with_the_subnets(occasions: Occasions) -> None:
 def test_prices_are_parameters(occasions: Occasions) -> None:
     """Twice the price of an evaluation is twice that charge and nothing else."""
     dearer = {**PRICES, "config": {**PRICES["config"], "evaluation": 2 * PRICES["config"]["evaluation"]}}
-    before, after = rule_cost.charges(occasions, PRICES), rule_cost.charges(occasions, dearer)
+    before, after = (rule_cost.charges(occasions, found, rule_cost.BUSY) for found in (PRICES, dearer))
     differences = {one.what: two.dollars - one.dollars for one, two in zip(before, after, strict=True)}
     assert differences.pop("AWS Config: evaluations") == pytest.approx(before[0].dollars)
     assert set(differences.values()) == {0}
@@ -62,4 +68,4 @@ def test_every_price_is_used(occasions: Occasions) -> None:
         for unit in prices:
             without = {**PRICES, service: {name: price for name, price in prices.items() if name != unit}}
             with pytest.raises(KeyError, match=unit):
-                [*rule_cost.cost_table(occasions, without), *rule_cost.comparison(occasions, without)]
+                list(rule_cost.tables(occasions, without))

@@ -1,7 +1,6 @@
 """One event in the function: what it reports to AWS Config and what it returns."""
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -9,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path.errors import ApiError, ParameterError, RecordError
-from express_path.handlers.evaluate import FAILED, MAX_RETURNED, handler, logger
+from express_path.handlers.evaluate import FAILED, MAX_RETURNED, logger
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
-from tests.support.rule import Context, Item, Rule
+from tests.support.rule import Item, Rule
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
 
@@ -158,15 +157,6 @@ def test_change_that_cannot_matter_is_answered_without_a_call(rule: Rule, logged
     assert logged()[0]["message"] == "nothing to evaluate: this change cannot change a path"
 
 
-def test_failed_invocation_warns_of_nothing_else() -> None:
-    """A failed invocation logs one error, without Powertools' warning about missing metrics."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        with pytest.raises(RecordError):
-            handler({}, Context())
-    assert caught == []
-
-
 # --- oversized items -------------------------------------------------------------------------------------------------
 
 
@@ -251,7 +241,7 @@ def costs_of_sweep(rule: Rule) -> Counter[str]:
 
 
 def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) -> None:
-    """A sweep makes one call for each kind of resource, for the stored results, for the previous sweep, and for events.
+    """A sweep makes one call for each kind of resource, the stored results, the recorder, the earlier gauges, and events.
 
     It makes as many for 2 VPCs as for 12.
     """
@@ -264,7 +254,14 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
         builder.many_tables(vpc_id, 3)
     assert costs_of_sweep(rule) == few
     assert few == Counter(
-        [*OF_A_VPC, "DescribeNatGateways", "GetComplianceDetailsByConfigRule", "GetMetricData", "PutEvents"]
+        [
+            *OF_A_VPC,
+            "DescribeConfigurationRecorderStatus",
+            "DescribeNatGateways",
+            "GetComplianceDetailsByConfigRule",
+            "GetMetricData",
+            "PutEvents",
+        ]
     )
 
 
@@ -383,7 +380,7 @@ def test_log_level_drops_log_lines_and_no_metric(
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
     rule.sweep()
     [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    assert line["NonCompliant"] == [1.0]
+    assert line["NonCompliant"] == 1
     assert "level" not in line
     assert logger.log_level == 30
     monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")

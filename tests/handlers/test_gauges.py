@@ -1,20 +1,21 @@
-"""The gauges of a sweep: what they count, and that a failing read leaves out only its own gauge."""
+"""The gauges of a sweep: what they count, when each is emitted, and what a failing read leaves out."""
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from express_path.adapters.sweep_history import failed_heals
+from sandbox.cloudwatch import earlier, extracted, put
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
 HEAL, APPROVAL = "AddS3ExpressGatewayEndpoint", "AddS3ExpressGatewayEndpointWithApproval"
-GAUGES = {"NonCompliant", "Compliant", "NotApplicable", "Unresolved", "HealsFailed", "SecondsSincePreviousSweep"}
+GAUGES = ("Unhealthy", "NonCompliant", "Unresolved", "HealsFailed")
 FAILS = """
 schemaVersion: "0.3"
 parameters:
@@ -36,113 +37,117 @@ mainSteps:
 
 @pytest.fixture(autouse=True)
 def automation(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Automation]:
-    """Name the runbooks as the stack does, and return Systems Manager Automation."""
+    """Create the runbooks and one of another tool, name them as the stack does, and return Automation."""
     monkeypatch.setenv("HEAL_DOCUMENT_NAME", HEAL)
     monkeypatch.setenv("APPROVAL_DOCUMENT_NAME", APPROVAL)
     with Automation(sandbox) as found:
+        for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
+            sandbox.client("ssm").create_document(
+                Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
+            )
         yield found
 
 
 @pytest.fixture
-def swept(rule: Rule, capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
-    """Return a function that sweeps, and returns the value of each gauge that it printed."""
+def line(rule: Rule, capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
+    """Return a function that sweeps, and returns the line with the gauges.
+
+    CloudWatch has their values from then on, as if the sweeps had been on the days before.
+    """
+    days = iter(range(10, 0, -1))
 
     def sweep() -> dict[str, Any]:
         capsys.readouterr()
         rule.sweep()
-        [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines() if "_aws" in text]
-        [directive] = line["_aws"]["CloudWatchMetrics"]
-        assert (directive["Namespace"], directive["Dimensions"], line["service"]) == (
-            "ExpressPath",
-            [["service"]],
-            "evaluate",
-        )
-        return {metric["Name"]: line[metric["Name"]][0] for metric in directive["Metrics"]}
+        lines = capsys.readouterr().out.splitlines()
+        put(rule.sandbox.client("cloudwatch"), earlier(extracted(lines), timedelta(days=next(days))))
+        [found] = [json.loads(text) for text in lines if '"swept"' in text]
+        [directive] = found["_aws"]["CloudWatchMetrics"]
+        assert (directive["Namespace"], directive["Dimensions"]) == ("ExpressPath", [["RuleName"]])
+        assert found["RuleName"] == rule.loop.rule.name
+        return dict(found)
 
     return sweep
 
 
-def remember(sandbox: Sandbox, name: str, ago: timedelta) -> None:
-    """Record a gauge of an earlier sweep, as CloudWatch does with the printed line."""
-    datum = {
-        "MetricName": name,
-        "Value": 1,
-        "Timestamp": datetime.now(UTC) - ago,
-        "Dimensions": [{"Name": "service", "Value": "evaluate"}],
-    }
-    sandbox.client("cloudwatch").put_metric_data(Namespace="ExpressPath", MetricData=[datum])
+@pytest.fixture
+def swept(line: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, int]]:
+    """Return a function that sweeps, and returns the value of each gauge that it printed."""
+
+    def sweep() -> dict[str, int]:
+        found = line()
+        return {metric["Name"]: found[metric["Name"]] for metric in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+
+    return sweep
 
 
-def test_gauges_count_the_state_of_all_subnets(
-    rule: Rule, builder: Builder, swept: Callable[[], dict[str, Any]]
-) -> None:
-    """The gauges describe all subnets, also if nothing changed; UNRESOLVED_EGRESS and DROPPED are Unresolved."""
-    vpc = Private(builder)
+def unknown_path(builder: Builder, vpc: Private) -> None:
+    """Let the private subnet's traffic go where nobody can follow it."""
     peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc())
-    peering_id = peering["VpcPeeringConnection"]["VpcPeeringConnectionId"]
-    builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcPeeringConnectionId=peering_id))
-    gone = Private(builder)
-    builder.ec2.delete_nat_gateway(NatGatewayId=gone.nat)
-    first = swept()
-    reasons = [held.reason for held in rule.held().values()]
-    assert first["NonCompliant"] == reasons.count("NAT_GATEWAY") == 1
-    assert first["Compliant"] == reasons.count("INTERNET_GATEWAY") == 2
-    assert first["Unresolved"] == 2
-    assert sum(first[name] for name in ("NonCompliant", "Compliant", "NotApplicable")) == len(
-        builder.ec2.describe_subnets()["Subnets"]
-    )
-    assert first.keys() == GAUGES - {"SecondsSincePreviousSweep"}
-    assert swept() == first
-
-
-def test_a_path_that_became_unknown_without_a_change_is_counted_once(
-    builder: Builder, swept: Callable[[], dict[str, Any]]
-) -> None:
-    """A path that is unknown from the start, or that an event already reported, is not counted."""
-    vpc = Private(builder)
-    assert "BecameUnresolved" not in swept()
-    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc())
-    peering_id = peering["VpcPeeringConnection"]["VpcPeeringConnectionId"]
-    builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcPeeringConnectionId=peering_id))
-    assert "BecameUnresolved" not in swept()
-    [table] = builder.ec2.describe_route_tables(Filters=[{"Name": "association.subnet-id", "Values": [vpc.subnet]}])[
-        "RouteTables"
-    ]
     builder.ec2.replace_route(
-        RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", VpcPeeringConnectionId=peering_id
+        RouteTableId=vpc.table,
+        DestinationCidrBlock="0.0.0.0/0",
+        VpcPeeringConnectionId=peering["VpcPeeringConnection"]["VpcPeeringConnectionId"],
     )
-    assert swept()["BecameUnresolved"] == 1
-    assert "BecameUnresolved" not in swept()
 
 
-@pytest.mark.parametrize(
-    ("ago", "seconds"), [(None, None), (timedelta(hours=25), 25 * 3600), (timedelta(days=16), None)]
-)
-def test_time_since_the_previous_sweep(
-    sandbox: Sandbox, swept: Callable[[], dict[str, Any]], ago: timedelta | None, seconds: float | None
+def test_an_idle_place_has_one_gauge(rule: Rule, builder: Builder, line: Callable[[], dict[str, Any]]) -> None:
+    """If nothing is wrong, a sweep emits Unhealthy alone. The line has all numbers, which cost nothing there."""
+    vpc = Private(builder)
+    builder.endpoint(vpc.vpc, vpc.table)
+    for _ in range(2):
+        found = line()
+        assert [metric["Name"] for metric in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == ["Unhealthy"]
+        assert (found["Unhealthy"], found["faults"]) == (0, [])
+        assert found["reasons"]["ENDPOINT"] == 1
+        assert sum(found["counts"].values()) == found["subnets"] == len(builder.ec2.describe_subnets()["Subnets"])
+    assert found["counts"]["NON_COMPLIANT"] == 0
+    assert rule.held()[vpc.subnet].reason == "ENDPOINT"
+
+
+def test_a_gauge_is_emitted_while_it_is_not_zero_and_once_more(
+    builder: Builder, swept: Callable[[], dict[str, int]]
 ) -> None:
-    """It is read from the function's own gauge, to the minute, and left out if that is older than 15 days."""
-    if ago:
-        remember(sandbox, "NonCompliant", ago)
-        remember(sandbox, "Compliant", ago / 2)
-    found = swept().get("SecondsSincePreviousSweep")
-    assert found == (None if seconds is None else pytest.approx(seconds, abs=70))
+    """Whoever watches a gauge sees that it is 0 again, and nothing more costs money after that."""
+    vpc, gone = Private(builder), Private(builder)
+    builder.ec2.delete_nat_gateway(NatGatewayId=gone.nat)  # DROPPED counts as Unresolved
+    for _ in range(2):
+        assert swept() == {"Unhealthy": 0, "NonCompliant": 1, "Unresolved": 1}
+    builder.endpoint(vpc.vpc, vpc.table)
+    builder.endpoint(gone.vpc, gone.table)
+    assert swept() == {"Unhealthy": 0, "NonCompliant": 0, "Unresolved": 0}
+    assert swept() == {"Unhealthy": 0}
+
+
+def test_two_rules_do_not_share_their_gauges(sandbox: Sandbox, swept: Callable[[], dict[str, int]]) -> None:
+    """What another rule of the account emitted is not this rule's earlier value."""
+    datum = {"MetricName": "NonCompliant", "Value": 5, "Dimensions": [{"Name": "RuleName", "Value": "another"}]}
+    sandbox.client("cloudwatch").put_metric_data(Namespace="ExpressPath", MetricData=[datum])
+    assert swept() == {"Unhealthy": 0}
+
+
+def test_a_path_that_became_unknown_without_a_change_is_a_fault_once(
+    builder: Builder, line: Callable[[], dict[str, Any]]
+) -> None:
+    """A path that is unknown from the start, or that an event already reported, is none."""
+    vpc, unknown = Private(builder), Private(builder)
+    unknown_path(builder, unknown)
+    assert line()["faults"] == []
+    unknown_path(builder, vpc)
+    found = line()
+    [fault] = found["faults"]
+    assert (found["Unhealthy"], fault["component"], fault["problem"][:21]) == (1, "paths", "1 paths became unknow")
+    assert line()["Unhealthy"] == 0
 
 
 def test_failed_heals_are_counted_once(
-    automation: Automation, sandbox: Sandbox, swept: Callable[[], dict[str, Any]]
+    automation: Automation, sandbox: Sandbox, swept: Callable[[], dict[str, int]]
 ) -> None:
     """Failed runs of both runbooks count, and no others; a later sweep counts those since the previous one."""
-    for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
-        sandbox.client("ssm").create_document(
-            Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
-        )
     automation.execute(HEAL, {"Then": "fail"})
     automation.execute(HEAL, {"Then": "end"})
     automation.execute(APPROVAL, {"Then": "fail"})
     automation.execute(f"{HEAL}Copy", {"Then": "fail"})
-    assert swept()["HealsFailed"] == 2
-    remember(sandbox, "NonCompliant", timedelta(hours=26))
     assert swept()["HealsFailed"] == 2
     ended = automation.execute(HEAL, {"Then": "fail"})["ExecutionEndTime"]
     assert failed_heals(sandbox.client("ssm"), [HEAL, APPROVAL], ended) == 0
@@ -150,27 +155,28 @@ def test_failed_heals_are_counted_once(
 
 
 @pytest.mark.parametrize(
-    "failing",
+    ("service", "operation", "gauge", "printed"),
     [
-        ("cloudwatch", "GetMetricData", "SecondsSincePreviousSweep"),
-        ("ssm", "DescribeAutomationExecutions", "HealsFailed"),
+        ("cloudwatch", "GetMetricData", "earlier gauges", {"NonCompliant": 1, "Unresolved": 0, "HealsFailed": 0}),
+        ("ssm", "DescribeAutomationExecutions", "HealsFailed", {"NonCompliant": 1}),
     ],
 )
-def test_a_failing_read_leaves_out_its_gauge_alone(
+def test_a_failing_read_never_hides_a_number(
     rule: Rule,
     builder: Builder,
-    swept: Callable[[], dict[str, Any]],
+    swept: Callable[[], dict[str, int]],
     logged: Callable[[], list[dict[str, Any]]],
-    failing: tuple[str, str, str],
+    service: str,
+    operation: str,
+    gauge: str,
+    printed: dict[str, int],
 ) -> None:
-    """Verdicts, events, and the other gauges are there, and the log has a warning that names the gauge."""
-    service, operation, gauge = failing
+    """Verdicts, events, and the heartbeat are there. Without earlier values, zeros are printed too. The log warns."""
     vpc, sandbox = Private(builder), rule.sandbox
-    remember(sandbox, "NonCompliant", timedelta(hours=1))
     sandbox.faults.deny(service, operation)
-    assert swept().keys() == GAUGES - {gauge}
+    assert swept() == {"Unhealthy": 0} | printed
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
     assert sandbox.calls.of("events", "PutEvents")
-    [warning] = [line for line in logged() if line["level"] == "WARNING"]
+    [warning] = [row for row in logged() if row["level"] == "WARNING"]
     assert warning["gauge"] == gauge
     assert f"{service}:{operation} failed with AccessDenied" in warning["error"]

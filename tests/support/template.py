@@ -35,9 +35,9 @@ NO_VALUE = {"Ref": "AWS::NoValue"}
 # https://docs.aws.amazon.com/service-authorization/latest/reference/
 ARNS = {
     "AWS::Events::EventBus": "arn:{Partition}:events:{Region}:{AccountId}:event-bus/{name}",
+    "AWS::Events::Rule": "arn:{Partition}:events:{Region}:{AccountId}:rule/{name}",
     "AWS::DynamoDB::Table": "arn:{Partition}:dynamodb:{Region}:{AccountId}:table/{name}",
     "AWS::IAM::Role": "arn:{Partition}:iam::{AccountId}:role{path}{name}",
-    "AWS::Events::Rule": "arn:{Partition}:events:{Region}:{AccountId}:rule/{name}",
     "AWS::Lambda::Function": "arn:{Partition}:lambda:{Region}:{AccountId}:function:{name}",
     "AWS::Logs::LogGroup": "arn:{Partition}:logs:{Region}:{AccountId}:log-group:{name}:*",
     "AWS::S3::Bucket": "arn:{Partition}:s3:::{name}",
@@ -185,6 +185,8 @@ class Expanded:
         named = (resource["Properties"].get(key) for key in ("Name", "TableName", "ConfigRuleName"))
         name = next(filter(None, named), f"{self.values['AWS::StackName']}-{logical_id}")
         path = resource["Properties"].get("Path", "/")
+        if arn and resource["Type"] == "AWS::Events::Rule" and "EventBusName" in resource["Properties"]:
+            name = f"{self.deployed(resource['Properties']['EventBusName'])}/{name}"
         return ARNS[resource["Type"]].format(name=name, path=path, **self.place) if arn else name
 
     @property

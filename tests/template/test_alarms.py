@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
+from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
+from tests.support.alarms import alarm_state
 from tests.support.template import expanded, source
 from tests.template.models import bounds
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 NOTICES = sorted(name for name, resource in source()["Resources"].items() if name.endswith("Notice"))
-SILENCE = expanded().properties("SilenceAlarm")
+HEALTH = expanded().properties("HealthAlarm")
 HOUR = 3600
 FIXED = {"account", "region", "time", "document", "status", "call"}
 """What EventBridge sets, and what the patterns allow only certain values of."""
@@ -193,23 +195,25 @@ def test_alarms_name_the_account_and_a_command() -> None:
             assert len(description) in bounds("cloudwatch", "AlarmDescription")
 
 
-def alarm_state(samples: Sequence[int], alarm: Mapping[str, Any], extra: int) -> str:
-    """Return the state that CloudWatch gives an alarm after these periods; 0 means that a period has no data.
-
-    CloudWatch reads a few periods more than it evaluates, and does not document how many. If there are enough data
-    points among them, the most recent ones decide. Otherwise, missing ones are filled in:
-    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
-    """
-    assert alarm["TreatMissingData"] == "breaching"
-    periods = alarm["EvaluationPeriods"]
-    found = [count for count in samples[-(periods + extra) :] if count][-periods:]
-    breaching = [count < alarm["Threshold"] for count in found] + [True] * (periods - len(found))
-    return "ALARM" if sum(breaching) >= alarm["DatapointsToAlarm"] else "OK"
+def test_the_alarm_watches_the_heartbeat_of_its_own_rule() -> None:
+    """Its metric is the one that the function prints, with the name of the rule, so two stacks have two."""
+    for name in ("s3express-no-nat-path", "another"):
+        alarm = expanded(RuleName=name).properties("HealthAlarm")
+        assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, HEARTBEAT)
+        assert alarm["Dimensions"] == [{"Name": DIMENSION, "Value": name}]
 
 
-def sweeps(starts: Sequence[int], hours: int) -> list[int]:
-    """Return how many sweeps there were in each hour, for sweeps that start at these seconds."""
-    return [sum(hour * HOUR <= start < (hour + 1) * HOUR for start in starts) for hour in range(hours)]
+def sweeps(starts: Sequence[int], hours: int, unhealthy: int = 0) -> list[float | None]:
+    """Return the gauge of each hour, None without a sweep, for sweeps that start at these seconds and find so much."""
+    values: list[float | None] = [None] * hours
+    for start in starts:
+        values[start // HOUR] = unhealthy
+    return values
+
+
+def states(values: Sequence[float | None], extra: int) -> list[str]:
+    """Return the state of the alarm at the end of each hour, from the third day on."""
+    return [alarm_state(HEALTH, values[: hour + 1], extra) for hour in range(48, len(values))]
 
 
 @pytest.mark.parametrize("extra", [0, 3, 10])
@@ -218,9 +222,22 @@ def test_daily_sweeps_never_raise_the_alarm_and_silence_always_does(extra: int) 
     source_of_delays = random.Random(25)
     starts = [day * 24 * HOUR + source_of_delays.randrange(HOUR) for day in range(1, 15)]
     hours = sweeps(starts, 20 * 24)
-    last = max(hour for hour, count in enumerate(hours) if count)
-    states = [alarm_state(hours[: hour + 1], SILENCE, extra) for hour in range(48, len(hours))]
-    first_alarm = 48 + states.index("ALARM")
+    last = max(starts) // HOUR
+    found = states(hours, extra)
+    first_alarm = 48 + found.index("ALARM")
     assert last + 25 <= first_alarm <= last + 25 + extra
-    assert set(states[states.index("ALARM") :]) == {"ALARM"}
-    assert alarm_state([*hours, 1], SILENCE, extra) == "OK"
+    assert set(found[found.index("ALARM") :]) == {"ALARM"}
+    assert alarm_state(HEALTH, [*hours, 0], extra) == "OK"
+
+
+@pytest.mark.parametrize("extra", [0, 3, 10])
+def test_a_sweep_that_finds_a_fault_raises_the_alarm_within_hours(extra: int) -> None:
+    """It goes off when the last sweep that found nothing is too old to count, and the next healthy one turns it off."""
+    days = [day * 24 * HOUR for day in range(1, 6)]
+    broken = [day * 24 * HOUR for day in range(6, 10)]
+    values = [*sweeps(days, 6 * 24), *sweeps(broken, 11 * 24, unhealthy=2)[6 * 24 :]]
+    found = states(values, extra)
+    first_alarm = 48 + found.index("ALARM")
+    assert broken[0] // HOUR < first_alarm <= broken[0] // HOUR + 1 + extra
+    assert set(found[found.index("ALARM") :]) == {"ALARM"}
+    assert alarm_state(HEALTH, [*values, 0], extra) == "OK"

@@ -94,15 +94,6 @@ def test_each_rule_has_its_own_bus() -> None:
     assert stack.properties("EvaluateFunction")["Environment"]["Variables"]["EVENT_BUS_NAME"] == "<EventBus>"
 
 
-def test_events_that_are_not_published_raise_an_alarm(stack: Expanded) -> None:
-    """The alarm watches the metric that the function prints, and says how to sweep at once."""
-    alarm = stack.properties("UnpublishedEventsAlarm")
-    assert (alarm["Namespace"], alarm["MetricName"]) == ("ExpressPath", "UnpublishedEvents")
-    assert alarm["Dimensions"] == [{"Name": "service", "Value": "evaluate"}]
-    assert (alarm["Threshold"], alarm["TreatMissingData"]) == (1, "notBreaching")
-    assert "start-config-rules-evaluation" in alarm["AlarmDescription"]
-
-
 def test_alarm_watches_events_that_lambda_drops(stack: Expanded) -> None:
     """It goes off at the first one, whether the function raised an error, crashed, or could not run."""
     alarm = stack.properties("ErrorsAlarm")

@@ -87,13 +87,14 @@ def test_deployment_needs_only_capability_iam() -> None:
 
 
 def test_outputs_name_the_created_resources() -> None:
-    """The outputs name the rule, functions, roles, log groups, queues, event bus, ledger, and runbooks."""
+    """The outputs name the rule, functions, roles, log groups, queues, alarm topic, event bus, ledger, and runbooks."""
     assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
         "RuleArn": "<ConfigRule.Arn>",
         "FunctionArn": "<EvaluateFunction.Arn>",
         "RoleArn": "<EvaluateRole.Arn>",
         "LogGroupName": "<EvaluateLogGroup>",
+        "AlarmTopic": "nowhere - nobody is told anything, because AlarmTopicArn is empty",
         "EventBusName": "<EventBus>",
         "EventBusArn": "<EventBus.Arn>",
         "PlanFunctionArn": "<PlanFunction.Arn>",

@@ -14,6 +14,7 @@ EVERYTHING = {
     "NetworkRoleArn": NETWORK_ROLE,
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
+    "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
 }
 ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
 # Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
@@ -98,6 +99,21 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
             "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
         ),
         ("EvaluateRole", "sts:AssumeRole", NETWORK_ROLE),
+        ("EvaluateRole", "dynamodb:DescribeTable", "<LedgerTable.Arn>"),
+        ("EvaluateRole", "iam:GetRole", ["<AutomationRole.Arn>", "<StopRole.Arn>"]),
+        ("EvaluateRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
+        ("EvaluateRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
+        ("EvaluateRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:123456789012:alarms"),
+        (
+            "EvaluateRole",
+            "ssm:DescribeDocument",
+            [f"arn:aws:ssm:us-east-1:123456789012:document/<{name}Document>" for name in ("Heal", "Approval", "Undo")],
+        ),
+        (
+            "EvaluateRole",
+            "events:DescribeRule",
+            [f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder", "Exception")],
+        ),
         ("PlanRole", "logs:PutLogEvents", "<PlanLogGroup.Arn>"),
         ("PlanRole", "logs:CreateLogStream", "<PlanLogGroup.Arn>"),
         ("PlanRole", "ec2:DescribeVpcAttribute", "arn:aws:ec2:us-east-1:123456789012:vpc/*"),

@@ -6,20 +6,25 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.health import (
+    FunctionState,
+    Installation,
+    Remediation,
+    installation_of,
+    read_function,
+    read_recorder_status,
+    read_remediation,
+)
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import read_caller
-from express_path_cli.installation.recorder import read_recorder, read_recorder_status
+from express_path_cli.installation.recorder import read_recorder
 from express_path_cli.installation.rule import (
     FunctionActivity,
-    FunctionState,
-    Remediation,
     Rule,
     find_rules,
     read_activity,
-    read_function,
-    read_remediation,
     read_times,
 )
 
@@ -68,7 +73,7 @@ class CheckContext:
         self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))
         self.times = SharedRead(lambda: read_times(aws.config, self._deployed.name))
         self.function: SharedRead[FunctionState | None] = SharedRead(
-            lambda: read_function(aws.client("lambda"), self.function_name)
+            lambda: read_function(aws.functions, self.function_name)
         )
         self.activity: SharedRead[FunctionActivity] = SharedRead(
             lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
@@ -104,6 +109,12 @@ class CheckContext:
         """The account of the rule's function if that is another one, as for a rule of the organization, or None."""
         account_id = self._deployed.function_account_id
         return None if account_id == self.caller().account_id else account_id
+
+    @property
+    def installation(self) -> Installation:
+        """What the rule's function checks at each sweep, from its settings; empty without such a function."""
+        found = self.function() if self.rule and not self.function_account else None
+        return installation_of(found.environment if found else {})
 
     def output(self, name: str) -> str:
         """Return an output of the stack, or an empty text without such an output or stack."""

@@ -9,6 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.heal_reader import read_quota
+from express_path.adapters.health import (
+    HEALS_FAIL,
+    KEY_OF_SNS,
+    NO_STOP,
+    Remediation,
+    Topic,
+    document_problem,
+    is_throttled,
+    mode_of,
+    mode_problem,
+    read_document_status,
+    read_function,
+    read_table,
+    read_topic,
+    role_exists,
+    role_problem,
+    table_problem,
+)
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
@@ -21,14 +39,11 @@ from express_path_cli.aws.policies import listed
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
-from express_path_cli.installation.rule import Remediation, read_function
 from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_iam import IAMClient
-    from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
 
 
@@ -51,18 +66,11 @@ class Calendar:
     next_change: str = ""
 
 
-def mode_of(remediation: Remediation | None, approval_document: str) -> str:
-    """Return the mode that AWS Config is set to. `approval_document` is the runbook that asks the approvers."""
-    if remediation is None or not remediation.automatic:
-        return "OFF"
-    return "APPROVAL" if remediation.document == approval_document else "ON"
-
-
 def check_mode(expected: str | None, actual: str) -> CheckResult:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
-    if expected in (None, actual):
-        return ok(_MODES[actual])
-    return fail(f"the stack has RemediationMode {expected}, but AWS Config is set to {actual}", DEPLOY)
+    if problem := mode_problem(expected or actual, actual):
+        return fail(problem, DEPLOY)
+    return ok(_MODES[actual])
 
 
 def check_stop(stop: Stop | None) -> CheckResult:
@@ -88,9 +96,8 @@ def check_remediation(remediation: Remediation | None, document: str) -> CheckRe
 
 def check_document(name: str, status: str | None) -> CheckResult:
     """Return whether a runbook can be started. The status is None if it does not exist."""
-    if status == "Active":
-        return ok(f"runbook {name} is active")
-    return fail(f"runbook {name} {f'is {status}' if status else 'does not exist'}", DEPLOY)
+    problem = document_problem(name, status)
+    return fail(problem, DEPLOY) if problem else ok(f"runbook {name} is active")
 
 
 def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
@@ -147,29 +154,6 @@ def check_service(name: str | None) -> CheckResult:
     if name:
         return ok(f"{name} is offered for gateway endpoints")
     return fail("EC2 offers no gateway endpoint for S3 Express here", "use a Region that offers S3 Express")
-
-
-def read_document_status(ssm: "SSMClient", name: str) -> str | None:
-    """Read the status of a runbook's default version, such as Active, or None if it does not exist. Raise ApiError."""
-    try:
-        with calling("ssm:DescribeDocument"):
-            return ssm.describe_document(Name=name)["Document"].get("Status", "")
-    except ApiError as error:
-        if error.code != "InvalidDocument":
-            raise
-        return None
-
-
-def role_exists(iam: "IAMClient", arn: str) -> bool:
-    """Read whether a role exists. Raise ApiError."""
-    try:
-        with calling("iam:GetRole"):
-            iam.get_role(RoleName=arn.rpartition("/")[2])
-    except ApiError as error:
-        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
-            raise
-        return False
-    return True
 
 
 def count_gateway_endpoints(ec2: "EC2Client") -> int:
@@ -251,15 +235,28 @@ def role(context: CheckContext) -> CheckResult | None:
     arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
     if not arn:
         return None
-    if role_exists(context.aws.client("iam"), arn):
-        return ok(f"{arn} exists")
-    return fail(f"{arn} does not exist: every heal fails", DEPLOY)
+    return _check_role(context, arn, HEALS_FAIL)
+
+
+def stop_role(context: CheckContext) -> CheckResult | None:
+    """Return whether the role that stops all heals exists."""
+    arn = context.output("StopRoleArn")
+    return _check_role(context, arn, NO_STOP) if arn else None
+
+
+def _check_role(context: CheckContext, arn: str, effect: str) -> CheckResult:
+    name = arn.rpartition("/")[2]
+    problem = role_problem(name, effect, exists=role_exists(context.aws.iam, name))
+    return fail(problem, DEPLOY) if problem else ok(f"{arn} exists")
 
 
 def plan_function(context: CheckContext) -> CheckResult | None:
     """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
-    return check_function(name, read_function(context.aws.client("lambda"), name)) if name else None
+    if not name:
+        return None
+    functions = context.aws.functions
+    return check_function(name, read_function(functions, name), throttled=is_throttled(functions, name))
 
 
 def ledger(context: CheckContext) -> CheckResult | None:
@@ -273,7 +270,7 @@ def approval(context: CheckContext) -> CheckResult | None:
     arn, approvers = _approval_topic(context), context.parameter("Approvers")
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
-    topic = read_topic(context.aws.client("sns"), arn) if arn else None
+    topic = read_topic(context.aws.sns, arn) if arn else None
     return check_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
 
 
@@ -357,13 +354,14 @@ class LedgerRecord:
 
 def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
     """Return whether heals and undos can rely on the ledger. `found` is None if the table does not exist."""
+    problem = table_problem(name, found.status if found else None)
     if found is None:
         return fail(
-            f"ledger {name} does not exist: every heal and undo fails",
+            problem,
             "restore the table from a backup, or deploy the stack with the LedgerTableName of an existing ledger",
         )
-    if found.status != "ACTIVE":
-        return fail(f"ledger {name} is {found.status}", "wait until it is ACTIVE, or check the table in DynamoDB")
+    if problem:
+        return fail(problem, "wait until it is ACTIVE, or check the table in DynamoDB")
     if not _only_runbooks_write(found.policy):
         return fail(
             f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it",
@@ -424,17 +422,6 @@ def _is_named(action: str, patterns: list[Any]) -> bool:
     return any(is_like(action.lower(), str(pattern).lower()) for pattern in patterns)
 
 
-_SNS_KEY = "alias/aws/sns"
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """The topic that notifies the approvers: its confirmed subscriptions, and its KMS key or an empty text."""
-
-    subscriptions: int
-    key: str = ""
-
-
 def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> CheckResult:
     """Return whether a request reaches somebody who may approve it. `topic` is None if it does not exist.
 
@@ -447,7 +434,7 @@ def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> C
         return fail(
             f"topic {arn or '(none)'} does not exist: nobody is notified", "deploy the stack with ApprovalTopicArn"
         )
-    if topic.key and not topic.key.endswith(_SNS_KEY) and not key:
+    if topic.key and not topic.key.endswith(KEY_OF_SNS) and not key:
         return fail(
             f"topic {arn} is encrypted with {topic.key}, which the runbooks may not use: no request is sent",
             "deploy the stack with the ARN of that key as ApprovalTopicKeyArn",
@@ -463,12 +450,8 @@ def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> C
 
 def read_ledger(dynamodb: "DynamoDBClient", name: str) -> LedgerRecord | None:
     """Read the ledger's table, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("dynamodb:DescribeTable"):
-            table = dynamodb.describe_table(TableName=name)["Table"]
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
+    table = read_table(dynamodb, name)
+    if table is None:
         return None
     with calling("dynamodb:DescribeContinuousBackups"):
         backups = dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
@@ -490,15 +473,3 @@ def _policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
             raise
         return None
     return found if isinstance(found, dict) else None
-
-
-def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
-    """Read an SNS topic, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("sns:GetTopicAttributes"):
-            found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
-    except ApiError as error:
-        if error.code not in ("NotFound", "NotFoundException"):
-            raise
-        return None
-    return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""))

@@ -4,6 +4,17 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from express_path.adapters.health import (
+    FunctionState,
+    alarm_problem,
+    alarm_topic_problem,
+    function_problem,
+    is_throttled,
+    notice_problem,
+    read_alarms,
+    read_event_rule_state,
+    read_topic,
+)
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -22,7 +33,6 @@ from express_path_cli.installation.rule import (
     FAILED,
     MAX_COUNTED,
     FunctionActivity,
-    FunctionState,
     RuleTimes,
     count_flagged,
     read_failures,
@@ -177,20 +187,18 @@ def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_
     )
 
 
-def check_function(name: str, found: FunctionState | None) -> CheckResult:
+def check_function(name: str, found: FunctionState | None, *, throttled: bool = False) -> CheckResult:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
     A function that was idle for long is Inactive until its next invocation
     (https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html).
     """
-    if found is None:
-        return fail(f"function {name} does not exist", "deploy the stack again")
-    reason = f": {found.reason}" if found.reason else ""
-    if found.state not in ("Active", "Inactive", "Pending"):
-        return fail(f"function {name} is {found.state}{reason}", "deploy the stack again")
-    if found.update == "Failed":
-        return fail(f"the last update of function {name} failed{reason}", "deploy the stack again")
+    problem = function_problem(name, found, throttled=throttled)
+    if problem or found is None:
+        fix = "remove its reserved concurrency, or set it above 0" if throttled else "deploy the stack again"
+        return fail(problem, fix)
     if found.state != "Active" or found.update == "InProgress":
+        reason = f": {found.reason}" if found.reason else ""
         return warn(
             f"function {name} is {found.state}, its last update {found.update}{reason}", "wait, and check again"
         )
@@ -240,7 +248,8 @@ def function(context: CheckContext) -> CheckResult | None:
         return None
     if context.function_account:
         return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
-    return check_function(context.function_name, context.function())
+    name, found = context.function_name, context.function()
+    return check_function(name, found, throttled=is_throttled(context.aws.functions, name))
 
 
 def errors(context: CheckContext) -> CheckResult | None:
@@ -252,6 +261,37 @@ def errors(context: CheckContext) -> CheckResult | None:
         return None
     failures = read_failures(context.aws.client("logs"), found.log_group, context.now)
     return check_activity(context.activity(), failures, found.log_group)
+
+
+def alarm_topic(context: CheckContext) -> CheckResult | None:
+    """Return whether alarms and notices reach anybody."""
+    if context.rule is None or context.function_account or context.function() is None:
+        return None
+    arn = context.installation.alarm_topic
+    if not arn:
+        return warn(
+            "nobody is told anything: the stack has no alarm topic, so its alarms notify nobody, and there are no notices",
+            "deploy the stack with AlarmTopicArn",
+        )
+    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn))
+    return fail(problem, "repair the topic, its policy, or its subscriptions") if problem else ok(f"alarms go to {arn}")
+
+
+def alarm(context: CheckContext) -> CheckResult | None:
+    """Return whether there is an alarm that tells of a missing sweep, and of what a sweep finds."""
+    if not context.installation.alarm_topic:
+        return None
+    problem = alarm_problem(read_alarms(context.aws.cloudwatch, context.rule_name))
+    return fail(problem, "deploy the stack again, and enable the alarm's actions") if problem else ok("the alarm is on")
+
+
+def notices(context: CheckContext) -> CheckResult | None:
+    """Return whether the rules of EventBridge send notices."""
+    arns = context.installation.notice_rules
+    problems = [notice_problem(arn, read_event_rule_state(context.aws.events, arn)) for arn in arns]
+    if any(problems):
+        return fail("; ".join(filter(None, problems)), "enable the rules in EventBridge, or deploy the stack again")
+    return ok(f"{count_text(len(arns), 'rule')} of EventBridge on") if arns else None
 
 
 def verdicts(context: CheckContext) -> CheckResult | None:

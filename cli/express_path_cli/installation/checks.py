@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from express_path.adapters.health import RecorderStatus
 from express_path_cli.installation.recorder import (
     WATCHED,
     Delivery,
     Frequency,
     Recorder,
-    RecorderStatus,
     Strategy,
     frequency_of,
     records,
@@ -97,7 +97,7 @@ def check_recording(status: RecorderStatus) -> CheckResult:
 
 def check_last_recording(status: RecorderStatus) -> CheckResult:
     """Return whether the latest recording event succeeded."""
-    if status.last_status.lower() != "failure":
+    if not status.fails:
         return ok(f"the last recording event is {status.last_status or 'unknown'}")
     return fail(
         f"the last recording event failed: {status.error or 'AWS Config gives no reason'}",

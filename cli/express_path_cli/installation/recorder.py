@@ -1,4 +1,4 @@
-"""AWS Config's recorder: its settings and status, and whether it records and delivers the changes that the rule needs.
+"""AWS Config's recorder: its settings, and whether it records and delivers the changes that the rule needs.
 
 Service-linked recorders are left out: these calls return them only on request, and rules do not get what they record
 (https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationRecorders.html).
@@ -6,11 +6,11 @@ Service-linked recorders are left out: these calls return them only on request, 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from express_path.adapters.aws import calling
+from express_path.adapters.health import error_of
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import RecordError
 from express_path.fields import Description, identifier, ids, nested, rows
@@ -56,17 +56,6 @@ class Recorder:
 
 
 @dataclass(frozen=True, slots=True)
-class RecorderStatus:
-    """The status of a recorder. `last_status` is that of the latest recording event, such as Success or Failure."""
-
-    name: str
-    recording: bool
-    last_status: str = ""
-    error: str = ""
-    changed: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Delivery:
     """The last delivery of one kind: history, snapshot or stream."""
 
@@ -100,13 +89,6 @@ def read_recorder(config: "ConfigServiceClient") -> Recorder | None:
     with calling("config:DescribeConfigurationRecorders"):
         found = config.describe_configuration_recorders()
     return next(map(_recorder, rows(found, "ConfigurationRecorders", "config")), None)
-
-
-def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
-    """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
-    with calling("config:DescribeConfigurationRecorderStatus"):
-        found = config.describe_configuration_recorder_status()
-    return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
 
 
 def read_bucket(config: "ConfigServiceClient") -> str | None:
@@ -159,22 +141,8 @@ def _word(words: type[_Word], found: object, field: str, name: str) -> _Word:
     raise RecordError(f"recorder {name}", field, found, ", ".join(words))
 
 
-def _status(row: Description) -> RecorderStatus:
-    return RecorderStatus(
-        identifier(row, "name", "recorder"),
-        row.get("recording") is True,
-        str(row.get("lastStatus") or ""),
-        _error(row),
-        row.get("lastStopTime"),
-    )
-
-
 def _deliveries(row: Description) -> Iterator[Delivery]:
     for name, kind in _KINDS.items():
         info = nested(row, name, "delivery channel")
         if info:
-            yield Delivery(kind, str(info.get("lastStatus") or ""), _error(info))
-
-
-def _error(row: Description) -> str:
-    return ": ".join(str(row[field]) for field in ("lastErrorCode", "lastErrorMessage") if row.get(field))
+            yield Delivery(kind, str(info.get("lastStatus") or ""), error_of(info))

@@ -1,19 +1,31 @@
-"""The deployed rule: its functions, its state in AWS Config, its results and remediation, and its sweeps.
+"""The deployed rule: its function's activity, its state in AWS Config, its results, and its sweeps.
 
-The gauges of a sweep are published at each sweep and at no other time, at every log level. AWS Config's own times are
-not exact: LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that
-changed, so those in an aggregator may be old.
+The function writes one line about each sweep to its log, at every log level. AWS Config's own times are not exact:
+LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that changed, so
+those in an aggregator may be old.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.health import read_function
+from express_path.domain.path.reasons import Compliance
 from express_path.errors import ApiError
-from express_path.fields import Description, identifier, json_text, nested, rows
+from express_path.fields import (
+    Description,
+    count,
+    free_text,
+    identifier,
+    json_text,
+    nested,
+    required_object,
+    required_rows,
+    rows,
+)
 
 FAILED = "evaluation failed"
 """The message of the rule's function about an invocation that failed (express_path/handlers/evaluate.py)."""
@@ -21,7 +33,6 @@ FAILED = "evaluation failed"
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_config import ConfigServiceClient
-    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_logs import CloudWatchLogsClient
 
 
@@ -41,33 +52,6 @@ class FunctionActivity:
     errors: int
     dropped: int
     last: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionState:
-    """A function's state, that of its last update, the reason if either is not good, and its log group."""
-
-    state: str
-    update: str
-    reason: str
-    log_group: str
-
-
-def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
-    """Read the state of a function of this account and Region, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("lambda:GetFunctionConfiguration"):
-            found = functions.get_function_configuration(FunctionName=name)
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return None
-    return FunctionState(
-        found.get("State", "Active"),
-        found.get("LastUpdateStatus", "Successful"),
-        found.get("StateReason") or found.get("LastUpdateStatusReason") or "",
-        found.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{found['FunctionName']}",
-    )
 
 
 def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> FunctionActivity:
@@ -119,7 +103,7 @@ def read_failures(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -
         if error.code != "ResourceNotFoundException":
             raise
         return {}
-    return {str(record.get("resourceId")): str(record.get("error")) for record in records}
+    return {str(logged.record.get("resourceId")): str(logged.record.get("error")) for logged in records}
 
 
 MAX_COUNTED = 1000
@@ -230,82 +214,51 @@ def count_flagged(config: "ConfigServiceClient", name: str) -> int:
     return len(pages(config, "config", operation, "EvaluationResults", PaginationConfig=limits, **wanted))
 
 
-@dataclass(frozen=True, slots=True)
-class Remediation:
-    """The rule's remediation: whether it is automatic, its runbook, and its role."""
-
-    automatic: bool
-    document: str
-    role_arn: str = ""
-
-
-def read_remediation(config: "ConfigServiceClient", name: str) -> Remediation | None:
-    """Read the rule's remediation, or return None without one. Raise ApiError."""
-    with calling("config:DescribeRemediationConfigurations"):
-        found = config.describe_remediation_configurations(ConfigRuleNames=[name])["RemediationConfigurations"]
-    for row in found:
-        role = row.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
-        return Remediation(row.get("Automatic", False), row["TargetId"], _first(role))
-    return None
-
-
-def _first(values: Sequence[str]) -> str:
-    return values[0] if values else ""
-
-
 OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
 _WINDOW = timedelta(days=3)
 """How far back a sweep is searched."""
-_GAUGES = ("NonCompliant", "Compliant", "NotApplicable", "Unresolved")
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The last sweep: when it was, None if there was none in the last three days; and the gauges that it published."""
+    """The last sweep: when it was, None if there was none in the last three days, and what it found.
+
+    counts: how many subnets have each compliance. excluded: how many subnets each tag, or the parameter vpcIds, excludes.
+    faults: what does not work, in sentences.
+    """
 
     time: datetime | None
-    gauges: Mapping[str, int]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    unresolved: int = 0
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    faults: Sequence[str] = ()
 
     def is_overdue(self, now: datetime) -> bool:
         """Return whether the next sweep should have run."""
         return self.time is None or now - self.time > OVERDUE
 
 
-def read_sweep(aws: Aws, now: datetime) -> Sweep:
-    """Read the last sweep of an account and Region from CloudWatch, to the minute. Raise ApiError."""
-    of_service = {"Name": "service", "Value": "evaluate"}
-    queries = [_query("ExpressPath", name, of_service, 60, "Maximum") for name in _GAUGES]
-    results = _results(aws.client("cloudwatch"), queries, now - _WINDOW, now, "ExpressPath")
-    times = [result["Timestamps"][0] for result in results.values() if result["Timestamps"]]
-    if not times:
-        return Sweep(None, {})
-    last = max(times)
-    gauges = {
-        name: int(result["Values"][0])
-        for name in _GAUGES
-        for result in [results[name.lower()]]
-        if result["Timestamps"] and result["Timestamps"][0] == last
-    }
-    return Sweep(last, gauges)
-
-
-def read_exclusions(aws: Aws, rule: str, now: datetime) -> Mapping[str, int]:
-    """Read how many subnets each tag, or the parameter vpcIds, excluded in the last sweep, from the function's log.
-
-    The log of a sweep has the level INFO, so there is none if the stack's LogLevel is higher. Raise ApiError.
-    """
+def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
+    """Read what the function wrote to its log about its last sweep. Raise ApiError, RecordError."""
     name = next((found.function_name for found in find_rules(aws.config, rule)), "")
-    function = read_function(aws.client("lambda"), name) if name else None
+    function = read_function(aws.functions, name) if name else None
     if function is None:
-        return {}
-    swept = _records(aws.client("logs"), function.log_group, now - OVERDUE, "swept")
-    return {str(row["by"]): int(row["subnets"]) for row in swept[-1].get("excluded", ())} if swept else {}
+        return Sweep(None)
+    swept = _records(aws.client("logs"), function.log_group, now - _WINDOW, "swept")
+    # Earlier versions named no faults.
+    found = [logged for logged in swept if "faults" in logged.record]
+    return _sweep(found[-1].record, found[-1].time) if found else Sweep(None)
 
 
-def _records(
-    logs: "CloudWatchLogsClient", log_group: str, since: datetime, message: str
-) -> Sequence[Mapping[str, Any]]:
+class _Logged(NamedTuple):
+    """A record of a log, and when it was written."""
+
+    time: datetime
+    record: Description
+
+
+def _records(logs: "CloudWatchLogsClient", log_group: str, since: datetime, message: str) -> Sequence[_Logged]:
     """Read the records of a log that have this message, oldest first. Raise ApiError."""
     events = pages(
         logs,
@@ -317,14 +270,33 @@ def _records(
         filterPattern=f'"{message}"',
     )
     lines = sorted(events, key=lambda event: int(event["timestamp"]))
-    records = (_record(str(event["message"])) for event in lines)
-    return [record for record in records if record.get("message") == message]
+    logged = (
+        _Logged(datetime.fromtimestamp(int(line["timestamp"]) / 1000, UTC), _record(str(line["message"])))
+        for line in lines
+    )
+    return [line for line in logged if line.record.get("message") == message]
 
 
-def _record(line: str) -> Mapping[str, Any]:
+def _record(line: str) -> Description:
     """Return a line of the log as an object; empty if it is none."""
     try:
-        record = json.loads(line)
+        found = json.loads(line)
     except ValueError:
         return {}
-    return record if isinstance(record, Mapping) else {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _sweep(line: Description, time: datetime) -> Sweep:
+    """Read what a line says. Raise RecordError."""
+    where = "the line of the last sweep"
+    counts = required_object(line, "counts", where)
+    return Sweep(
+        time,
+        {name: count(counts, name, f"{where}, counts") for name in Compliance},
+        count(line, "unresolved", where),
+        {free_text(row, "by", where): count(row, "subnets", where) for row in required_rows(line, "excluded", where)},
+        [
+            f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}"
+            for row in required_rows(line, "faults", where)
+        ],
+    )

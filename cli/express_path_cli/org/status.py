@@ -2,22 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from express_path.adapters.aws import Aws
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
-from express_path.errors import ExpressPathError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, read_caller
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import Worklist, worklist
-from express_path_cli.installation.rule import Sweep, read_exclusions, read_sweep
+from express_path_cli.installation.rule import Sweep, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
 from express_path_cli.org.stack_sets import Deployed, StackInstance, StackSet, read_deployed
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
@@ -33,6 +31,7 @@ class Attention(StrEnum):
     NO_RESULTS = "NO_RESULTS"
     NOT_CURRENT = "NOT_CURRENT"
     OVERDUE_SWEEP = "OVERDUE_SWEEP"
+    UNHEALTHY = "UNHEALTHY"
     AGGREGATOR_DIFFERS = "AGGREGATOR_DIFFERS"
 
 
@@ -57,14 +56,13 @@ class PlaceStatus:
     """One account and Region: its results, the stack instance, and the last sweep.
 
     results: None if they could not be read. instance: None if no StackSet deploys there. sweep: None if it was not
-    read. excluded: how many subnets each tag excludes.
+    read.
     """
 
     place: Place
     results: PlaceResults | None
     instance: StackInstance | None = None
     sweep: Sweep | None = None
-    excluded: Mapping[str, int] = field(default_factory=dict)
 
     def attention(self, now: datetime) -> Iterator[PlaceAttention]:
         """Yield what needs attention."""
@@ -82,13 +80,15 @@ class PlaceStatus:
             yield PlaceAttention(
                 Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days"
             )
+        for fault in self.sweep.faults if self.sweep else ():
+            yield PlaceAttention(Attention.UNHEALTHY, self.place, fault)
         yield from self._difference()
 
     def _difference(self) -> Iterator[PlaceAttention]:
         """Yield that the last sweep counted more NON_COMPLIANT subnets, if no newer result explains it."""
         if self.results is None or self.sweep is None or self.sweep.time is None:
             return
-        counted = self.sweep.gauges.get("NonCompliant", 0)
+        counted = self.sweep.counts["NON_COMPLIANT"]
         has_newer = self.results.newest is not None and self.results.newest > self.sweep.time
         if counted > self.flagged and not has_newer:
             text = (
@@ -109,9 +109,9 @@ class PlaceStatus:
 
     def _has_nothing_to_report(self, now: datetime) -> bool:
         """Return whether the last sweep found only NOT_APPLICABLE subnets, which an aggregator does not contain."""
-        if self.sweep is None or self.sweep.is_overdue(now) or not self.sweep.gauges:
+        if self.sweep is None or self.sweep.is_overdue(now):
             return False
-        return not self.sweep.gauges.get("NonCompliant") and not self.sweep.gauges.get("Compliant")
+        return not self.sweep.counts["NON_COMPLIANT"] and not self.sweep.counts["COMPLIANT"]
 
 
 @dataclass(frozen=True)
@@ -180,18 +180,6 @@ class StatusRequest:
         return not self.live.regions or region in self.live.regions
 
 
-@dataclass(frozen=True, slots=True)
-class _Swept:
-    """The last sweep of an account and Region, what it excluded, and what could not be read."""
-
-    sweep: Sweep | None = None
-    excluded: Mapping[str, int] = field(default_factory=dict)
-    errors: tuple[ExpressPathError, ...] = ()
-
-
-_NOT_READ = _Swept()
-
-
 def read_status(request: StatusRequest, watch: Watch) -> OrgStatus:
     """Read an organization; what fails is kept with the rest. Raise ApiError if the aggregator cannot be read."""
     with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its results are read"):
@@ -228,8 +216,7 @@ class _Reading:
                     place,
                     results.get(place) if place in aggregated else PlaceResults(),
                     instances.get(place),
-                    swept.get(place, _NOT_READ).sweep,
-                    swept.get(place, _NOT_READ).excluded,
+                    swept.get(place),
                 )
                 for place in places
             ],
@@ -263,25 +250,13 @@ class _Reading:
             for place, results in found.items()
         }
 
-    def _swept(self, places: Sequence[Place], names: Mapping[str, str]) -> dict[Place, _Swept]:
+    def _swept(self, places: Sequence[Place], names: Mapping[str, str]) -> dict[Place, Sweep]:
         """Read the last sweep of each account and Region, with the role of the account."""
         members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
         clients = dict(self._pool.run(members, partial(clients_of, self._request.live, self._home)))
         by_id = {member.id: aws for member, aws in clients.items()}
-        readable = [place for place in places if place.account_id in by_id]
-        swept = dict(
-            self._pool.run(readable, lambda place: self._read(replace(by_id[place.account_id], region=place.region)))
-        )
-        for place, read in swept.items():
-            self._pool.failures.extend(Failure(str(place), error) for error in read.errors)
-        return swept
 
-    def _read(self, aws: Aws) -> _Swept:
-        """Read the last sweep, and what it excluded if it found subnets that are NOT_APPLICABLE. Raise ApiError."""
-        sweep = read_sweep(aws, self._now)
-        if not sweep.gauges.get("NotApplicable"):
-            return _Swept(sweep)
-        try:
-            return _Swept(sweep, read_exclusions(aws, self._request.rule, self._now))
-        except ExpressPathError as error:
-            return _Swept(sweep, errors=(error,))
+        def read(place: Place) -> Sweep:
+            return read_sweep(replace(by_id[place.account_id], region=place.region), self._request.rule, self._now)
+
+        return dict(self._pool.run([place for place in places if place.account_id in by_id], read))

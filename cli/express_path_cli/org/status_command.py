@@ -3,7 +3,6 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -81,11 +80,11 @@ def org_status(
 
     The verdicts are AWS Config's results in an aggregator, which contains COMPLIANT and NON_COMPLIANT subnets. The
     StackSets show which accounts and Regions should have results, and which stacks are outdated. With --role-name, it
-    also reads the last sweep of each account and Region from CloudWatch, and which tags exclude subnets. It changes
-    nothing.
+    also reads the last sweep of each account and Region from the log of the function, what does not work there, and
+    which tags exclude subnets. It changes nothing.
 
-    Exit status: 0 nothing needs attention, 1 a subnet is NON_COMPLIANT, a stack is not current, a sweep is overdue, or
-    the aggregator is behind, 2 something could not be read or has no results. Standard error names what could not be
+    Exit status: 0 nothing needs attention, 1 a subnet is NON_COMPLIANT, a stack is not current, a sweep is overdue or
+    found something that does not work, or the aggregator is behind, 2 something could not be read or has no results. Standard error names what could not be
     read, and the rest is still reported.
     """
     live = LiveOptions(
@@ -160,7 +159,7 @@ def _item_fields(item: WorkItem, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
-    gauges = status.sweep.gauges if status.sweep else {}
+    sweep = status.sweep if status.sweep and status.sweep.time else None
     instance = status.instance
     return {
         "accountId": status.place.account_id,
@@ -168,12 +167,12 @@ def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
         "region": status.place.region,
         "nonCompliant": status.flagged if status.rows else None,
         "compliant": len(status.rows) - status.flagged if status.rows else None,
-        "notApplicable": gauges.get("NotApplicable"),
-        "unresolved": gauges.get("Unresolved"),
-        "excluded": [{"by": by, "subnets": number} for by, number in status.excluded.items()],
+        "notApplicable": sweep.counts["NOT_APPLICABLE"] if sweep else None,
+        "unresolved": sweep.unresolved if sweep else None,
+        "excluded": [{"by": by, "subnets": number} for by, number in sweep.excluded.items()] if sweep else [],
         "stackSet": instance.stack_set.name if instance else None,
         "stackStatus": instance.status if instance else None,
-        "lastSweepAt": status.sweep.time.astimezone(UTC).isoformat() if status.sweep and status.sweep.time else None,
+        "lastSweepAt": sweep.time.isoformat() if sweep and sweep.time else None,
         "attention": [{"code": row.code, "text": row.text} for row in status.attention(found.now)],
     }
 
@@ -182,6 +181,7 @@ _TITLES = {
     Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",
     Attention.NOT_CURRENT: "Stacks that do not have the current version of their StackSet",
     Attention.OVERDUE_SWEEP: "Overdue sweeps: no sweep in the last 25 hours",
+    Attention.UNHEALTHY: "What does not work, as the last sweep found",
     Attention.AGGREGATOR_DIFFERS: "The aggregator does not have what the last sweep counted",
 }
 _ACCOUNT = ("Account", "Name")
@@ -288,7 +288,7 @@ def _excluded(found: OrgStatus, screen: Screen) -> Iterator[str]:
     subnets: Counter[str] = Counter()
     accounts: dict[str, set[str]] = {}
     for status in found.places:
-        for by, number in status.excluded.items():
+        for by, number in status.sweep.excluded.items() if status.sweep else ():
             subnets[by] += number
             accounts.setdefault(by, set()).add(status.place.account_id)
     if subnets:

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_ram import RAMClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_securityhub import SecurityHubClient
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_sts import STSClient
 
@@ -125,6 +128,21 @@ class Aws:
     def events(self) -> "EventBridgeClient":
         """EventBridge, for the events that the rule publishes."""
         return cast("EventBridgeClient", self.client("events"))
+
+    @property
+    def functions(self) -> "LambdaClient":
+        """Lambda."""
+        return cast("LambdaClient", self.client("lambda"))
+
+    @property
+    def iam(self) -> "IAMClient":
+        """IAM."""
+        return cast("IAMClient", self.client("iam"))
+
+    @property
+    def sns(self) -> "SNSClient":
+        """SNS, for the alarm topic."""
+        return cast("SNSClient", self.client("sns"))
 
     @property
     def s3(self) -> "S3Client":

@@ -1,6 +1,7 @@
-"""What happened since the previous sweep: when that was, and how many heals have failed since."""
+"""What happened since the previous sweep: its gauges, and how many heals have failed since."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -8,9 +9,13 @@ from express_path.adapters.aws import calling, pages
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_cloudwatch.type_defs import MetricDataQueryTypeDef
+    from mypy_boto3_cloudwatch.type_defs import DimensionTypeDef, MetricDataQueryTypeDef
     from mypy_boto3_ssm import SSMClient
 
+NAMESPACE, DIMENSION = "ExpressPath", "RuleName"
+"""Where the metrics of a rule are."""
+HEARTBEAT = "Unhealthy"
+"""The gauge of every sweep: how many things do not work."""
 REMEMBERED = timedelta(days=14, hours=23)
 """How far back a sweep is looked for. CloudWatch keeps datapoints of one minute for 15 days
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html)."""
@@ -21,28 +26,41 @@ _LONGEST_RUN = timedelta(days=2)
 _FAILED = ("Failed", "TimedOut")
 
 
-def previous_sweep(
-    cloudwatch: "CloudWatchClient", namespace: str, service: str, gauge: str, now: datetime
-) -> datetime | None:
-    """Return when the gauge was last emitted, to the minute; None if it was not within 15 days. Raise ApiError."""
-    query: MetricDataQueryTypeDef = {
-        "Id": "previous",
-        "MetricStat": {
-            "Metric": {
-                "Namespace": namespace,
-                "MetricName": gauge,
-                "Dimensions": [{"Name": "service", "Value": service}],
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """The last value of a gauge, and its time, to the minute."""
+
+    time: datetime
+    value: float
+
+
+def last_gauges(
+    cloudwatch: "CloudWatchClient", rule_name: str, names: Collection[str], now: datetime
+) -> Mapping[str, Gauge]:
+    """Return the last values of a rule's gauges, without those that have none within 15 days. Raise ApiError."""
+    of: list[DimensionTypeDef] = [{"Name": DIMENSION, "Value": rule_name}]
+    queries: list[MetricDataQueryTypeDef] = [
+        {
+            "Id": name.lower(),
+            "MetricStat": {
+                "Metric": {"Namespace": NAMESPACE, "MetricName": name, "Dimensions": of},
+                "Period": 60,
+                "Stat": "Maximum",
             },
-            "Period": 60,
-            "Stat": "SampleCount",
-        },
-    }
+        }
+        for name in names
+    ]
     with calling("cloudwatch:GetMetricData"):
         answer = cloudwatch.get_metric_data(
-            MetricDataQueries=[query], StartTime=now - REMEMBERED, EndTime=now, ScanBy="TimestampDescending"
+            MetricDataQueries=queries, StartTime=now - REMEMBERED, EndTime=now, ScanBy="TimestampDescending"
         )
-    times = answer["MetricDataResults"][0]["Timestamps"]
-    return max(times).astimezone(UTC) if times else None
+    results = {result["Id"]: result for result in answer["MetricDataResults"]}
+    return {
+        name: Gauge(result["Timestamps"][0].astimezone(UTC), result["Values"][0])
+        for name in names
+        for result in [results[name.lower()]]
+        if result["Timestamps"]
+    }
 
 
 def failed_heals(ssm: "SSMClient", documents: Collection[str], since: datetime) -> int:

@@ -1,7 +1,7 @@
 """The rule's Lambda function: parse an event of AWS Config, evaluate it, report the result, and publish it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
@@ -14,15 +14,17 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
+from express_path.adapters.health import Fault, faults_of, installation_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.domain.verdict.fanout import ResourceType
+from express_path.domain.verdict.parameters import parse_parameters
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
-from express_path.events.writer import Entry, summary_json
+from express_path.events.writer import Entry
 from express_path.fields import not_in_future
-from express_path.handlers.gauges import count_unpublished, emit_gauges
+from express_path.handlers.gauges import count_unpublished, report_sweep
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
 
 logger = Logger(service="express-path")
@@ -37,12 +39,11 @@ MAX_RETURNED = 1000
 def compose_services(environment: Mapping[str, str]) -> RuleServices:
     """Make the services with the settings of the function's environment."""
     aws = Aws.connect(environment.get("AWS_REGION"))
-    documents = (environment.get("HEAL_DOCUMENT_NAME"), environment.get("APPROVAL_DOCUMENT_NAME"))
     return RuleServices(
         aws,
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
-        tuple(filter(None, documents)),
+        installation_of(environment),
     )
 
 
@@ -111,26 +112,56 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     try:
         accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, evaluation.results(event)))
     except ExpressPathError:
-        _publish(services, [] if event.is_test else publication.changes(accepted))
+        _publish(services, event, [] if event.is_test else publication.changes(accepted))
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
-    if not event.is_test:
-        # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved.
-        sweep = _sweep(services, publication) if event.item is None and not evaluation.lost else ()
-        _publish(services, chain(publication.changes(accepted), sweep))
+    if event.is_test:
+        return len(accepted)
+    # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved. It has no
+    # heartbeat either.
+    if event.item is not None or evaluation.lost:
+        _publish(services, event, publication.changes(accepted))
+        return len(accepted)
+    summary = summarize(evaluation.everything)
+    rejected = _publish(services, event, chain(publication.changes(accepted), publication.sweep(summary)))
+    faults = [*_faults(evaluation, rejected), *_broken_components(services, event)]
+    for fault in faults:
+        logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
+    report_sweep(services.aws, publication.run, summary, faults, services.installation.heal_documents, logger)
     return len(accepted)
 
 
-def _publish(services: RuleServices, entries: Iterable[Entry]) -> None:
-    """Put events on the bus. If EventBridge does not take some, log and count them: the next sweep makes them good.
+def _publish(services: RuleServices, event: ConfigEvent, entries: Iterable[Entry]) -> str:
+    """Put events on the bus; return an empty text, or why EventBridge did not take some.
 
-    A snapshot of the next sweep has every verdict, and the integrations derive the changes that they missed from it.
+    These are logged and counted, and the next sweep makes them good: its snapshot has every verdict, and the
+    integrations derive the changes that they missed from it.
     """
     rejected = put_entries(services.aws, services.bus_name, entries)
+    if not rejected:
+        return ""
+    first = f"{rejected[0].code}: {rejected[0].message}"
+    logger.error("events not published", extra={"events": len(rejected), "error": first})
+    count_unpublished(event.rule_name, len(rejected))
+    return first
+
+
+def _faults(evaluation: Evaluation, rejected: str) -> Iterator[Fault]:
+    """Yield what a sweep shows to be broken. rejected: why EventBridge did not take its events, or an empty text."""
     if rejected:
-        first = f"{rejected[0].code}: {rejected[0].message}"
-        logger.error("events not published", extra={"events": len(rejected), "error": first})
-        count_unpublished(len(rejected))
+        yield Fault("event bus", f"EventBridge does not take the events of the rule: {rejected}")
+    if evaluation.became_unresolved:
+        yield Fault(
+            "paths",
+            f"{evaluation.became_unresolved} paths became unknown (UNRESOLVED_EGRESS), although no recorded resource "
+            "changed: a resource of another account did, or the function may read less",
+        )
+
+
+def _broken_components(services: RuleServices, event: ConfigEvent) -> list[Fault]:
+    """Return what a sweep finds broken of the rest of the stack. Nothing of it is needed to evaluate."""
+    role = parse_parameters(event.parameters).network_role_arn or ""
+    return faults_of(services.aws, services.installation, event.rule_name, role)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
@@ -142,11 +173,3 @@ def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Eval
             "the stored results cannot be read, so every verdict is published as a change", extra={"error": str(error)}
         )
         return None
-
-
-def _sweep(services: RuleServices, publication: Publication) -> Iterable[Entry]:
-    """Log and count what a sweep found, and return its events."""
-    summary = summarize(publication.evaluation.everything)
-    logger.info("swept", extra={**summary_json(summary), "sweepId": publication.run.sweep_id})
-    emit_gauges(services.aws, summary, publication.evaluation.became_unresolved, services.heal_documents, logger)
-    return publication.sweep(summary)

@@ -1,63 +1,93 @@
-"""The CloudWatch metrics of this account and Region, in the Embedded Metric Format: the gauges of a sweep, and a count."""
+"""The CloudWatch metrics of a rule in this account and Region: the gauges of a sweep, and a count.
 
-from collections.abc import Callable, Collection
-from dataclasses import replace
+Each metric has one dimension, RuleName: CloudWatch charges for each combination of dimensions, and the stacks of an
+account must not feed each other's alarms.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools import Logger
 
 from express_path.adapters.aws import BRIEF_CONFIG, Aws
-from express_path.adapters.sweep_history import FIRST_PERIOD, failed_heals, previous_sweep
+from express_path.adapters.health import Fault
+from express_path.adapters.sweep_history import (
+    DIMENSION,
+    FIRST_PERIOD,
+    HEARTBEAT,
+    NAMESPACE,
+    Gauge,
+    failed_heals,
+    last_gauges,
+)
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import Summary
 from express_path.errors import ApiError
+from express_path.events.schema import RuleRun
+from express_path.events.writer import summary_json
 
-NAMESPACE, SERVICE = "ExpressPath", "evaluate"
 _Value = TypeVar("_Value")
-metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
 
 
-def emit_gauges(
-    aws: Aws, summary: Summary, became_unresolved: int, heal_documents: Collection[str], logger: Logger
+def report_sweep(
+    aws: Aws, run: RuleRun, summary: Summary, faults: Sequence[Fault], heal_documents: Collection[str], logger: Logger
 ) -> None:
-    """Print the gauges of a sweep; a gauge whose value cannot be read is left out.
+    """Print what a sweep found, with its gauges, in one line.
 
-    became_unresolved is printed only if it is not 0, because a metric costs money for each hour in which it has a value.
-
-    They are printed at every log level, because they are not log lines.
+    Unhealthy is printed by every sweep, whatever its value. Any other gauge is printed if it is not 0, because a metric
+    costs money while it has values, and once more when it is 0 again. If the earlier values cannot be read, all are
+    printed; HealsFailed is left out if it cannot be read. The line is printed at every log level, because it is
+    no log line.
     """
     aws = replace(aws, client_config=BRIEF_CONFIG)
-    for name, count in (
-        ("NonCompliant", summary.counts[Compliance.NON_COMPLIANT]),
-        ("Compliant", summary.counts[Compliance.COMPLIANT]),
-        ("NotApplicable", summary.counts[Compliance.NOT_APPLICABLE]),
-        ("Unresolved", summary.unresolved),
-    ):
-        metrics.add_metric(name, MetricUnit.Count, count)
-    if became_unresolved:
-        metrics.add_metric("BecameUnresolved", MetricUnit.Count, became_unresolved)
     now = datetime.now(UTC)
-    previous = _unless_failing(
-        lambda: previous_sweep(aws.cloudwatch, NAMESPACE, SERVICE, "NonCompliant", now),
-        "SecondsSincePreviousSweep",
-        logger,
-    )
-    if previous:
-        metrics.add_metric("SecondsSincePreviousSweep", MetricUnit.Seconds, (now - previous).total_seconds())
-    failed = _unless_failing(
-        lambda: failed_heals(aws.ssm, heal_documents, previous or now - FIRST_PERIOD), "HealsFailed", logger
-    )
+    values: dict[str, int] = {
+        "NonCompliant": summary.counts[Compliance.NON_COMPLIANT],
+        "Unresolved": summary.unresolved,
+    }
+    names = (HEARTBEAT, *values, "HealsFailed")
+    before = _unless_failing(lambda: last_gauges(aws.cloudwatch, run.rule_name, names, now), "earlier gauges", logger)
+    previous = before.get(HEARTBEAT) if before else None
+    since = previous.time if previous else now - FIRST_PERIOD
+    failed = _unless_failing(lambda: failed_heals(aws.ssm, heal_documents, since), "HealsFailed", logger)
     if failed is not None:
-        metrics.add_metric("HealsFailed", MetricUnit.Count, failed)
-    metrics.flush_metrics()
+        values["HealsFailed"] = failed
+    gauges = {name: value for name, value in values.items() if value or _was_not_zero(name, before)}
+    _print(
+        run.rule_name,
+        {HEARTBEAT: len(faults), **gauges},
+        message="swept",
+        sweepId=run.sweep_id,
+        unresolved=summary.unresolved,
+        **summary_json(summary),
+        faults=[asdict(fault) for fault in faults],
+    )
 
 
-def count_unpublished(events: int) -> None:
+def _was_not_zero(name: str, before: Mapping[str, Gauge] | None) -> bool:
+    """Return whether the last value of a gauge is not 0, or is not known."""
+    return before is None or (name in before and bool(before[name].value))
+
+
+def count_unpublished(rule_name: str, events: int) -> None:
     """Print how many events EventBridge did not take; at every log level, like the gauges."""
-    metrics.add_metric("UnpublishedEvents", MetricUnit.Count, events)
-    metrics.flush_metrics()
+    _print(rule_name, {"UnpublishedEvents": events})
+
+
+def _print(rule_name: str, values: Mapping[str, int], **more: Any) -> None:  # noqa: ANN401  # any JSON
+    """Print metrics in the Embedded Metric Format, with more that the log has and the metrics do not.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+    """
+    metrics = [{"Name": name, "Unit": "Count"} for name in values]
+    directive = {"Namespace": NAMESPACE, "Dimensions": [[DIMENSION]], "Metrics": metrics}
+    described = {"Timestamp": round(time.time() * 1000), "CloudWatchMetrics": [directive]}
+    sys.stdout.write(json.dumps({"_aws": described, DIMENSION: rule_name, **values, **more}) + "\n")
 
 
 def _unless_failing(read: Callable[[], _Value], gauge: str, logger: Logger) -> _Value | None:
@@ -65,5 +95,5 @@ def _unless_failing(read: Callable[[], _Value], gauge: str, logger: Logger) -> _
     try:
         return read()
     except ApiError as error:
-        logger.warning("a gauge is left out, because it cannot be read", extra={"gauge": gauge, "error": str(error)})
+        logger.warning("a gauge cannot be read", extra={"gauge": gauge, "error": str(error)})
         return None

@@ -76,10 +76,12 @@ def rule_exists(sandbox: Sandbox, name: str) -> bool:
 
 
 def prepare(sandbox: Sandbox) -> None:
-    """Put the recorder in place, without which there can be no rule."""
+    """Put the recorder in place, without which there can be no rule, and let it record."""
     config: Client = direct_client(sandbox, "config")
     recorder = {"name": "default", "roleARN": _recorder_role(sandbox), "recordingGroup": {"allSupported": True}}
     config.put_configuration_recorder(ConfigurationRecorder=recorder)
+    config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
+    config.start_configuration_recorder(ConfigurationRecorderName="default")
 
 
 def _recorder_role(sandbox: Sandbox) -> str:

@@ -1,6 +1,5 @@
 """Reads of doctor that AWS answers in an unusual way."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,21 +7,25 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
+from express_path.adapters.health import (
+    is_throttled,
+    read_alarms,
+    read_document_status,
+    read_event_rule_state,
+    read_function,
+    read_recorder_status,
+    read_remediation,
+    read_topic,
+    role_exists,
+)
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.automation.exceptions import list_exceptions
 from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
-from express_path_cli.doctor.healing import (
-    count_running_automations,
-    read_calendar,
-    read_document_status,
-    read_ledger,
-    read_topic,
-    role_exists,
-)
+from express_path_cli.doctor.healing import count_running_automations, read_calendar, read_ledger
 from express_path_cli.doctor.permissions import OPTIONAL
-from express_path_cli.installation.rule import find_rules, read_activity, read_remediation
+from express_path_cli.installation.rule import find_rules, read_activity
 from sandbox.cloudwatch import Trouble
 from sandbox.remediation import Remediation, add_exception, remediations_of
 from sandbox.server import Sandbox
@@ -36,16 +39,22 @@ def aws(sandbox: Sandbox) -> Aws:
 
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationAbsent"
+NOTICE = "arn:aws:events:us-east-1:123456789012:rule/notice"
 READS: dict[str, Any] = {
     "ssm:DescribeDocument": lambda aws: read_document_status(aws.ssm, "runbook"),
     "dynamodb:DescribeTable": lambda aws: read_ledger(aws.dynamodb, "ledger"),
     "sns:GetTopicAttributes": lambda aws: read_topic(aws.client("sns"), TOPIC),
-    "iam:GetRole": lambda aws: role_exists(aws.client("iam"), "arn:aws:iam::123456789012:role/role"),
+    "iam:GetRole": lambda aws: role_exists(aws.client("iam"), "role"),
     "servicequotas:GetServiceQuota": lambda aws: read_quota(aws, ENDPOINT_QUOTA),
     "ssm:GetCalendarState": lambda aws: read_calendar(aws.ssm, "freeze"),
     "cloudformation:DescribeStacks": lambda aws: read_stack(aws.client("cloudformation"), "stack"),
     "ssm:DescribeAutomationExecutions": lambda aws: count_running_automations(aws.ssm),
     "config:DescribeRemediationExceptions": lambda aws: list_exceptions(aws.config, "rule"),
+    "lambda:GetFunctionConfiguration": lambda aws: read_function(aws.functions, "plan"),
+    "lambda:GetFunctionConcurrency": lambda aws: is_throttled(aws.functions, "plan"),
+    "events:DescribeRule": lambda aws: read_event_rule_state(aws.events, NOTICE),
+    "cloudwatch:DescribeAlarmsForMetric": lambda aws: read_alarms(aws.cloudwatch, "rule"),
+    "config:DescribeConfigurationRecorderStatus": lambda aws: read_recorder_status(aws.config),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
 }
 
@@ -61,22 +70,18 @@ def test_any_other_refusal_is_an_error(sandbox: Sandbox, aws: Aws, operation: st
 
 
 def test_missing_resources_are_none(sandbox: Sandbox, aws: Aws) -> None:
-    """A missing runbook, role, calendar, stack, ledger, or topic is None."""
+    """A missing runbook, role, calendar, stack, ledger, topic, function, or rule of EventBridge is None."""
     with Automation(sandbox):
         assert read_document_status(aws.ssm, "runbook") is None
         assert read_calendar(aws.ssm, "freeze") is None
-    assert role_exists(aws.client("iam"), "arn:aws:iam::123456789012:role/path/absent") is False
+    assert role_exists(aws.client("iam"), "absent") is False
     assert read_stack(aws.client("cloudformation"), "absent") is None
     assert read_ledger(aws.dynamodb, "absent") is None
     assert read_topic(aws.client("sns"), TOPIC) is None
-
-
-def test_a_role_with_a_path_is_found_by_its_name(sandbox: Sandbox, aws: Aws) -> None:
-    """GetRole takes the role's name, the last part of the ARN."""
-    iam: Any = sandbox.client("iam")
-    arn = iam.create_role(RoleName="heal", Path="/network/", AssumeRolePolicyDocument=json.dumps({}))["Role"]["Arn"]
-    assert arn.endswith("role/network/heal")
-    assert role_exists(aws.client("iam"), arn)
+    assert read_function(aws.functions, "absent") is None
+    assert is_throttled(aws.functions, "absent") is False
+    assert read_event_rule_state(aws.events, NOTICE) is None
+    assert read_event_rule_state(aws.events, NOTICE.replace("rule/", "rule/absent-bus/")) is None
 
 
 def test_a_partial_metric_is_an_error(sandbox: Sandbox, aws: Aws) -> None:

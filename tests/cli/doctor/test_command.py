@@ -167,7 +167,10 @@ def test_each_cause_is_reported(sandbox: Sandbox) -> None:
     shown = text(invoke(["doctor"]))
     for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
         assert shown.count(f"fix: allow {action}") == 1
-    assert "last-run, last-error, function, errors, verdicts: for the same reason as rule" in shown
+    assert (
+        "last-run, last-error, function, errors, alarm-topic, alarm, notices, verdicts: for the same reason as rule"
+        in shown
+    )
     assert "OK ec2:DescribeSubnets: shows the subnets" in shown
 
 

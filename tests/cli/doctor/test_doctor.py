@@ -15,7 +15,7 @@ from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
 from tests.cli.doctor.checks import bad, examine
-from tests.cli.doctor.whole_stack import RULE, STACK, WholeStack, approval_topic
+from tests.cli.doctor.whole_stack import RULE, STACK, WholeStack, topic_with_subscription
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow
@@ -190,6 +190,35 @@ DEFECTS: dict[str, list[Defect]] = {
         ),
         (lambda it: it.set_rule("DELETING"), "rule", "FAIL", "is DELETING"),
         (
+            lambda it: it.functions.put_function_concurrency(
+                FunctionName=it.named("PlanFunction"), ReservedConcurrentExecutions=0
+            ),
+            "plan-function",
+            "FAIL",
+            "never runs, because its reserved concurrency is 0",
+        ),
+        (
+            lambda it: (
+                it.events.disable_rule(Name=it.named("HealFailedNotice")),
+                it.events.delete_rule(Name=it.named("EndpointLostNotice"), EventBusName=it.bus_name),
+            ),
+            "notices",
+            "FAIL",
+            "express-path-HealFailedNotice of EventBridge is disabled",
+        ),
+        (
+            lambda it: direct_client(it.sandbox, "sns").delete_topic(TopicArn=it.template.values["AlarmTopicArn"]),
+            "alarm-topic",
+            "FAIL",
+            "does not exist: nobody is notified",
+        ),
+        (
+            lambda it: it.cloudwatch.disable_alarm_actions(AlarmNames=[it.named("HealthAlarm")]),
+            "alarm",
+            "FAIL",
+            "express-path-HealthAlarm sends nothing",
+        ),
+        (
             lambda it: set_rule_status(
                 it, LastFailedInvocationTime=ago(-HOUR), LastErrorCode="AccessDenied", LastErrorMessage="no"
             ),
@@ -250,6 +279,16 @@ def test_a_defect_is_named_with_its_fix(stack: WholeStack, defects: str) -> None
     assert checks["identity"]["state"] == checks["endpoint-service"]["state"] == "OK"
 
 
+def test_without_an_alarm_topic_nobody_is_told(sandbox: Sandbox, automation: Automation) -> None:
+    """The check-up and the output of the stack say so."""
+    assert automation.knobs
+    stack = WholeStack(sandbox, AlarmTopicArn="")
+    checks, status = examine()
+    assert (bad(checks), status) == ({"alarm-topic": "WARN"}, 0)
+    assert checks["alarm-topic"]["finding"].startswith("nobody is told anything")
+    assert "nobody is told anything" in stack.template.outputs["AlarmTopic"]["Value"]
+
+
 def test_a_region_without_the_service(sandbox: Sandbox) -> None:
     """If the Region does not offer S3 Express, the checks for scans and for heals fail."""
     assert sandbox.region != "eu-south-2"
@@ -293,7 +332,7 @@ def test_an_organizations_function_is_elsewhere(stack: WholeStack, sandbox: Sand
 @pytest.mark.parametrize("mode", ["ON", "APPROVAL"])
 def test_a_stack_that_heals(sandbox: Sandbox, automation: Automation, mode: str) -> None:
     """The mode is reported if healing is automatic or needs approval; a closed calendar is a warning."""
-    arn = approval_topic(sandbox)
+    arn = topic_with_subscription(sandbox, "AutomationApprovals")
     anywhere = arn.replace(sandbox.region, "{region}").replace(sandbox.account_id, "{account}")
     asked = {
         "RemediationMode": mode,

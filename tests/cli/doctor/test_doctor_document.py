@@ -14,7 +14,7 @@ from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.service_quotas import applied_quotas
 from sandbox.ssm import Automation
-from tests.cli.doctor.whole_stack import WholeStack, approval_topic
+from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
@@ -72,7 +72,7 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
-        topic = approval_topic(sandbox)
+        topic = topic_with_subscription(sandbox, "AutomationApprovals")
         assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()

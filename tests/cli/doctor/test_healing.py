@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from express_path.adapters.health import Remediation, Topic, mode_of
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.healing import (
@@ -12,7 +13,6 @@ from express_path_cli.doctor.healing import (
     WRITES,
     Calendar,
     LedgerRecord,
-    Topic,
     check_approval,
     check_automations,
     check_calendar,
@@ -24,10 +24,8 @@ from express_path_cli.doctor.healing import (
     check_remediation,
     check_service,
     check_stop,
-    mode_of,
 )
 from express_path_cli.installation.checks import CheckState
-from express_path_cli.installation.rule import Remediation
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")

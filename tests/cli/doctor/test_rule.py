@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from express_path.adapters.health import FunctionState
 from express_path_cli.doctor.rule import (
     GRACE,
     check_activity,
@@ -16,7 +17,7 @@ from express_path_cli.doctor.rule import (
     check_state,
 )
 from express_path_cli.installation.checks import CheckState
-from express_path_cli.installation.rule import FunctionActivity, FunctionState, RuleTimes
+from express_path_cli.installation.rule import FunctionActivity, RuleTimes
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
@@ -123,6 +124,12 @@ def test_state_of_a_function(found: FunctionState | None, expected: CheckState) 
     answer = check_function("evaluate", found)
     assert (answer.state, "evaluate" in answer.finding) == (expected, True)
     assert found is None or found.reason in answer.finding
+
+
+def test_a_throttled_function_fails() -> None:
+    """With a reserved concurrency of 0, a function never runs, although its state is Active."""
+    answer = check_function("evaluate", FunctionState("Active", "Successful", "", ""), throttled=True)
+    assert (answer.state, "concurrency" in answer.fix) == (CheckState.FAIL, True)
 
 
 @pytest.mark.parametrize(

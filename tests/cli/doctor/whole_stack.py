@@ -29,9 +29,9 @@ EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 
 
-def approval_topic(sandbox: Sandbox) -> str:
+def topic_with_subscription(sandbox: Sandbox, name: str) -> str:
     """Create an SNS topic with one confirmed subscription, which moto does not count by itself."""
-    arn = str(direct_client(sandbox, "sns").create_topic(Name="AutomationApprovals")["TopicArn"])
+    arn = str(direct_client(sandbox, "sns").create_topic(Name=name)["TopicArn"])
     backend: Any = sns_backends[sandbox.account_id][sandbox.region]
     backend.topics[arn].subscriptions_confimed = 1
     return arn
@@ -43,11 +43,16 @@ class WholeStack(Stack):
     def __init__(self, sandbox: Sandbox, **parameters: str) -> None:
         """Deploy every resource of the template and run the rule's sweep once."""
         parameters.setdefault("DeployingRoleArn", f"arn:aws:iam::{sandbox.account_id}:role/deploy")
+        parameters.setdefault("AlarmTopicArn", f"arn:aws:sns:{sandbox.region}:{sandbox.account_id}:alarms")
+        if parameters["AlarmTopicArn"]:
+            topic_with_subscription(sandbox, "alarms")
         super().__init__(sandbox, **parameters)
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
+        self.events: Any = direct_client(sandbox, "events")
+        self.cloudwatch: Any = direct_client(sandbox, "cloudwatch")
         self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.rule = Rule(sandbox)
         self._record()
@@ -55,6 +60,7 @@ class WholeStack(Stack):
             self._deploy_function(name)
         for name in DOCUMENTS:
             self._publish(name)
+        self._deploy_notices_and_alarms()
         permission = self.template.deployed(self.template.properties("ConfigPermission"))
         self.functions.add_permission(StatementId="config", **permission)
         self.config.put_config_rule(ConfigRule=self._rule())
@@ -87,7 +93,18 @@ class WholeStack(Stack):
             Role=self.template.deployed(properties["Role"]),
             Handler=properties["Handler"],
             Code={"ZipFile": EMPTY_ARCHIVE},
+            Environment=self.template.deployed(properties["Environment"]),
         )
+
+    def _deploy_notices_and_alarms(self) -> None:
+        for logical_id, resource in self.template.resources.items():
+            name = self.named(logical_id)
+            if resource["Type"] == "AWS::Events::Rule":
+                bus = self.template.deployed(resource["Properties"].get("EventBusName", "default"))
+                pattern = json.dumps(resource["Properties"]["EventPattern"])
+                self.events.put_rule(Name=name, EventBusName=bus, EventPattern=pattern)
+            elif logical_id == "HealthAlarm":
+                self.cloudwatch.put_metric_alarm(AlarmName=name, **self.template.deployed(resource["Properties"]))
 
     def delete_role(self, logical_id: str) -> None:
         """Delete a role with its policies."""

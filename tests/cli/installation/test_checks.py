@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from express_path.adapters.health import RecorderStatus
 from express_path_cli.installation.checks import (
     CheckState,
     check_deliveries,
@@ -20,7 +21,6 @@ from express_path_cli.installation.recorder import (
     Delivery,
     Frequency,
     Recorder,
-    RecorderStatus,
     Strategy,
     frequency_of,
     records,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from express_path.adapters.health import read_recorder_status
 from express_path.errors import RecordError
 from express_path_cli.installation.recorder import (
     Delivery,
@@ -12,7 +13,6 @@ from express_path_cli.installation.recorder import (
     Strategy,
     read_deliveries,
     read_recorder,
-    read_recorder_status,
 )
 
 SUBNET, TABLE = "AWS::EC2::Subnet", "AWS::EC2::RouteTable"

@@ -2,14 +2,14 @@
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from express_path.domain.network.resources import Route, RouteTable, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.annotations import annotate
 from express_path.domain.verdict.parameters import RuleParameters
 from sandbox.config_service.aggregation import Aggregation, aggregation_of
@@ -26,6 +26,7 @@ TEMPLATE = json.dumps(
         "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
     }
 )
+LOG_GROUP = "/aws/lambda/evaluate"
 EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 DETAILS = [{"EventSource": "aws.config", "MessageType": "ScheduledNotification"}]
 VERDICTS = {reason: RuleParameters().compliance_of(reason) for reason in Reason}
@@ -75,11 +76,32 @@ class DeployedOrganization(Organization):
             )
 
     def put_rule(self, name: str, region: str) -> None:
-        """Create the rule, and let the aggregator copy the account and Region."""
-        source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
-        put_recorder(self.aws(name, "config", region))
-        self.aws(name, "config", region).put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
+        """Create the rule with its function, and let the aggregator copy the account and Region."""
+        function = self._create_function(name, region)
+        source = {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function, "SourceDetails": DETAILS}
+        config, logs = self.aws(name, "config", region), self.aws(name, "logs", region)
+        put_recorder(config)
+        config.put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
+        logs.create_log_group(logGroupName=LOG_GROUP)
+        logs.create_log_stream(logGroupName=LOG_GROUP, logStreamName="stream")
         self.aggregation.places.add((self.accounts[name], region))
+
+    def _create_function(self, name: str, region: str) -> str:
+        """Create the rule's function, and return its ARN."""
+        policy = json.dumps({"Version": "2012-10-17", "Statement": []})
+        role = f"evaluate-{region}"
+        arn = self.aws(name, "iam").create_role(RoleName=role, AssumeRolePolicyDocument=policy)["Role"]["Arn"]
+        functions = self.aws(name, "lambda", region)
+        function = functions.create_function(
+            FunctionName="evaluate", Role=arn, Runtime="python3.13", Handler="handler", Code={"ZipFile": EMPTY_ARCHIVE}
+        )
+        functions.add_permission(
+            FunctionName="evaluate",
+            StatementId="config",
+            Action="lambda:InvokeFunction",
+            Principal="config.amazonaws.com",
+        )
+        return str(function["FunctionArn"])
 
     def result(
         self, name: str, region: str, subnet_id: str, reason: Reason, hops: Iterable[str] = (), suffix: str = ""
@@ -103,54 +125,33 @@ class DeployedOrganization(Organization):
         for key, stored in results.items():
             results[key] = replace(stored, ordering=then, invoked=then, recorded=then)
 
-    def sweep(self, name: str, region: str, age: timedelta = timedelta(hours=1), **gauges: int) -> None:
-        """Publish the gauges of a sweep."""
-        zero = dict.fromkeys(("NonCompliant", "Compliant", "NotApplicable", "Unresolved"), 0)
-        self.aws(name, "cloudwatch", region).put_metric_data(
-            Namespace="ExpressPath",
-            MetricData=[
-                {
-                    "MetricName": metric,
-                    "Dimensions": [{"Name": "service", "Value": "evaluate"}],
-                    "Timestamp": datetime.now(UTC) - age,
-                    "Value": value,
-                }
-                for metric, value in (zero | gauges).items()
-            ],
-        )
+    def sweep(
+        self,
+        name: str,
+        region: str,
+        age: timedelta = timedelta(hours=1),
+        excluded: Sequence[dict[str, Any]] = (),
+        faults: Sequence[dict[str, str]] = (),
+        unresolved: int = 0,
+        **counts: int,
+    ) -> None:
+        """Write the line of a sweep to the log of the function; counts are by compliance."""
+        zero = dict.fromkeys(map(str, Compliance), 0)
+        line = {
+            "message": "swept",
+            "counts": zero | counts,
+            "unresolved": unresolved,
+            "excluded": excluded,
+            "faults": faults,
+        }
+        self.log(name, region, line, age=age)
 
-    def publish_function(self, name: str, region: str) -> str:
-        """Let the rule of an account invoke a function, and return the function's log group."""
-        policy = json.dumps({"Version": "2012-10-17", "Statement": []})
-        role = self.aws(name, "iam").create_role(RoleName="evaluate", AssumeRolePolicyDocument=policy)["Role"]["Arn"]
-        group = "/aws/lambda/evaluate"
-        function = self.aws(name, "lambda", region).create_function(
-            FunctionName="evaluate",
-            Role=role,
-            Runtime="python3.13",
-            Handler="handler",
-            Code={"ZipFile": EMPTY_ARCHIVE},
-        )
-        source = {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function["FunctionArn"], "SourceDetails": DETAILS}
-        config = self.aws(name, "config", region)
-        config.delete_config_rule(ConfigRuleName=RULE)
-        self.aws(name, "lambda", region).add_permission(
-            FunctionName="evaluate",
-            StatementId="config",
-            Action="lambda:InvokeFunction",
-            Principal="config.amazonaws.com",
-        )
-        config.put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
-        logs = self.aws(name, "logs", region)
-        logs.create_log_group(logGroupName=group)
-        logs.create_log_stream(logGroupName=group, logStreamName="stream")
-        return group
-
-    def log(self, name: str, region: str, group: str, *lines: dict[str, Any] | str) -> None:
-        """Write lines to a log group."""
+    def log(self, name: str, region: str, *lines: dict[str, Any] | str, age: timedelta = timedelta()) -> None:
+        """Write lines to the log of the function."""
         texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        time_of_lines = int((time.time() - age.total_seconds()) * 1000)
         self.aws(name, "logs", region).put_log_events(
-            logGroupName=group,
+            logGroupName=LOG_GROUP,
             logStreamName="stream",
-            logEvents=[{"timestamp": int(time.time() * 1000), "message": text} for text in texts],
+            logEvents=[{"timestamp": time_of_lines, "message": text} for text in texts],
         )

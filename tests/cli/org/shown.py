@@ -57,8 +57,8 @@ def _after_a_roll_out(sandbox: Sandbox, aggregator: Aggregator) -> None:
     beyond = Reason.NAT_BEYOND_TRANSIT_GATEWAY
     organization.result("web", north, "subnet-0b1c2d3e4f5061728", beyond, hops, "0b1c2d3e4f5061728")
     organization.result("web", home, "subnet-0c1d2e3f405162738", Reason.ENDPOINT, ["vpce-0a1b2c3d4e5f60718"])
-    organization.sweep("data", home, NonCompliant=3)
-    organization.sweep("web", north, NonCompliant=1)
+    organization.sweep("data", home, NON_COMPLIANT=3)
+    organization.sweep("web", north, NON_COMPLIANT=1)
     failed = (organization.accounts["data"], north)
     organization.aggregation.places.remove(failed)
     set_status((sandbox.account_id, sandbox.region), STACK_SET, failed, "OUTDATED", "NoAvailableConfigurationRecorder")

@@ -81,9 +81,8 @@ def test_the_documented_policies_are_what_status_calls(sandbox: Sandbox) -> None
     aggregator = Aggregator(sandbox)
     with answering(aggregator):
         organization = DeployedOrganization(sandbox, aggregator)
-        organization.publish_function("data", REGIONS[0])
         organization.result("data", REGIONS[0], "subnet-1", Reason.NAT_GATEWAY, ["nat-1"])
-        organization.sweep("data", REGIONS[0], NotApplicable=1)
+        organization.sweep("data", REGIONS[0], NOT_APPLICABLE=1)
         sandbox.calls.clear()
         assert invoke(["org", "status", "--aggregator", aggregator.name, "--role-name", ROLE]).exit_code == 2
     central, members = called(sandbox)

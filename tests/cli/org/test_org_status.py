@@ -32,7 +32,7 @@ def organization(sandbox: Sandbox) -> Iterator[DeployedOrganization]:
             for region in REGIONS:
                 number += 1
                 made.result(name, region, f"subnet-{number}000", Reason.ENDPOINT, ["vpce-1"])
-                made.sweep(name, region, Compliant=1)
+                made.sweep(name, region, COMPLIANT=1)
         yield made
 
 
@@ -111,7 +111,7 @@ def test_missing_results_are_never_zero(organization: DeployedOrganization) -> N
     assert (place["nonCompliant"], place["compliant"]) == (None, None)
     organization.aggregation.kept[organization.accounts["web"], NORTH] = []
     assert attention(status("--format", "json"))["web", NORTH] == ["NO_RESULTS"]
-    organization.sweep("web", NORTH, timedelta(minutes=5), NotApplicable=3)
+    organization.sweep("web", NORTH, timedelta(minutes=5), NOT_APPLICABLE=3)
     result = status(*SWEPT, "--format", "json")
     assert set(attention(result)) == {("data", HOME)}
 
@@ -121,7 +121,7 @@ def test_an_aggregator_that_lags_does_not_hide_findings(organization: DeployedOr
     organization.age_results("data", HOME, timedelta(hours=2))
     organization.aggregation.lag(organization.accounts["data"], HOME)
     organization.result("data", HOME, "subnet-aaaa", Reason.NAT_GATEWAY, ["nat-1"])
-    organization.sweep("data", HOME, timedelta(minutes=5), NonCompliant=1, Compliant=1)
+    organization.sweep("data", HOME, timedelta(minutes=5), NON_COMPLIANT=1, COMPLIANT=1)
     result = status(*SWEPT, "--format", "json")
     assert (attention(result), result.exit_code) == ({("data", HOME): ["AGGREGATOR_DIFFERS"]}, 1)
     [place] = [row for row in document(result)["places"] if row["attention"]]
@@ -142,8 +142,8 @@ def test_overdue_sweeps_and_outdated_stacks_are_named(sandbox: Sandbox, organiza
     for region in REGIONS:
         organization.put_rule("late", region)
         organization.result("late", region, f"subnet-{region}", Reason.ENDPOINT, ["vpce-1"])
-    organization.sweep("late", HOME, timedelta(hours=26), Compliant=1)
-    organization.sweep("late", NORTH, timedelta(hours=24), Compliant=1)
+    organization.sweep("late", HOME, timedelta(hours=26), COMPLIANT=1)
+    organization.sweep("late", NORTH, timedelta(hours=24), COMPLIANT=1)
     assert web
     result = status(*SWEPT, "--format", "json")
     assert attention(result) == {("data", HOME): ["NOT_CURRENT"], ("late", HOME): ["OVERDUE_SWEEP"]}
@@ -154,20 +154,36 @@ def test_overdue_sweeps_and_outdated_stacks_are_named(sandbox: Sandbox, organiza
 
 
 def test_excluded_subnets_are_counted_by_their_tag(organization: DeployedOrganization) -> None:
-    """Aggregators do not contain excluded subnets: the log of the last sweep names the tag and the number."""
-    log_group = organization.publish_function("data", HOME)
-    organization.result("data", HOME, "subnet-1000", Reason.ENDPOINT, ["vpce-1"])
-    organization.sweep("data", HOME, timedelta(minutes=5), Compliant=1, NotApplicable=7, Unresolved=2)
+    """Aggregators do not contain excluded subnets: the line of the last sweep names the tag and the number."""
     excluded = [{"by": "tag express-path:exclude", "subnets": 5}]
-    organization.log("data", HOME, log_group, {"message": "evaluated", "posted": "swept"}, "not JSON, swept")
-    organization.log("data", HOME, log_group, {"message": "swept", "excluded": [{"by": "tag old", "subnets": 1}]})
-    organization.log("data", HOME, log_group, {"message": "swept", "excluded": excluded})
+    organization.log("data", HOME, {"message": "evaluated", "posted": "swept"}, "not JSON, swept")
+    organization.log("data", HOME, {"message": "swept", "excluded": [{"by": "tag old", "subnets": 1}]})
+    organization.sweep(
+        "data", HOME, timedelta(minutes=5), excluded=excluded, unresolved=2, COMPLIANT=1, NOT_APPLICABLE=7
+    )
     result = status(*SWEPT, "--format", "json")
     assert result.stderr == ""
     [place] = [row for row in document(result)["places"] if row["excluded"]]
     assert (place["accountName"], place["excluded"]) == ("data", excluded)
     assert (place["notApplicable"], place["unresolved"], result.exit_code) == (7, 2, 0)
     assert "tag express-path:exclude" in status(*SWEPT).stdout
+
+
+def test_what_does_not_work_is_named(organization: DeployedOrganization) -> None:
+    """Whatever the last sweep found to be broken is listed with its place, and the status is 1."""
+    fault = {"component": "ledger", "problem": "the table ledger does not exist"}
+    organization.sweep("data", HOME, timedelta(minutes=5), faults=[fault], COMPLIANT=1)
+    result = status(*SWEPT, "--format", "json")
+    assert (attention(result), result.exit_code) == ({("data", HOME): ["UNHEALTHY"]}, 1)
+    assert "ledger: the table ledger does not exist" in status(*SWEPT).stdout
+
+
+def test_a_line_that_is_not_the_functions_is_an_error(organization: DeployedOrganization) -> None:
+    """Whoever can write to the log cannot hide a place: its line is checked, and the status is 2."""
+    organization.log("data", HOME, {"message": "swept", "faults": [], "counts": {"COMPLIANT": "many"}})
+    result = status(*SWEPT)
+    assert result.exit_code == 2
+    assert "field COMPLIANT is 'many'" in result.stderr
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_reported(

@@ -1,0 +1,469 @@
+"""What does not work of an installation, besides the evaluation itself. The sweep and `express-path doctor` ask here.
+
+Each `..._problem` says what is wrong with one component in a sentence, and is empty if nothing is.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling
+from express_path.adapters.network_reader import assuming
+from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
+from express_path.domain.policies.patterns import is_like
+from express_path.errors import ApiError, ExpressPathError
+from express_path.fields import Description, identifier, json_text, rows
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_config import ConfigServiceClient
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sns import SNSClient
+    from mypy_boto3_ssm import SSMClient
+
+KEY_OF_SNS = "alias/aws/sns"
+"""The AWS managed key of SNS."""
+_CLOUDWATCH = "cloudwatch.amazonaws.com"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that does not work: which component, and what is wrong with it, in a sentence."""
+
+    component: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What a stack has besides its rule and the evaluate function; empty for what it does not have.
+
+    remediation_mode: OFF, ON, or APPROVAL. notice_rules: the ARNs of the rules of EventBridge that send notices.
+    """
+
+    heal_document: str = ""
+    approval_document: str = ""
+    undo_document: str = ""
+    remediation_mode: str = ""
+    ledger_table: str = ""
+    plan_function: str = ""
+    automation_role: str = ""
+    stop_role: str = ""
+    alarm_topic: str = ""
+    notice_rules: tuple[str, ...] = ()
+    network_external_id: str = ""
+
+    @property
+    def heal_documents(self) -> tuple[str, ...]:
+        """The names of the runbooks that heal."""
+        return tuple(filter(None, (self.heal_document, self.approval_document)))
+
+
+def installation_of(environment: Mapping[str, str]) -> Installation:
+    """Return the installation that the environment of the evaluate function describes."""
+    return Installation(
+        heal_document=environment.get("HEAL_DOCUMENT_NAME", ""),
+        approval_document=environment.get("APPROVAL_DOCUMENT_NAME", ""),
+        undo_document=environment.get("UNDO_DOCUMENT_NAME", ""),
+        remediation_mode=environment.get("REMEDIATION_MODE", ""),
+        ledger_table=environment.get("LEDGER_TABLE_NAME", ""),
+        plan_function=environment.get("PLAN_FUNCTION_NAME", ""),
+        automation_role=environment.get("AUTOMATION_ROLE_NAME", ""),
+        stop_role=environment.get("STOP_ROLE_NAME", ""),
+        alarm_topic=environment.get("ALARM_TOPIC_ARN", ""),
+        notice_rules=tuple(filter(None, environment.get("NOTICE_RULE_ARNS", "").split(","))),
+        network_external_id=environment.get("NETWORK_ROLE_EXTERNAL_ID", ""),
+    )
+
+
+def faults_of(aws: Aws, installation: Installation, rule_name: str, network_role_arn: str) -> list[Fault]:
+    """Check everything, and return what does not work. A check that fails is a fault itself, and never raises."""
+    aws = replace(aws, client_config=BRIEF_CONFIG)
+    found = []
+    for component, problem in _checks(aws, installation, rule_name, network_role_arn):
+        try:
+            text = problem()
+        except ExpressPathError as error:
+            text = f"it could not be checked: {error}"
+        if text:
+            found.append(Fault(component, text))
+    return found
+
+
+def _checks(
+    aws: Aws, stack: Installation, rule_name: str, network_role_arn: str
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield each component with its check. What the stack does not have is not checked."""
+    yield "recorder", lambda: recorder_problem(read_recorder_status(aws.config))
+    for name in filter(None, (*stack.heal_documents, stack.undo_document)):
+        yield "runbook", partial(_check_document, aws, name)
+    if mode := stack.remediation_mode:
+        approval = stack.approval_document
+        yield "remediation", lambda: mode_problem(mode, mode_of(read_remediation(aws.config, rule_name), approval))
+    if stack.ledger_table:
+        yield "ledger", partial(_check_table, aws, stack.ledger_table)
+    if stack.plan_function:
+        yield "plan function", partial(_check_function, aws, stack.plan_function)
+    if stack.automation_role:
+        yield "role of the runbooks", partial(_check_role, aws, stack.automation_role, HEALS_FAIL)
+    if stack.stop_role:
+        yield "role that stops heals", partial(_check_role, aws, stack.stop_role, NO_STOP)
+    if network_role_arn:
+        yield "network role", partial(network_role_problem, aws, network_role_arn, stack.network_external_id)
+    if topic := stack.alarm_topic:
+        yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic))
+        yield "alarm", lambda: alarm_problem(read_alarms(aws.cloudwatch, rule_name))
+    for arn in stack.notice_rules:
+        yield "notice", partial(_check_notice, aws, arn)
+
+
+def _check_document(aws: Aws, name: str) -> str:
+    return document_problem(name, read_document_status(aws.ssm, name))
+
+
+def _check_table(aws: Aws, name: str) -> str:
+    table = read_table(aws.dynamodb, name)
+    return table_problem(name, None if table is None else str(table.get("TableStatus", "")))
+
+
+def _check_function(aws: Aws, name: str) -> str:
+    throttled = is_throttled(aws.functions, name)
+    return function_problem(name, read_function(aws.functions, name), throttled=throttled)
+
+
+def _check_role(aws: Aws, name: str, effect: str) -> str:
+    return role_problem(name, effect, exists=role_exists(aws.iam, name))
+
+
+def _check_notice(aws: Aws, arn: str) -> str:
+    return notice_problem(arn, read_event_rule_state(aws.events, arn))
+
+
+# --- AWS Config ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderStatus:
+    """The status of a recorder. `last_status` is that of the latest recording event, such as Success or Failure."""
+
+    name: str
+    recording: bool
+    last_status: str = ""
+    error: str = ""
+    changed: datetime | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether the latest recording event failed."""
+        return self.last_status.lower() == "failure"
+
+
+def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
+    """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
+    with calling("config:DescribeConfigurationRecorderStatus"):
+        found = config.describe_configuration_recorder_status()
+    return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
+
+
+def _status(row: Description) -> RecorderStatus:
+    return RecorderStatus(
+        identifier(row, "name", "recorder"),
+        row.get("recording") is True,
+        str(row.get("lastStatus") or ""),
+        error_of(row),
+        row.get("lastStopTime"),
+    )
+
+
+def error_of(row: Description) -> str:
+    """Return the last error code and message of a status of AWS Config."""
+    return ": ".join(str(row[field]) for field in ("lastErrorCode", "lastErrorMessage") if row.get(field))
+
+
+def recorder_problem(status: RecorderStatus | None) -> str:
+    """Return what is wrong with the recorder, None if there is none."""
+    if status is None:
+        return "AWS Config has no recorder in this Region: rules cannot be deployed or invoked"
+    if not status.recording:
+        return f"recorder {status.name} is stopped: changes do not invoke the rule"
+    if status.fails:
+        return f"the last recording event failed: {status.error or 'AWS Config gives no reason'}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Remediation:
+    """The rule's remediation: whether it is automatic, its runbook, and its role."""
+
+    automatic: bool
+    document: str
+    role_arn: str = ""
+
+
+def read_remediation(config: "ConfigServiceClient", rule_name: str) -> Remediation | None:
+    """Read the rule's remediation, or return None without one. Raise ApiError."""
+    with calling("config:DescribeRemediationConfigurations"):
+        found = config.describe_remediation_configurations(ConfigRuleNames=[rule_name])["RemediationConfigurations"]
+    for row in found:
+        roles = row.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
+        return Remediation(row.get("Automatic", False), row["TargetId"], next(iter(roles), ""))
+    return None
+
+
+def mode_of(remediation: Remediation | None, approval_document: str) -> str:
+    """Return the mode that AWS Config is set to. `approval_document` is the runbook that asks the approvers."""
+    if remediation is None or not remediation.automatic:
+        return "OFF"
+    return "APPROVAL" if remediation.document == approval_document else "ON"
+
+
+def mode_problem(expected: str, actual: str) -> str:
+    """Return how AWS Config's setting differs from the stack's parameter RemediationMode."""
+    return "" if actual == expected else f"the stack has RemediationMode {expected}, but AWS Config is set to {actual}"
+
+
+# --- runbooks, ledger, function, roles -----------------------------------------------------------------------------
+
+
+def read_document_status(ssm: "SSMClient", name: str) -> str | None:
+    """Read the status of a runbook's default version, such as Active, or None if it does not exist. Raise ApiError."""
+    try:
+        with calling("ssm:DescribeDocument"):
+            return ssm.describe_document(Name=name)["Document"].get("Status", "")
+    except ApiError as error:
+        if error.code != "InvalidDocument":
+            raise
+        return None
+
+
+def document_problem(name: str, status: str | None) -> str:
+    """Return why a runbook cannot be started. The status is None if it does not exist."""
+    return "" if status == "Active" else f"runbook {name} {f'is {status}' if status else 'does not exist'}"
+
+
+def read_table(dynamodb: "DynamoDBClient", name: str) -> Description | None:
+    """Read a table, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("dynamodb:DescribeTable"):
+            return dynamodb.describe_table(TableName=name)["Table"]
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+
+
+def table_problem(name: str, status: str | None) -> str:
+    """Return why the ledger cannot be used. The status of its table is None if that does not exist."""
+    if status is None:
+        return f"ledger {name} does not exist: every heal and undo fails"
+    return "" if status == "ACTIVE" else f"ledger {name} is {status}"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionState:
+    """A function's state, that of its last update, the reason if either is not good, its log group, and its settings."""
+
+    state: str
+    update: str
+    reason: str
+    log_group: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
+    """Read the state of a function of this account and Region, or return None if it does not exist. Raise ApiError."""
+    try:
+        with calling("lambda:GetFunctionConfiguration"):
+            found = functions.get_function_configuration(FunctionName=name)
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+    return FunctionState(
+        found.get("State", "Active"),
+        found.get("LastUpdateStatus", "Successful"),
+        found.get("StateReason") or found.get("LastUpdateStatusReason") or "",
+        found.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{found['FunctionName']}",
+        found.get("Environment", {}).get("Variables", {}),
+    )
+
+
+def is_throttled(functions: "LambdaClient", name: str) -> bool:
+    """Read whether every invocation of a function is throttled: its reserved concurrency is 0. Raise ApiError.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html. Not if there is no such function.
+    """
+    try:
+        with calling("lambda:GetFunctionConcurrency"):
+            return functions.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions") == 0
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return False
+
+
+def function_problem(name: str, found: FunctionState | None, *, throttled: bool) -> str:
+    """Return why Lambda cannot run a function. One that is idle or being updated can. It is None if it does not exist.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
+    """
+    if found is None:
+        return f"function {name} does not exist"
+    reason = f": {found.reason}" if found.reason else ""
+    if found.state not in ("Active", "Inactive", "Pending"):
+        return f"function {name} is {found.state}{reason}"
+    if found.update == "Failed":
+        return f"the last update of function {name} failed{reason}"
+    return f"function {name} never runs, because its reserved concurrency is 0" if throttled else ""
+
+
+def role_exists(iam: "IAMClient", name: str) -> bool:
+    """Read whether a role exists. Raise ApiError."""
+    try:
+        with calling("iam:GetRole"):
+            iam.get_role(RoleName=name)
+    except ApiError as error:
+        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
+            raise
+        return False
+    return True
+
+
+HEALS_FAIL = "every heal and undo fails"
+"""What follows without the role of the runbooks."""
+NO_STOP = "express-path stop cannot stop heals"
+"""What follows without the role that stops heals."""
+
+
+def role_problem(name: str, effect: str, *, exists: bool) -> str:
+    """Return what is wrong with a role."""
+    return "" if exists else f"role {name} does not exist: {effect}"
+
+
+def network_role_problem(aws: Aws, arn: str, external_id: str) -> str:
+    """Return why the role in the network account cannot be assumed. IAM does not say whether it exists."""
+    try:
+        assuming(aws, arn, external_id)
+    except ApiError as error:
+        if not error.is_denied:
+            raise
+        return f"{arn} cannot be assumed, so paths beyond transit gateways are unknown"
+    return ""
+
+
+# --- alarms and notices --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic: its confirmed subscriptions, its KMS key or an empty text, and its policy."""
+
+    subscriptions: int
+    key: str = ""
+    policy: Mapping[str, Any] | None = None
+
+
+def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
+    """Read an SNS topic, or return None if it does not exist. Raise ApiError, RecordError."""
+    try:
+        with calling("sns:GetTopicAttributes"):
+            found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
+    except ApiError as error:
+        if error.code not in ("NotFound", "NotFoundException"):
+            raise
+        return None
+    policy = json_text(found, "Policy", arn) if found.get("Policy") else None
+    return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""), policy)
+
+
+def alarm_topic_problem(arn: str, topic: Topic | None) -> str:
+    """Return why nobody gets what alarms send to a topic. `topic` is None if it does not exist.
+
+    CloudWatch cannot use the AWS managed key of SNS:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html
+    """
+    if topic is None:
+        return f"topic {arn} does not exist: nobody is notified"
+    if topic.key.endswith(KEY_OF_SNS):
+        return f"topic {arn} is encrypted with the key {KEY_OF_SNS}, which CloudWatch cannot use: nobody is notified"
+    if topic.policy is not None and not _lets_cloudwatch_publish(topic.policy):
+        return f"the policy of topic {arn} does not let CloudWatch publish: nobody is notified"
+    if not topic.subscriptions:
+        return f"topic {arn} has no confirmed subscription: nobody is notified"
+    return ""
+
+
+def _lets_cloudwatch_publish(policy: Mapping[str, Any]) -> bool:
+    """Return whether a topic's policy may let CloudWatch publish. An unknown condition counts as met by an Allow only.
+
+    A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because CloudWatch has none:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
+    """
+    about_cloudwatch = [row for row in _listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row)]
+    allowed = any(row.get("Effect") == "Allow" and not _needs_principal(row) for row in about_cloudwatch)
+    denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in about_cloudwatch)
+    return allowed and not denied
+
+
+def _needs_principal(statement: Mapping[str, Any]) -> bool:
+    condition = statement.get("Condition")
+    operators = condition.values() if isinstance(condition, Mapping) else ()
+    keys = [str(key).lower() for tested in operators if isinstance(tested, Mapping) for key in tested]
+    return any(key.startswith("aws:principal") for key in keys)
+
+
+def _applies(statement: Mapping[str, Any]) -> bool:
+    """Return whether a statement names CloudWatch, or everyone, and sns:Publish."""
+    principal = statement.get("Principal")
+    named = _listed(principal.get("Service")) if isinstance(principal, Mapping) else []
+    everyone = principal == "*" or (isinstance(principal, Mapping) and "*" in _listed(principal.get("AWS")))
+    actions = (str(action).lower() for action in _listed(statement.get("Action")))
+    return (everyone or _CLOUDWATCH in named) and any(is_like("sns:publish", action) for action in actions)
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def read_alarms(cloudwatch: "CloudWatchClient", rule_name: str) -> Mapping[str, bool]:
+    """Read the alarms on the heartbeat of a rule, and whether each sends anything. Raise ApiError."""
+    with calling("cloudwatch:DescribeAlarmsForMetric"):
+        found = cloudwatch.describe_alarms_for_metric(
+            Namespace=NAMESPACE, MetricName=HEARTBEAT, Dimensions=[{"Name": DIMENSION, "Value": rule_name}]
+        )["MetricAlarms"]
+    return {row["AlarmName"]: bool(row.get("ActionsEnabled") and row.get("AlarmActions")) for row in found}
+
+
+def alarm_problem(alarms: Mapping[str, bool]) -> str:
+    """Return why nobody learns of what a sweep finds."""
+    if not alarms:
+        return f"there is no alarm on the metric {HEARTBEAT} of the rule: nobody is notified"
+    return "" if any(alarms.values()) else f"the alarm {', '.join(sorted(alarms))} sends nothing: nobody is notified"
+
+
+def read_event_rule_state(events: "EventBridgeClient", arn: str) -> str | None:
+    """Read the state of a rule of EventBridge, None if it or its bus does not exist. Raise ApiError.
+
+    An ARN ends with rule/name, or with rule/bus/name.
+    """
+    bus, _, name = arn.partition(":rule/")[2].rpartition("/")
+    try:
+        with calling("events:DescribeRule"):
+            return str(events.describe_rule(Name=name, EventBusName=bus or "default")["State"])
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        return None
+
+
+def notice_problem(arn: str, state: str | None) -> str:
+    """Return why a rule of EventBridge sends no notices. The state is None if the rule does not exist."""
+    name = arn.rpartition("/")[2]
+    if state is None:
+        return f"rule {name} of EventBridge does not exist, so its notices are not sent"
+    return f"rule {name} of EventBridge is disabled, so its notices are not sent" if state == "DISABLED" else ""

@@ -1,0 +1,181 @@
+"""What does not work of an installation: what counts as broken, and that a check never raises."""
+
+from typing import Any
+
+import pytest
+
+from express_path.adapters.aws import LAMBDA_CONFIG, Aws
+from express_path.adapters.health import (
+    Installation,
+    RecorderStatus,
+    Topic,
+    alarm_problem,
+    alarm_topic_problem,
+    faults_of,
+    installation_of,
+    recorder_problem,
+)
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+
+TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
+EVERYONE_OF_THE_ACCOUNT = {
+    "Effect": "Allow",
+    "Principal": {"AWS": "*"},
+    "Action": ["SNS:GetTopicAttributes", "SNS:Publish"],
+    "Resource": TOPIC,
+    "Condition": {"StringEquals": {"AWS:SourceOwner": "123456789012"}},
+}
+"""The statement of a topic that nobody gave a policy."""
+CLOUDWATCH = {"Effect": "Allow", "Principal": {"Service": "cloudwatch.amazonaws.com"}, "Action": "sns:Publish"}
+EVENTS = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sns:Publish"}
+ROLE = {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "sns:*"}
+DENY = {"Effect": "Deny", "Principal": "*", "Action": "sns:*", "Resource": "*"}
+INSECURE = {**DENY, "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
+EVERYTHING = {
+    "HEAL_DOCUMENT_NAME": "heal",
+    "APPROVAL_DOCUMENT_NAME": "ask",
+    "UNDO_DOCUMENT_NAME": "undo",
+    "REMEDIATION_MODE": "ON",
+    "LEDGER_TABLE_NAME": "ledger",
+    "PLAN_FUNCTION_NAME": "plan",
+    "AUTOMATION_ROLE_NAME": "automation",
+    "STOP_ROLE_NAME": "brake",
+    "ALARM_TOPIC_ARN": TOPIC,
+    "NOTICE_RULE_ARNS": ",".join(f"arn:aws:events:us-east-1:123456789012:rule/{name}" for name in ("one", "bus/two")),
+}
+COMPONENTS = [
+    "recorder",
+    *["runbook"] * 3,
+    "remediation",
+    "ledger",
+    "plan function",
+    "role of the runbooks",
+    "role that stops heals",
+    "network role",
+    "alarm topic",
+    "alarm",
+    *["notice"] * 2,
+]
+
+
+@pytest.mark.parametrize(
+    ("statements", "allowed"),
+    [
+        ([EVERYONE_OF_THE_ACCOUNT], True),
+        ([CLOUDWATCH], True),
+        (CLOUDWATCH, True),
+        ([{**CLOUDWATCH, "Action": ["sns:Pub*"]}], True),
+        ([{**CLOUDWATCH, "Principal": {"Service": ["events.amazonaws.com", "cloudwatch.amazonaws.com"]}}], True),
+        ([{**CLOUDWATCH, "Principal": "*"}], True),
+        ([CLOUDWATCH, INSECURE], True),
+        ([CLOUDWATCH, {**EVENTS, "Effect": "Deny"}], True),
+        ([CLOUDWATCH, DENY], False),
+        ([{**CLOUDWATCH, "Action": "sns:Subscribe"}], False),
+        ([EVENTS, ROLE], False),
+        ([{**ROLE, "Principal": {"AWS": "*"}, "Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}], False),
+        (["not a statement"], False),
+        (None, False),
+    ],
+)
+def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed: bool) -> None:
+    """A statement for everyone or for CloudWatch must allow sns:Publish, and none deny it without a condition."""
+    problem = alarm_topic_problem(TOPIC, Topic(1, policy={"Statement": statements}))
+    assert ("" if allowed else "does not let CloudWatch publish") in problem
+    assert bool(problem) is not allowed
+
+
+@pytest.mark.parametrize(
+    ("topic", "problem"),
+    [
+        (Topic(1), ""),
+        (Topic(1, "alias/alarms"), ""),
+        (None, "does not exist"),
+        (Topic(0), "no confirmed subscription"),
+        (Topic(1, "alias/aws/sns"), "which CloudWatch cannot use"),
+    ],
+)
+def test_a_topic_must_reach_somebody(topic: Topic | None, problem: str) -> None:
+    """Nobody is notified without a topic, without a subscription, or if CloudWatch cannot encrypt."""
+    found = alarm_topic_problem(TOPIC, topic)
+    assert problem in found
+    assert bool(found) is bool(problem)
+
+
+def test_an_alarm_must_send_something() -> None:
+    """One alarm with actions is enough."""
+    assert alarm_problem({"health": True, "copy": False}) == ""
+    assert "there is no alarm" in alarm_problem({})
+    assert "the alarm health sends nothing" in alarm_problem({"health": False})
+
+
+@pytest.mark.parametrize(
+    ("status", "problem"),
+    [
+        (RecorderStatus("default", recording=True, last_status="SUCCESS"), ""),
+        (None, "no recorder"),
+        (RecorderStatus("default", recording=False), "is stopped"),
+        (RecorderStatus("default", recording=True, last_status="FAILURE", error="denied"), "failed: denied"),
+    ],
+)
+def test_a_recorder_must_record(status: RecorderStatus | None, problem: str) -> None:
+    """A recorder is on, and its last recording event succeeded."""
+    found = recorder_problem(status)
+    assert problem in found
+    assert bool(found) is bool(problem)
+
+
+def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
+    """In an account without any of it, each component is named once, and the sentence names the resource."""
+    sandbox.faults.deny("sts", "AssumeRole")
+    role = "arn:aws:iam::210987654321:role/network"
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", role)
+    assert [fault.component for fault in faults] == COMPONENTS
+    problems = [fault.problem for fault in faults]
+    assert not [problem for problem in problems if "could not be checked" in problem]
+    for name in (
+        "heal",
+        "ask",
+        "undo",
+        "ON",
+        "ledger",
+        "plan",
+        "automation",
+        "brake",
+        role,
+        TOPIC,
+        "Unhealthy",
+        "one",
+        "two",
+    ):
+        assert any(name in problem for problem in problems)
+
+
+def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
+    """Whatever cannot be read is named with the call that failed, and nothing is raised."""
+    reads = {
+        "config": ["DescribeConfigurationRecorderStatus", "DescribeRemediationConfigurations"],
+        "ssm": ["DescribeDocument"],
+        "dynamodb": ["DescribeTable"],
+        "lambda": ["GetFunctionConcurrency"],
+        "iam": ["GetRole"],
+        "sns": ["GetTopicAttributes"],
+        "cloudwatch": ["DescribeAlarmsForMetric"],
+        "events": ["DescribeRule"],
+    }
+    for service, operations in reads.items():
+        for operation in operations:
+            sandbox.faults.deny(service, operation)
+    faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", "")
+    assert [fault.component for fault in faults] == [name for name in COMPONENTS if name != "network role"]
+    assert all(fault.problem.startswith("it could not be checked: ") for fault in faults)
+
+
+def test_what_a_stack_does_not_have_is_not_checked(sandbox: Sandbox) -> None:
+    """Without settings, only the recorder is checked."""
+    assert installation_of({}) == Installation()
+    faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), Installation(), "rule", "")
+    assert [fault.component for fault in faults] == ["recorder"]
+    assert [call.operation for call in sandbox.calls] == ["DescribeConfigurationRecorderStatus"]
