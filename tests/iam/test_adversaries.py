@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from io import StringIO
 from itertools import product
 from typing import Any
 
@@ -19,7 +18,6 @@ from express_path.domain.verdict.summary import Summary
 from express_path.errors import ApiError, ExpressPathError, RecordError
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
-from express_path.handlers import evaluate
 from integrations.tests.delivery import BUS, Delivery
 from integrations.tests.hub import messages
 from sandbox.config_items.notifications import rule_event, scheduled_notification
@@ -392,16 +390,15 @@ def test_one_permission_neither_hides_a_finding_nor_changes_a_route(action: str,
     assert flagged.seen()["finding"]["RecordState"] == "ARCHIVED"
 
 
-def test_excluding_by_tag_is_counted_and_named(flagged: Flagged, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_excluding_by_tag_is_counted_and_named(flagged: Flagged, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever may tag can exclude a subnet. Its result, its finding, and the summary of the sweep name the tag."""
     ec2 = flagged.attacker("ec2:CreateTags")
     with flagged.stack.enforced():
         ec2.create_tags(Resources=[flagged.vpc.subnet], Tags=[{"Key": "express-path:exclude", "Value": ""}])
-    log = StringIO()
-    monkeypatch.setattr(evaluate.logger.registered_handler, "stream", log)
+    capsys.readouterr()
     flagged.settle()
     assert "express-path:exclude" in flagged.seen()["finding"]["Description"]
-    [swept] = [json.loads(line) for line in log.getvalue().splitlines() if '"swept"' in line]
+    [swept] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"swept"' in line]
     assert swept["excluded"] == [{"by": "express-path:exclude", "subnets": 1}]
 
 
