@@ -16,8 +16,8 @@ def write_dump(folder: Path, vpcs: int) -> None:
     network_files.write_dump(folder, {"account": ACCOUNT, "vpcs": _vpcs(range(vpcs))})
 
 
-def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
-    """Write a dump of several accounts, each with the given number of VPCs.
+def write_organization(folder: Path, accounts: int, vpcs: int, subnets: int = SUBNETS_OF_A_VPC) -> None:
+    """Write a dump of several accounts, each with the given number of VPCs, each with the given number of subnets.
 
     Every second VPC is behind a transit gateway of the first account, which leads to the NAT gateway of the first VPC.
     """
@@ -32,7 +32,8 @@ def write_organization(folder: Path, accounts: int, vpcs: int) -> None:
         }
         if account == owner:
             gateway["route_tables"] = {TRANSIT_GATEWAY_TABLE: [f"0.0.0.0/0 -> {_id('tgw-attach', 0)}"]}
-        network = {"account": account, "vpcs": _vpcs(own, behind_transit_gateway=True), "transit_gateway": gateway}
+        own_vpcs = _vpcs(own, subnets, behind_transit_gateway=True)
+        network = {"account": account, "vpcs": own_vpcs, "transit_gateway": gateway}
         network_files.write_dump(folder / account, network)
 
 
@@ -40,20 +41,22 @@ def _id(kind: str, number: int) -> str:
     return f"{kind}-{number:017x}"
 
 
-def _subnet_ids(vpc: int) -> list[str]:
-    return [_id("subnet", vpc * SUBNETS_OF_A_VPC + number) for number in range(SUBNETS_OF_A_VPC)]
+def _subnet_ids(vpc: int, subnets: int) -> list[str]:
+    return [_id("subnet", vpc * SUBNETS_OF_A_VPC + number) for number in range(subnets)]
 
 
-def _vpcs(numbers: Iterable[int], *, behind_transit_gateway: bool = False) -> dict[str, Any]:
+def _vpcs(
+    numbers: Iterable[int], subnets: int = SUBNETS_OF_A_VPC, *, behind_transit_gateway: bool = False
+) -> dict[str, Any]:
     """Return VPCs by ID; every second one may be behind a transit gateway, and the others have a NAT gateway."""
     return {
-        _id("vpc", vpc): _vpc(vpc, TRANSIT_GATEWAY if behind_transit_gateway and vpc % 2 else _id("nat", vpc))
+        _id("vpc", vpc): _vpc(vpc, subnets, TRANSIT_GATEWAY if behind_transit_gateway and vpc % 2 else _id("nat", vpc))
         for vpc in numbers
     }
 
 
-def _vpc(vpc: int, way_out: str) -> dict[str, Any]:
-    subnet_ids, count = _subnet_ids(vpc), SUBNETS_OF_A_VPC // TABLES_OF_A_VPC
+def _vpc(vpc: int, subnets: int, way_out: str) -> dict[str, Any]:
+    subnet_ids, count = _subnet_ids(vpc, subnets), subnets // TABLES_OF_A_VPC
     routes = [f"0.0.0.0/0 -> {way_out}", f"pl-s3express -> {_id('vpce', vpc)}"]
     return {
         "tags": {"Name": f"vpc-{vpc}"},
@@ -82,6 +85,6 @@ def _attachment(vpc: int, account: str) -> dict[str, Any]:
     return {
         "vpc": _id("vpc", vpc),
         "vpc_owner": account,
-        "subnets": _subnet_ids(vpc)[:3],
+        "subnets": _subnet_ids(vpc, 3),
         "table": TRANSIT_GATEWAY_TABLE,
     }

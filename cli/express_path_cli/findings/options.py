@@ -47,18 +47,22 @@ class ScanOptions:
             yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
 
     def report(self) -> str:
-        """Return the command that writes the report, with every change."""
-        return shlex.join(["express-path", "report", *self.source.options(), *self._parameters()])
+        """Return the command that writes the report, with every change; only scan can select its subnets."""
+        command = ["scan", "--output", "express-path.html"] if self.selection.options else ["report"]
+        return shlex.join(["express-path", *command, *self._scanned()])
 
     def _reads_many_accounts(self) -> bool:
         return bool(self.source.aggregator or self.source.live.organization)
 
     def _details(self) -> str:
+        return shlex.join(["express-path", "scan", "--details", *self._scanned()])
+
+    def _scanned(self) -> list[str]:
+        """Return the options that read, select, and show the same."""
         selected = [("--vpc", vpc_id) for vpc_id in sorted(self.selection.vpc_ids)]
         selected += [("--tag", tag) for tag in self.selection.tags]
         selected += [("--tags", key) for key in self.tag_keys]
-        words = [word for option in selected for word in option]
-        return shlex.join(["express-path", "scan", "--details", *self.source.options(), *self._parameters(), *words])
+        return [*self.source.options(), *self._parameters(), *(word for option in selected for word in option)]
 
     def _explain(self, row: Row) -> str:
         is_needed = not self.source.dump or self.source.live.regions

@@ -135,10 +135,11 @@ def changes_of(items: Iterable[WorkItem]) -> list[Change]:
 PLACE = ("Account", "Region")
 """The titles of the columns that are not shown if all items have the same values."""
 LAYOUTS: Sequence[Layout] = (
-    [("Subnets", "New"), ("Route table", "Table name"), ("VPC", "VPC name"), ("Reason", "NAT"), PLACE],
-    [("Subnets", "New"), ("Route table", "Reason", "Table name"), ("VPC", "NAT", "VPC name"), PLACE],
+    [("Subnets",), ("New",), ("Route table",), ("Table name",), ("VPC",), ("VPC name",), ("Account",), ("Region",)],
+    [("Subnets",), ("New",), ("Route table",), ("VPC",), ("Account",), ("Region",)],
+    [("Subnets",), ("New",), ("Route table",), ("VPC",), ("Account",)],
 )
-"""The items in about 100 and in 80 columns, with whole IDs."""
+"""The items in two lines each, if they do not fit in one. The last layout is for 80 columns and long names of Regions."""
 
 
 def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -> Record:

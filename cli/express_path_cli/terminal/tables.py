@@ -72,14 +72,14 @@ def shortened(text: str, width: int) -> str:
 _GAP = "  "
 _NONE = "-"
 _MAX_WIDTH = 26
-"""The widest value that a terminal shows whole: the longest reason. IDs are shorter, names may be longer."""
+"""The widest value that is whole where room is short: the longest reason. IDs are shorter, names may be longer."""
 _MAX_VALUES = 2
 """How many values of a kind a terminal shows."""
 _ACCOUNT_DIGITS = 12
 """The length of an account ID, which is at the left of its column, unlike a number."""
 
 Layout = Sequence[tuple[str, ...]]
-"""The titles in each column, from top to bottom."""
+"""The titles in each column, from top to bottom. The values of all other titles are in one line below the columns."""
 
 
 class Record(NamedTuple):
@@ -95,7 +95,7 @@ def record_lines(
     """Yield a header and the records. All records have the same titles.
 
     A pipe gets every value in a column of its own. A terminal gets the same if it fits, or else the first of the
-    layouts that fits, or else the last one, without columns that are empty or hidden.
+    layouts that fits, or else the last one, without columns that are empty or hidden. Values are whole if they fit.
     """
     if screen.width is None:
         titles = [*records[0].cells, *records[0].notes]
@@ -103,47 +103,52 @@ def record_lines(
         return
     used = [title for title in records[0].cells if any(_has_value(record.cells[title]) for record in records)]
     titles = [title for title in used if title not in hidden]
-    grids = [_Grid(records, layout, titles) for layout in ([(title,) for title in titles], *layouts)]
-    grid = next((grid for grid in grids if grid.width <= screen.width), grids[-1])
-    yield from (screen.paint(line, "bold") for line in grid.header)
-    for record, (first, *others) in zip(records, grid.rows(), strict=True):
+    every = ([(title,) for title in titles], *layouts)
+    whole, short = (
+        [_Grid(records, layout, titles, widest) for layout in every] for widest in (screen.width, _MAX_WIDTH)
+    )
+    fitting = [
+        *(grid for grid in whole if max(grid.width, grid.width_below) <= screen.width),
+        *(grid for grid in short if grid.width <= screen.width),
+    ]
+    grid = next(iter(fitting), short[-1])
+    header, *rows = grid.blocks(screen.width)
+    yield from (screen.paint(line, "bold") for line in header)
+    for record, (first, *others) in zip(records, rows, strict=True):
         yield first
         yield from (screen.paint(line, "dim") for line in others)
-        yield from _note_lines(record, grid.note_indent, screen)
+        yield from _note_lines(record, grid.indent, screen)
 
 
 class _Grid:
-    """Records in the columns of one layout."""
+    """The titles of records and their values, in the columns of one layout."""
 
-    def __init__(self, records: Sequence[Record], layout: Layout, titles: Sequence[str]) -> None:
-        """Stack these titles as the layout says; without its other titles."""
-        stacks = [[title for title in column if title in titles] for column in layout]
-        self._stacks = [stack for stack in stacks if stack]
-        self._blocks = [[_values(record, stack) for stack in self._stacks] for record in records]
-        columns = zip(self._stacks, *self._blocks, strict=True)
+    def __init__(self, records: Sequence[Record], layout: Layout, titles: Sequence[str], widest: int) -> None:
+        """Stack these titles as the layout says, with values of at most this width."""
+        stacks = [stack for column in layout if (stack := [title for title in column if title in titles])]
+        below = [title for title in titles if not any(title in stack for stack in stacks)]
+        self._blocks = [stacks, *([_values(record, stack, widest) for stack in stacks] for record in records)]
+        self._below = [_GAP.join(below), *(_GAP.join(_in_line(record, title) for title in below) for record in records)]
+        columns = zip(*self._blocks, strict=True)
         self._widths = [max(text_width(line) for lines in column for line in lines) for column in columns]
+        self.indent = " " * (self._widths[0] + len(_GAP))
+        """What is before a note, and before the line below the columns: it begins in the second column."""
 
     @property
     def width(self) -> int:
-        """The width of the longest line, without notes."""
+        """The width of the columns."""
         return sum(self._widths) + len(_GAP) * (len(self._widths) - 1)
 
     @property
-    def note_indent(self) -> str:
-        """What is before a note: it begins in the second column."""
-        return " " * (self._widths[0] + len(_GAP))
+    def width_below(self) -> int:
+        """The width of the longest line below the columns."""
+        return len(self.indent) + max(map(text_width, self._below))
 
-    @property
-    def header(self) -> list[str]:
-        """The titles."""
-        return self._lines(self._stacks)
-
-    def rows(self) -> Iterator[list[str]]:
-        """Yield the lines of each record."""
-        return map(self._lines, self._blocks)
-
-    def _lines(self, block: Sequence[Sequence[str]]) -> list[str]:
-        return [_joined(cells, self._widths) for cells in zip_longest(*block, fillvalue="")]
+    def blocks(self, width: int) -> Iterator[list[str]]:
+        """Yield the lines of the titles and those of each record. The line below the columns is cut at this width."""
+        for block, below in zip(self._blocks, self._below, strict=True):
+            lines = [_joined(cells, self._widths) for cells in zip_longest(*block, fillvalue="")]
+            yield [*lines, self.indent + shortened(below, width - len(self.indent))] if below else lines
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -169,10 +174,14 @@ def _has_value(values: Sequence[str]) -> bool:
     return any(value not in ("", "0") for value in values)
 
 
-def _values(record: Record, stack: Sequence[str]) -> list[str]:
+def _values(record: Record, stack: Sequence[str], widest: int) -> list[str]:
     """Return the lines of a record in one column."""
     values = (value for title in stack for value in limited(record.cells[title]))
-    return [shortened(printable(value), _MAX_WIDTH) for value in values if value]
+    return [shortened(printable(value), widest) for value in values if value]
+
+
+def _in_line(record: Record, title: str) -> str:
+    return printable(", ".join(limited(record.cells[title]))) or _NONE
 
 
 def limited(values: Sequence[str]) -> Sequence[str]:

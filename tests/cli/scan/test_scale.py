@@ -1,20 +1,25 @@
 """Time and memory for scans of dumps with many subnets. `make bench` measures a dump of 100,000 subnets."""
 
 import json
+import math
+import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from benchmarks.command_runs import Run, measured_runs
+from benchmarks.command_runs import Run, environment, measured_runs
 from express_path_cli.findings.output import Format
-from tests.support.many_subnets import SUBNETS_OF_A_VPC, write_organization
+from tests.support import processes
+from tests.support.many_subnets import write_organization
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from Linux's /proc"),
 ]
 
-ACCOUNTS, VPCS = 10, 5
+ACCOUNTS, VPCS, SUBNETS_OF_A_VPC = 40, 2, 130
 SUBNETS = ACCOUNTS * VPCS * SUBNETS_OF_A_VPC
 READINGS = 25
 """How long a scan may take: times as long as reading the same files as JSON, since machines differ in speed.
@@ -22,14 +27,23 @@ READINGS = 25
 On a quiet machine it takes 6 to 10, and twice that if other programs use the same processors.
 """
 MEBIBYTES = 76
+LINES = 80
+"""How many lines of a terminal a scan may take, with the lines that the terminal breaks."""
+REPORT = 3 * 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def scans(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Return scans of 10,000 subnets in ten accounts, a quarter of them behind a transit gateway."""
-    folder = tmp_path_factory.mktemp("scale")
-    write_organization(folder / "dump", ACCOUNTS, VPCS)
-    return measured_runs(folder / "dump", folder, Format)
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a dump of 10,400 subnets in 40 accounts, a quarter of them behind a transit gateway."""
+    folder = tmp_path_factory.mktemp("scale") / "dump"
+    write_organization(folder, ACCOUNTS, VPCS, SUBNETS_OF_A_VPC)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scans(dump: Path) -> dict[str, Run]:
+    """Return a scan of it in each format."""
+    return measured_runs(dump, dump.parent, Format)
 
 
 @pytest.mark.parametrize("form", Format)
@@ -54,3 +68,17 @@ def test_no_subnet_is_left_out(scans: dict[str, Run]) -> None:
     assert sum(row["compliance"] == "COMPLIANT" for row in rows) == SUBNETS // 2
     assert sum(row["reason"] == "NAT_BEYOND_TRANSIT_GATEWAY" for row in rows) == SUBNETS // 4
     assert scans["ocsf"].file.read_bytes().count(b'"class_uid":2003,') == SUBNETS
+    assert scans["html"].file.stat().st_size < REPORT
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_terminal_gets_a_few_lines(dump: Path, width: int) -> None:
+    """It shows the totals, the worst tables, a few changes, and the commands for the rest."""
+    env = {**environment(), "FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": str(width)}
+    command = [*processes.command(env), "scan", "--quiet", "--from-dump", dump.name]
+    run = subprocess.run(command, cwd=dump.parent, env=env, stdout=subprocess.PIPE, text=True, check=False)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout).splitlines()
+    half = f"{SUBNETS // 2:,}"
+    assert lines[0] == f"{SUBNETS:,} subnets: {half} NON_COMPLIANT, {half} COMPLIANT, 0 NOT_APPLICABLE"
+    assert sum(max(1, math.ceil(len(line) / width)) for line in lines) <= LINES
+    assert lines.count("  express-path report --from-dump dump") == 2

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
@@ -12,8 +11,8 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
-from express_path_cli.findings.worklist import LAYOUTS, PLACE, Change, WorkItem, changes_of, item_record, worklist
-from express_path_cli.terminal.tables import Screen, aligned, printable, record_lines
+from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, worklist
+from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines
 from express_path_cli.terminal.texts import count_text
 
 STYLES = {
@@ -23,8 +22,14 @@ STYLES = {
 }
 _MAX_FINDINGS = 20
 """How many new, fixed, and unknown findings of each kind a terminal shows."""
-_MAX_REMEDIES = 3
-"""How many remedies of one reason are shown. The others differ mainly in their IDs."""
+_MAX_TABLES = 20
+"""How many rows of the worklist a terminal shows; in 80 columns, a row has two lines."""
+_MAX_CHANGES = 3
+"""How many changes are shown. The others differ mainly in their IDs."""
+_FIRST = ("Subnets", "New", "Reason", "NAT")
+"""The titles that are first in a terminal, which may cut the end of an item's second line."""
+_IN_CHANGES = ("To fix", "Unknown", "To find out")
+"""The titles that a terminal leaves out of the rows, because the changes say it."""
 
 
 def as_text(result: Result, options: RenderOptions, screen: Screen) -> Iterator[str]:
@@ -51,7 +56,7 @@ class _Table:
             yield from self._subnets()
         if not grouping and not details:
             yield from self._rows()
-            yield from self._remedies()
+            yield from self._changes()
         yield from self._closing()
 
     def _compared(self, comparison: Comparison) -> Iterator[str]:
@@ -63,29 +68,38 @@ class _Table:
     def _rows(self) -> Iterator[str]:
         """Yield the worklist, and if they are wanted, the subnets that need no work."""
         found = self._worklist
-        yield from self._section(Compliance.NON_COMPLIANT, "", found.flagged)
-        yield from self._section(
-            Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", found.dropped
+        sections: Sequence[tuple[str, str, Sequence[WorkItem]]] = (
+            (Compliance.NON_COMPLIANT, "", found.flagged),
+            (Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", found.dropped),
+            (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved),
+            ("Other subnets", "", found.others if self._options.with_all else ()),
         )
-        yield from self._section(
-            Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved
-        )
-        if self._options.with_all:
-            yield from self._section("Other subnets", "", found.others)
+        number = sum(len(items) for *_, items in sections)
+        left = number if self._screen.width is None else _MAX_TABLES
+        for title, meaning, items in sections:
+            if items[:left]:
+                yield from self._section(title, meaning, items[:left])
+            left -= len(items[:left])
+        yield from self._rest(number - _MAX_TABLES if self._screen.width else 0, "route table")
 
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
-        if not items:
-            return
         places = {f", account {item.first.account_id} {item.first.region}" for item in items}
         is_one_place = self._screen.width is not None and len(places) == 1
-        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []))
+        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []), *_IN_CHANGES)
         style = STYLES[Compliance.NON_COMPLIANT] if title == Compliance.NON_COMPLIANT else "bold"
         yield ""
         for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
             yield self._screen.paint(line, style)
-        is_compared = self._result.comparison is not None
-        records = [item_record(item, self._result.tag_keys, is_compared=is_compared) for item in items]
-        yield from record_lines(records, LAYOUTS, self._screen, hidden)
+        yield from record_lines([self._record(item) for item in items], LAYOUTS, self._screen, hidden)
+
+    def _record(self, item: WorkItem) -> Record:
+        """Return an item's values. In a terminal, an item has two lines, so it has at most two values of a kind."""
+        record = item_record(item, self._result.tag_keys, is_compared=self._result.comparison is not None)
+        values = {**record.cells, **record.notes}
+        if self._screen.width is None:
+            return Record(values)
+        first = [title for title in _FIRST if title in values]
+        return Record({title: _two_of(values[title]) for title in dict.fromkeys((*first, *values))})
 
     def _groups(self, grouping: Grouping) -> Iterator[str]:
         found = groups(self._result.rows, grouping)
@@ -111,26 +125,31 @@ class _Table:
             yield ""
             yield f"{hidden} COMPLIANT not listed; --show COMPLIANT lists them"
 
-    def _remedies(self) -> Iterator[str]:
-        """Yield what to do about NON_COMPLIANT subnets, worst first. A command is one line that can be copied."""
-        changes, shown = changes_of(self._worklist.flagged), list[Change]()
-        for reason, number in Counter(row.reason for item in self._worklist.flagged for row in item.rows).items():
-            # A change that fixes several reasons is shown with the first of them that has space for it.
-            found = list(islice((one for one in changes if one.subnets[reason] and one not in shown), _MAX_REMEDIES))
-            shown += found
-            more = number - sum(change.subnets[reason] for change in shown)
-            if not found and not more:
-                continue
-            yield ""
-            yield self._screen.paint(f"What to do: {reason}", "bold")
-            for change in found:
-                remedy = change.remedy
-                yield from self._screen.folded(f"{change.counted(reason)}: {remedy.text}")
-                yield from map(printable, filter(None, [remedy.command]))
-            if more:
-                others = f"{count_text(more, 'subnet')}: changes like these, in other route tables. To see each with its command:"
-                yield from self._screen.folded(others)
-                yield f"  {printable(self._options.scan.report())}"
+    def _changes(self) -> Iterator[str]:
+        """Yield what to do, worst first, with an example of each reason. A command is one line that can be copied."""
+        found = self._worklist
+        changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
+        if not changes:
+            return
+        earlier, ranks = Counter[Reason](), list[int]()
+        for change in changes:
+            ranks.append(earlier[change.rows[0].reason])
+            earlier[change.rows[0].reason] += 1
+        examples = sorted(range(len(changes)), key=ranks.__getitem__)[:_MAX_CHANGES]
+        yield ""
+        yield self._screen.paint("What to do", "bold")
+        for change in (changes[place] for place in sorted(examples)):
+            reason, remedy, tables = change.rows[0].reason, change.remedy, change.route_table_ids
+            where = f" of {tables[0]}" if len(tables) == 1 and tables[0] not in remedy.text else ""
+            yield from self._screen.folded(f"{reason}, {change.counted(reason)}{where}: {remedy.text}")
+            yield from map(printable, filter(None, [remedy.command]))
+        yield from self._rest(len(changes) - _MAX_CHANGES, "change")
+
+    def _rest(self, number: int, noun: str) -> Iterator[str]:
+        """Yield how many more there are, and the command that shows them; nothing if there are none."""
+        if number > 0:
+            yield from self._screen.folded(f"{count_text(number, f'more {noun}')}. To see each, with what to do:")
+            yield f"  {printable(self._options.scan.report())}"
 
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
@@ -189,3 +208,8 @@ def _path(row: Row) -> str:
     """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
     path = path_text(row) or row.annotation.removeprefix(f"{row.reason}: ")
     return f"{path} (to fix: {row.note})" if row.reason is Reason.DROPPED else path
+
+
+def _two_of(values: Sequence[str]) -> Sequence[str]:
+    """Return up to two values; of more, the first one and how many others there are."""
+    return [values[0], f"and {len(values) - 1} more"] if values[2:] else values

@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,9 +14,10 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.grouping import Grouping
-from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, combined
+from express_path_cli.findings.row import Row
+from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.summary import EXCLUDED_FIX
 from express_path_cli.terminal.tables import Screen
 from tests.cli.findings import results
@@ -40,17 +42,16 @@ CENTRAL = replace(
     route_table_id="rtb-0aaaaaaaaaaaaaaaa",
     reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY,
 )
-LONG = replace(
-    DROPPED, note="blackhole: its target is gone; 部署 in words of two columns each; replace or delete the route"
-)
+FIX = "blackhole: its target is gone; 部署 in words of two columns each; replace or delete the route"
+LONG = replace(DROPPED, note=FIX, remedy=Remedy(f"AWS drops the traffic: {FIX}."))
 EVERY = (FLAGGED, replace(FLAGGED, subnet_id="subnet-0b"), CENTRAL, LONG, COMPLIANT)
 
 
-def terminal(*rows: Row, options: RenderOptions | None = None, **console: object) -> str:
+def terminal(*rows: Row, options: RenderOptions | None = None, tag_keys: Sequence[str] = (), **console: object) -> str:
     """Return the table as a terminal shows it."""
     usual = {"force_terminal": True, "color_system": None, "legacy_windows": False}
     screen = Screen(Console(file=io.StringIO(), **(usual | console)))  # type: ignore[arg-type]
-    return "".join(as_text(result_of(*rows), options or RenderOptions(), screen))
+    return "".join(as_text(result_of(*rows, tag_keys=tag_keys), options or RenderOptions(), screen))
 
 
 def piped(*rows: Row, options: RenderOptions | None = None, **more: object) -> list[str]:
@@ -68,7 +69,7 @@ def test_terminals_show_colors() -> None:
     colored = terminal(*EVERY, width=80, color_system="standard")
     assert "\x1b[1;31mNON_COMPLIANT\x1b[0m\n" in colored
     assert "\x1b[1mSubnets  Route table" in colored
-    assert re.search(r"\n\x1b\[2m +NAT_GATEWAY +nat-0204e28944207a124 +us-east-1\x1b\[0m\n", colored)
+    assert re.search(r"\n\x1b\[2m +NAT_GATEWAY  nat-0204e28944207a124  us-east-1\x1b\[0m\n", colored)
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == terminal(*EVERY, width=80)
     assert "\x1b" not in terminal(*EVERY, width=80)
 
@@ -77,12 +78,48 @@ def test_terminals_show_colors() -> None:
 def test_a_table_fits(width: int) -> None:
     """No line but a command is wider than the terminal. IDs are whole, and text is broken between words."""
     lines = terminal(*EVERY, width=width).splitlines()
-    assert max(cell_len(line) for line in lines if not line.startswith("  express-path")) <= width
+    assert max(cell_len(line) for line in lines if not line.startswith(("  express-path", REMEDY.command))) <= width
     text = "\n".join(lines)
     for whole in (FLAGGED.route_table_id, FLAGGED.vpc_id, FLAGGED.account_id, CENTRAL.region, NAT.id, CENTRAL.reason):
         assert re.search(rf"(^|\s){whole}(\s|$)", text)
-    assert LONG.note in " ".join(text.split())
+    assert f"DROPPED, 1 subnet of {LONG.route_table_id}: AWS drops the traffic: {FIX}." in " ".join(text.split())
     assert all(line == line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_an_item_is_at_most_two_lines(width: int) -> None:
+    """Also one with names, tags, several NATs, and what is unknown. Only names and tags are ever cut, at their end."""
+    nats = [NAT._replace(id=f"nat-{number:017}") for number in range(3)]
+    named = replace(
+        LABELED, route_table_name="private-a-" * 4, vpc_name="production", reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY
+    )
+    rows = [replace(named, subnet_id=f"subnet-{nat.id}", path=(nat,)) for nat in nats]
+    rows += [LONG, replace(UNKNOWN, note="set networkRoleArn", path=(NAT,) * 4), CENTRAL]
+    shown = terminal(*rows, width=width, tag_keys=TAG_KEYS)
+    worklist = shown[: shown.index("What to do")]
+    items = re.findall(r"\n +\d+  .*(?:\n  +[^\d\s].*)*", worklist)
+    assert len(items) == 4
+    assert [item for item in items if item.count("\n") > 2] == []
+    for whole in (named.reason, nats[0].id, "and 2 more", named.route_table_id, named.account_id, "priva"):
+        assert str(whole) in items[0]
+    wide = terminal(named, width=300, tag_keys=TAG_KEYS)
+    assert f"  {named.route_table_name}  " in wide, "a name is not cut where there is room"
+
+
+def test_a_terminal_lists_twenty_tables() -> None:
+    """Then it counts the others and names the command that shows them, with the same selection. A pipe gets all."""
+    many = [replace(row, remedy=REMEDY) for row in tables(24)]
+    rows = [*many, replace(LONG, route_table_id="rtb-dropped")]
+    lines = terminal(*rows, width=120).splitlines()
+    assert sum(bool(re.match(r" +1  rtb-|  +1  NAT_", line)) for line in lines) == 20
+    place = lines.index("5 more route tables. To see each, with what to do:")
+    assert lines[place + 1] == "  express-path report"
+    selected = RenderOptions(scan=ScanOptions(selection=Selection(frozenset(["vpc-1"])), tag_keys=("owner",)))
+    command = "  express-path scan --output express-path.html --vpc vpc-1 --tags owner"
+    assert command in terminal(*rows, width=120, options=selected).splitlines()
+    assert sum(bool(re.match(r" +1  (NAT_|DROPPED)", line)) for line in piped(*rows)) == 25
+    assert not any("more route table" in line for line in piped(*rows))
+    assert not any("more route table" in line for line in terminal(*tables(20), width=120).splitlines())
 
 
 def test_the_narrowest_terminal_breaks_no_id() -> None:
@@ -162,12 +199,13 @@ def test_a_long_name_does_not_push_columns_away() -> None:
 
 
 def test_a_terminal_shows_two_of_many_values() -> None:
-    """The others are counted, and a pipe gets all of them."""
+    """If there are more, it shows the first and counts the others. A pipe gets all of them."""
     nats = [f"nat-{number}" for number in range(1, 5)]
     rows = [replace(FLAGGED, subnet_id=f"subnet-{nat}", path=(NAT._replace(id=nat),)) for nat in nats]
     shown = terminal(*rows, width=200)
-    assert [nat in shown for nat in nats] == [True, True, False, False]
-    assert "and 2 more" in shown
+    assert [nat in shown for nat in nats] == [True, False, False, False]
+    assert "and 3 more" in shown
+    assert nats[1] in terminal(*rows[:2], width=200)
     assert any(line.endswith("nat-1, nat-2, nat-3, nat-4") for line in piped(*rows))
 
 
@@ -212,36 +250,31 @@ def tables(number: int, **changed: object) -> list[Row]:
     ]
 
 
-def test_only_a_few_remedies_are_printed() -> None:
-    """A command is a line of its own; the remedies of other tables are counted, with the command that shows them."""
+def test_only_a_few_changes_are_printed() -> None:
+    """A command is a line of its own; the other changes are counted, with the command that shows them."""
     lines = piped(*tables(5))
-    assert sum(line.startswith("1 subnet: Associate rtb-") for line in lines) == 3
+    assert sum(line.startswith("NAT_GATEWAY, 1 subnet: Associate rtb-") for line in lines) == 3
     assert lines.count(REMEDY.command) == 3
-    assert any(line.startswith("2 subnets: changes like these, in other route tables.") for line in lines)
-    assert "  express-path report" in lines
+    assert lines[lines.index("2 more changes. To see each, with what to do:") + 1] == "  express-path report"
     assert "  express-path report" not in piped(*tables(3))
 
 
-def test_a_change_that_fixes_two_reasons_is_shown_where_there_is_space() -> None:
-    """Five VPCs have a table behind a NAT and one behind an appliance: three changes are below one reason, two below the other."""
-    rows = []
-    for number in range(5):
-        endpoint = VpcEndpoint(
-            f"vpce-{number}", f"vpc-{number}", "gateway", "com.amazonaws.us-east-1.s3express", "available"
-        )
-        here = replace(FLAGGED, vpc_id=f"vpc-{number}", remedy=Remedy("Associate it.", endpoint=endpoint))
-        rows.append(replace(here, route_table_id=f"rtb-a{number}"))
-        rows.append(replace(here, route_table_id=f"rtb-b{number}", reason=Reason.NAT_BEHIND_APPLIANCE))
-    lines = piped(*combined(rows))
-    parts = [line for line in lines if line.startswith(("What to do", "2 subnets"))]
-    assert [line.partition(":")[0] for line in parts] == [
-        "What to do",
-        *["2 subnets, 1 of them NAT_BEHIND_APPLIANCE"] * 3,
-        "2 subnets",
-        "What to do",
-        *["2 subnets, 1 of them NAT_GATEWAY"] * 2,
+def test_the_changes_have_an_example_of_each_reason() -> None:
+    """The first change of each reason is before the second of any; a change for several reasons says how many of each."""
+    endpoint = VpcEndpoint("vpce-1", "vpc-1", "gateway", "com.amazonaws.us-east-1.s3express", "available")
+    both = replace(FLAGGED, vpc_id="vpc-1", remedy=Remedy("Associate it.", endpoint=endpoint))
+    behind = replace(both, subnet_id="subnet-2", route_table_id="rtb-2", reason=Reason.NAT_BEHIND_APPLIANCE)
+    beside = replace(both, subnet_id="subnet-3")
+    lines = piped(
+        both, beside, behind, *tables(4), LONG, replace(UNKNOWN, remedy=Remedy("What is unknown: its table."))
+    )
+    place = lines.index("What to do")
+    heads = [line.partition(":")[0] for line in lines[place:] if re.match("[A-Z_]+, ", line)]
+    assert heads == [
+        "NAT_GATEWAY, 3 subnets, 1 of them NAT_BEHIND_APPLIANCE",
+        f"DROPPED, 1 subnet of {LONG.route_table_id}",
+        "UNRESOLVED_EGRESS, 1 subnet",
     ]
-    assert len([line for line in lines if line.startswith("aws ec2 modify-vpc-endpoint")]) == 5
 
 
 def test_a_comparison_is_counted_and_listed() -> None:
