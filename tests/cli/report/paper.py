@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 _OBJECT = re.compile(rb"(?:^|\n)(\d+) 0 obj\n(.*?)\nendobj", re.DOTALL)
-_STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
+_STREAM = re.compile(rb"stream\r?\n(.*?)\nendstream", re.DOTALL)
 
 
 def texts_by_page(pdf: Path) -> list[int]:

@@ -110,7 +110,7 @@ def test_keyboard_reaches_everything_in_order(visit: Visit, file: Path) -> None:
         for stop, is_outlined in page.evaluate("window.stops.splice(0)"):
             assert is_outlined, stop
             stops.append(stop)
-    marks = ('id="theme"', "tile", 'class="reason"', 'class="value"', 'id="search"', "choose-vpc", "opener")
+    marks = ('id="theme"', 'id="search"', "choose-vpc", "opener", "tile", 'class="reason"', 'class="value"')
     order = [
         next(place for place, stop in enumerate(stops) if mark in stop) for mark in (*marks, "<summary><span", "canvas")
     ]

@@ -23,7 +23,8 @@ from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, changes_of, worklist
 from express_path_cli.sources.source import Source
 from tests.cli.findings.formats.html.test_page import HOSTILE
-from tests.cli.report.browser import NARROW, Visit
+from tests.cli.findings.results import FLAGGED
+from tests.cli.report.browser import NARROW, WIDE, Visit
 from tests.cli.report.paper import texts_by_page
 from tests.cli.report.results import (
     DENIED,
@@ -84,9 +85,10 @@ def worked_on(page: Page, kind: str) -> list[list[str]]:
 
 
 def expected_row(item: WorkItem) -> list[str]:
-    """The same of an item of the command's worklist, with its first NAT."""
+    """The same of an item of the command's worklist, with its first NAT and its owners."""
     row, nat, number = item.first, next(iter(item.nat_ids), "none"), str(len(item.rows))
-    return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id]
+    owners = ", ".join(dict.fromkeys(row.tags["owner"] for row in item.rows if "owner" in row.tags))
+    return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id, owners]
 
 
 def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
@@ -391,13 +393,53 @@ def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path) -> No
     assert page.locator("main img, main script, main b").count() == 0
 
 
-def test_without_script_the_headline_and_failures_remain(visit: Visit, file: Path) -> None:
-    """Without scripts, the page still shows the totals, what could not be read, and what to do instead."""
-    page = visit.open(file, script=False)
+def test_the_first_screen_is_what_to_fix(visit: Visit, file: Path) -> None:
+    """The first route tables with their owners are on it, also if something could not be read. Totals and drawings follow."""
+    page = visit.open(file, size=(1400, 900))
+    for place in range(5):
+        expect(page.locator("#work-flagged .work-row").nth(place)).to_be_in_viewport(ratio=1)
+    expect(page.locator("#work-flagged th", has_text="owner")).to_be_in_viewport(ratio=1)
+    for below in ("#failures-title", "#summary", "#rollups", "#networks"):
+        expect(page.locator(below)).not_to_be_in_viewport()
+    page.get_by_role("link", name="What could not be read").click()
+    expect(page.locator("#failures-title")).to_be_in_viewport()
+
+
+def test_tags_are_in_the_rows_of_the_worklist(visit: Visit, tmp_path: Path) -> None:
+    """Several keys are in one column. Of many values of a route table's subnets, a screen shows two, and paper shows all."""
+    zones = [replace(FLAGGED, subnet_id=f"subnet-{zone}", tags={"owner": f"team-{zone}"}) for zone in "abcd"]
+    rows = [replace(zones[0], tags={"owner": "team-a", "env": "prod"}), *zones[1:]]
+    page = visit.open(written(Result(rows, MADE_AT, tag_keys=("owner", "env")), tmp_path))
+    tags = page.locator(".work-tags .one-tag")
+    assert tags.all_inner_texts() == ["owner: team-a, team-b, and 2 more", "env: prod"]
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert tags.all_inner_texts() == ["owner: team-a, team-b, team-c, team-d", "env: prod"]
+
+
+def test_without_script_the_worklist_is_plain(visit: Visit, file: Path, result: Result) -> None:
+    """Without scripts, the page has every row of the worklist, what to do with the command, and what could not be read."""
+    page = visit.open(file, size=(1400, 900), script=False)
     expect(page.get_by_role("heading", level=1)).to_contain_text("reach S3 Express through a NAT")
-    expect(page.get_by_text("need JavaScript")).to_be_visible()
     expect(page.get_by_role("region", name="Could not be read")).to_be_visible()
     expect(page.get_by_role("searchbox")).to_have_count(0)
+    found = worklist(result.rows)
+    items = [*found.flagged, *found.dropped, *found.unresolved]
+    cells = "all => all.map(row => [...row.children].map(cell => cell.innerText))"
+    shown = page.locator(".work-row").evaluate_all(cells)
+    assert sorted(row[0].partition("\n")[0] for row in shown) == sorted(
+        item.first.route_table_id or "unknown" for item in items
+    )
+    assert sorted(row[-1] for row in shown) == sorted(expected_row(item)[-1] for item in items)
+    details = page.locator(".detail").all_inner_texts()
+    for change, text in zip(changes_of(items), details, strict=True):
+        assert change.remedy.text in text
+        assert change.remedy.command in text
+    for width in (1400, NARROW[0]):
+        page.set_viewport_size({"width": width, "height": 900})
+        rights = page.locator("noscript :is(td, p, pre, span)").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().right)"
+        )
+        assert max(rights) <= width
 
 
 def test_nothing_found_and_nothing_to_fix_are_said(visit: Visit, tmp_path: Path) -> None:
@@ -471,6 +513,31 @@ def test_a_drawing_is_whole(visit: Visit, tmp_path: Path, scenario: str) -> None
             assert x + width <= left or left + wide <= x or y + height <= top or top + high <= y
 
 
+def test_a_phone_pages_the_lists(visit: Visit, file: Path, result: Result) -> None:
+    """A phone begins with a few rows of each list, and has buttons for the rest."""
+    page = visit.open(file, size=NARROW)
+    flagged = len(worklist(result.rows).flagged)
+    rows = page.locator("#work-flagged .work-row")
+    expect(rows).to_have_count(5)
+    page.get_by_role("button", name=f"Show {flagged - 5} more", exact=True).click()
+    expect(rows).to_have_count(flagged)
+    assert page.locator("#vpcs details").count() == 3
+    assert len(listed(page)) == 10
+    page.locator("#pager").get_by_role("button", name="Next").click()
+    expect(page.locator("#range")).to_have_text(f"11 to 20 of {len(result.rows)}")
+    page.set_viewport_size({"width": 1400, "height": 900})
+    expect(page.locator("#rows tr.subnet")).to_have_count(len(result.rows))
+
+
+def test_a_drawing_does_not_cut_names_where_there_is_room(visit: Visit, tmp_path: Path) -> None:
+    """On a wide screen, long names of subnets and route tables are whole."""
+    name = "data-processing-production-private-subnet"
+    page = visit.open(written(result_of([named(view, name) for view in views_of("nat-gateway-zonal")]), tmp_path))
+    texts = page.locator("#vpcs svg text").all_text_contents()
+    assert texts.count(name) > 2
+    assert [text for text in texts if "…" in text] == []
+
+
 def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) -> None:
     """On a phone each hop is below the one before, with its whole id and name, and nothing is cut off."""
     name = "data-processing-" * 4
@@ -491,12 +558,44 @@ def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) ->
     assert max(rights) <= NARROW[0]
 
 
+TOOLS = ("cloudFormation", "terraform")
 HEADING = 12
 """More pieces of text than a heading has."""
 A4, LETTER = (210, 297), (216, 279)
 """Paper, in millimeters."""
 MARGINS = 28
 """The margins of the page above and below, in millimeters."""
+
+
+def test_paper_has_everything(visit: Visit, file: Path, result: Result) -> None:
+    """A print has every row, each change with its patches, each VPC, and every total. The screen is as before afterwards."""
+    page = visit.open(file)
+    before = page.locator("main").inner_text()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    found = worklist(result.rows)
+    changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
+    texts = page.locator("#worklist .detail pre:visible").all_inner_texts()
+    patches = [text for text in texts if not text.startswith("express-path ")]
+    assert sorted(patches) == sorted(
+        text.rstrip()
+        for change in changes
+        for text in (change.remedy.command, *(change.remedy.patches.get(tool, "") for tool in TOOLS))
+        if text
+    )
+    assert page.locator(".work-row:visible").count() == len(page.locator("#worklist .detail:visible").all())
+    assert page.locator("#rows tr.subnet:visible").count() == len(result.rows)
+    expect(page.locator(".vpc > :is(.canvas, .journeys):visible")).to_have_count(len(set(map(vpc_of, result.rows))))
+    accounts = page.locator("#rollups .card").first.locator("tbody tr:visible")
+    assert accounts.count() == len({row.account_id for row in result.rows})
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.className)"
+    page.set_viewport_size({"width": 703, "height": 1000})
+    assert page.locator("#worklist :is(td, pre, .detail)").evaluate_all(cut) == []
+    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
+    page.emulate_media(media="null")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.locator("#vpcs svg[role=img]").wait_for()
+    assert page.locator("main").inner_text() == before
 
 
 def test_paper_is_a_document(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ function patch(title, text, isOpen) {
     return [
         element(
             "details",
-            { class: "patch", open: isOpen },
+            { class: "patch", open: isOpen || isPrinting },
             element("summary", {}, title),
             element("pre", { tabindex: "0", "aria-label": title, role: "group" }, code(text.trimEnd())),
             copyButton(title, text.trimEnd()),

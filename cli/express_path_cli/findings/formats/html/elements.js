@@ -36,6 +36,11 @@ const numbers = new Intl.NumberFormat("en");
 /** A number and its noun, such as 1,200 subnets. */
 const count = (number, noun) => `${numbers.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** A line for paper, which has no buttons: how many of the same follow. */
-const moreOnScreen = (number, noun) =>
-    element("p", { class: "on-paper" }, `${count(number, `more ${noun}`)} in the file itself.`);
+/** Whether the page is on its way to paper, where everything is shown. */
+let isPrinting = false;
+
+/** Whether the screen is a phone's, where a list begins with few rows. */
+const isNarrow = matchMedia("screen and (max-width: 700px)");
+
+/** How many rows a list begins with. */
+const firstOf = (many, few) => (isPrinting ? Infinity : isNarrow.matches ? few : many);

@@ -190,7 +190,14 @@ function columnsOf(nodes, room) {
         const ids = nodes.filter((box) => box.column === 0).map((box) => wantedWidth(box, false));
         widths[0] = Math.min(widths[0], Math.max(...ids, widths[0] - tooWide));
     }
-    const left = room - widths.reduce((sum, width) => sum + width, 2);
+    // A name that the usual width would cut gets what is left.
+    let left = room - widths.reduce((sum, width) => sum + width, 2);
+    for (const [column, width] of widths.entries()) {
+        const wanted = Math.max(...nodes.filter((box) => box.column === column).map((box) => wantedWidth(box)));
+        const more = Math.max(0, Math.min(wanted - width, left - least * (widths.length - 1)));
+        widths[column] += more;
+        left -= more;
+    }
     return { widths, lane: Math.max(least, Math.min(most, left / Math.max(1, widths.length - 1))) };
 }
 

@@ -14,6 +14,12 @@ function changed() {
     writeFragment();
 }
 
+/** Show all rows and details, because paper has no buttons, or again what was shown before. */
+function setPrinting(isStarting) {
+    isPrinting = isStarting;
+    show();
+}
+
 /** The theme is the system's until the button is pressed; nothing is stored. */
 function makeTheme() {
     const system = matchMedia("(prefers-color-scheme: dark)");
@@ -31,7 +37,6 @@ function makeTheme() {
     button.hidden = false;
 }
 
-byId("without-script").remove();
 makeTheme();
 makeSummary(changed);
 makeParameters();
@@ -51,12 +56,7 @@ if (subnets.length > 0) {
         readFragment();
         show();
     });
-    addEventListener("beforeprint", () => {
-        unfoldWorklist();
-        unfoldForPrint();
-    });
-    addEventListener("afterprint", () => {
-        foldWorklist();
-        foldAfterPrint();
-    });
+    isNarrow.addEventListener("change", show);
+    addEventListener("beforeprint", () => setPrinting(true));
+    addEventListener("afterprint", () => setPrinting(false));
 }

@@ -15,15 +15,15 @@ function rollup(key, changed) {
     const most = Math.max(1, ...rows.map(({ crossing }) => crossing));
     const shown = rows.map((total) => rollupRow(key, total, most, changed));
     const heads = ["", "Through a NAT", "Dropped", "Unresolved", "Subnets"];
-    const body = element("tbody", {}, ...shown.slice(0, FIRST_VALUES));
+    for (const later of shown.slice(FIRST_VALUES)) later.classList.add("later");
+    const body = element("tbody", {}, ...shown);
     const more = element(
         "button",
         {
             type: "button",
             class: "action",
             onclick: () => {
-                body.append(...shown.slice(FIRST_VALUES));
-                more.nextElementSibling.remove();
+                for (const later of shown) later.classList.remove("later");
                 more.remove();
                 shown[FIRST_VALUES].querySelector("button").focus();
             },
@@ -49,7 +49,7 @@ function rollup(key, changed) {
             ),
             body,
         ),
-        ...(rows.length > FIRST_VALUES ? [more, moreOnScreen(rows.length - FIRST_VALUES, "row")] : []),
+        ...(rows.length > FIRST_VALUES ? [more] : []),
     );
 }
 

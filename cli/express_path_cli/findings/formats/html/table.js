@@ -1,8 +1,5 @@
 // The table of subnets, in pages; a row opens to its details.
 
-const PAGE = 100;
-const PRINTED = 200;
-
 const called = (name) => (name ? element("span", { class: "called" }, name) : null);
 
 const named = (id, name) => [code(id || "unknown"), called(name)];
@@ -46,7 +43,7 @@ const COLUMNS = [
 
 let listed = [];
 let page = 0;
-let pageSize = PAGE;
+let pageSize = 1;
 
 // These roles keep it a table for screen readers when a narrow screen shows it as cards.
 const row = (attributes, ...cells) => element("tr", { role: "row", ...attributes }, ...cells);
@@ -70,7 +67,6 @@ function makeTable(changed) {
             { class: "actions" },
             element("button", { type: "button", class: "action", onclick: downloadCsv }, "Download these rows as CSV"),
         ),
-        element("p", { id: "not-printed" }),
         element(
             "table",
             { role: "table", class: "paths" },
@@ -106,7 +102,8 @@ function showTable(found) {
         const isSorted = column !== undefined && head.dataset.column === column.key;
         head.setAttribute("aria-sort", isSorted ? (descending ? "descending" : "ascending") : "none");
     }
-    const opened = listed.findIndex((subnet) => state.open.has(subnet.id));
+    pageSize = firstOf(100, 10);
+    const opened = isPrinting ? 0 : listed.findIndex((subnet) => state.open.has(subnet.id));
     turnTo(Math.max(0, Math.floor(opened / pageSize)));
 }
 
@@ -119,7 +116,7 @@ function sorted(found, of, sign) {
 function turnTo(wanted) {
     const last = Math.max(0, Math.ceil(listed.length / pageSize) - 1);
     page = Math.min(wanted, last);
-    const first = page * pageSize;
+    const first = page && page * pageSize;
     const shown = listed.slice(first, first + pageSize);
     byId("rows").replaceChildren(...shown.flatMap(rowsOf));
     byId("none").hidden = listed.length > 0;
@@ -163,7 +160,7 @@ function rowsOf(subnet) {
                 role: key === "subnet" ? "rowheader" : "cell",
                 scope: key === "subnet" ? "row" : null,
                 "data-title": title,
-                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.vpc.region}` : null,
+                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.zone || subnet.vpc.region}` : null,
                 class: `cell-${key}`,
             },
             ...cell(subnet),
@@ -225,23 +222,4 @@ function toggle(shown, subnet) {
         shown.after(detailOf(subnet));
     }
     writeFragment();
-}
-
-/** Print the table if it is short; else, print where its rows are. */
-function unfoldForPrint() {
-    const isLong = listed.length > PRINTED;
-    byId("subnets").classList.toggle("long", isLong);
-    byId("not-printed").textContent = isLong
-        ? `The table of ${count(listed.length, "subnet")} is not printed. To read it, open this file in a browser, or download the rows there as CSV. To print it, filter it to ${PRINTED} subnets or fewer.`
-        : "";
-    if (isLong) return;
-    pageSize = Math.max(PAGE, listed.length);
-    turnTo(0);
-}
-
-function foldAfterPrint() {
-    byId("subnets").classList.remove("long");
-    byId("not-printed").textContent = "";
-    pageSize = PAGE;
-    turnTo(0);
 }

@@ -1,6 +1,5 @@
 // The list of VPCs; each opens to its drawing.
 
-const FIRST_VPCS = 10;
 const MORE_VPCS = 50;
 /** How many subnets a list of paths names. */
 const LISTED = 10;
@@ -16,7 +15,7 @@ const LINES = {
 
 const openVpcs = new Set();
 let listedVpcs = [];
-let shownVpcs = FIRST_VPCS;
+let shownVpcs = 0;
 
 function makeVpcs() {
     const samples = Object.entries(LINES).map(([line, meaning]) =>
@@ -44,20 +43,22 @@ function showVpcs(found) {
     const wanted = new Set(found.map((subnet) => subnet.vpc));
     listedVpcs = vpcs.filter((vpc) => wanted.has(vpc));
     listedVpcs.sort((one, other) => other.crossing - one.crossing || (one.key < other.key ? -1 : 1));
-    shownVpcs = FIRST_VPCS;
+    shownVpcs = firstOf(10, 3);
     listVpcs();
 }
 
 function listVpcs() {
     const shown = listedVpcs.slice(0, shownVpcs);
-    byId("vpcs").replaceChildren(...shown.map(panelOf));
+    const panels = shown.map(panelOf);
+    byId("vpcs").replaceChildren(...panels);
+    if (isPrinting) panels.forEach((panel, place) => draw(panel, shown[place]));
     const left = listedVpcs.length - shown.length;
     const more = element(
         "button",
         { type: "button", class: "action", onclick: showMoreVpcs },
         left > MORE_VPCS ? `Show ${MORE_VPCS} more of ${numbers.format(left)} VPCs` : `Show ${count(left, "more VPC")}`,
     );
-    byId("more-vpcs").replaceChildren(...(left > 0 ? [more, moreOnScreen(left, "VPC")] : []));
+    byId("more-vpcs").replaceChildren(...(left > 0 ? [more] : []));
     byId("networks").hidden = listedVpcs.length === 0;
 }
 
@@ -75,7 +76,7 @@ function panelOf(vpc) {
         : `${count(vpc.subnets.length, "subnet")}, none through a NAT`;
     const panel = element(
         "details",
-        { class: "vpc", "data-vpc": vpc.key, open: openVpcs.has(vpc.key) },
+        { class: "vpc", "data-vpc": vpc.key, open: isPrinting || openVpcs.has(vpc.key) },
         element(
             "summary",
             {},
@@ -91,7 +92,12 @@ function panelOf(vpc) {
             element("span", { class: vpc.crossing ? "crossing nat" : "crossing" }, crossing),
         ),
     );
-    panel.addEventListener("toggle", () => draw(panel, vpc));
+    panel.addEventListener("toggle", () => {
+        if (isPrinting || !panel.isConnected) return;
+        if (panel.open) openVpcs.add(vpc.key);
+        else openVpcs.delete(vpc.key);
+        draw(panel, vpc);
+    });
     return panel;
 }
 
@@ -121,8 +127,6 @@ function proportion(vpc, compliant) {
 }
 
 function draw(panel, vpc) {
-    if (panel.open) openVpcs.add(vpc.key);
-    else openVpcs.delete(vpc.key);
     if (!panel.open || panel.querySelector(".canvas")) return;
     const only = () => choose("vpc", vpc.key, changed);
     const canvas = element("div", {
@@ -142,7 +146,7 @@ function draw(panel, vpc) {
     );
     const { paddingInlineStart, paddingInlineEnd } = getComputedStyle(canvas);
     const room = canvas.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
-    const picture = pictureOf(vpc, room > 0 ? room : PAPER.width);
+    const picture = pictureOf(vpc, room > 0 && !isPrinting ? room : PAPER.width);
     const { width, height } = picture;
     const isLarge = width.baseVal.value > PAPER.width || height.baseVal.value > PAPER.height;
     panel.classList.toggle("large", isLarge);
@@ -160,7 +164,7 @@ function journeysOf(vpc) {
 function journey(vpc, first, table, governed) {
     const { path, otherPaths } = first;
     const { region } = vpc;
-    const shown = governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
+    const shown = isPrinting || governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
     const names = shown.map((subnet) =>
         element(
             "li",

@@ -1,8 +1,7 @@
 // What to fix: one row for each route table and reason, because people fix route tables, not subnets.
 
-const FIRST_ROWS = 20;
 const MORE_ROWS = 100;
-const PRINTED_ROWS = 500;
+const LISTED_VALUES = 2;
 
 const SECTIONS = [
     { kind: "flagged", title: "Route tables to fix" },
@@ -10,9 +9,15 @@ const SECTIONS = [
     { kind: "unresolved", title: "Paths that could not be followed" },
 ];
 
-const shownRows = { flagged: FIRST_ROWS, dropped: FIRST_ROWS, unresolved: FIRST_ROWS };
+/** The tags are in one column, which a single tag gives its name. */
+const TAGS = tagKeys.length > 1 ? "Tags" : tagKeys[0];
+const HEADS = ["Route table", "Reason", "Subnets", "NAT", "VPC", "Account", ...(TAGS === undefined ? [] : [TAGS])];
+
+const shownRows = {};
 const openRows = new Set();
 let foundByRow = new Map();
+/** On paper, the first row of each change that several tables share. */
+let printedChanges = new Map();
 
 function makeWorklist() {
     byId("worklist").append(
@@ -31,7 +36,8 @@ function showWorklist(found) {
         const kept = isFiltered() ? one.subnets.filter((subnet) => keep.has(subnet)) : one.subnets;
         if (kept.length) foundByRow.set(one, kept);
     }
-    for (const { kind } of SECTIONS) shownRows[kind] = FIRST_ROWS;
+    for (const { kind } of SECTIONS) shownRows[kind] = firstOf(20, 5);
+    printedChanges = new Map();
     byId("work-summary").textContent = workSummary(found);
     byId("work-cost").textContent = workCost();
     SECTIONS.forEach(listRows);
@@ -74,9 +80,7 @@ function listRows(section) {
         place.querySelectorAll(".opener")[before].focus();
     };
     const text = left > MORE_ROWS ? `Show ${MORE_ROWS} more of ${numbers.format(left)}` : `Show ${numbers.format(left)} more`;
-    const heads = ["Route table", "Reason", "Subnets", "NAT", "VPC", "Account"].map((head) =>
-        element("th", { scope: "col", role: "columnheader" }, head),
-    );
+    const heads = HEADS.map((head) => element("th", { scope: "col", role: "columnheader" }, head));
     place.replaceChildren(
         element("h3", { id: `work-${kind}-title` }, `${title} (${numbers.format(rows.length)})`),
         element(
@@ -92,14 +96,13 @@ function listRows(section) {
                       { class: "more" },
                       element("button", { type: "button", class: "action", onclick: showMore }, text),
                   ),
-                  moreOnScreen(left, "row"),
               ]
             : []),
     );
 }
 
 function workRows(one) {
-    const isOpen = openRows.has(one.key);
+    const isOpen = isPrinting || openRows.has(one.key);
     const button = element(
         "button",
         {
@@ -125,6 +128,7 @@ function workRows(one) {
             "where",
             element("span", {}, element("code", {}, one.vpc.account), element("span", { class: "called" }, one.vpc.region)),
         ),
+        ...(TAGS === undefined ? [] : [cell(TAGS, "tags", element("span", {}, ...tagLines(one)))]),
     );
     shown.addEventListener("click", (event) => clickedWork(event, shown, one));
     return isOpen ? [shown, workDetail(one)] : [shown];
@@ -134,6 +138,18 @@ function subnetNumber(one) {
     const kept = foundByRow.get(one).length;
     const text = kept === one.subnets.length ? "" : ` of ${numbers.format(one.subnets.length)}`;
     return element("span", {}, element("strong", {}, numbers.format(kept)), text);
+}
+
+/** The values of each tag that subnets of a row have, in a line each. */
+function tagLines(one) {
+    return tagKeys.flatMap((key, place) => {
+        const values = [...new Set(foundByRow.get(one).map((subnet) => subnet.tags[place]))].filter(Boolean);
+        const shown = isPrinting ? values : values.slice(0, LISTED_VALUES);
+        const more = values.length - shown.length;
+        const text = [...shown, ...(more ? [`and ${numbers.format(more)} more`] : [])].join(", ");
+        const name = element("span", { class: "quiet" }, `${key}: `);
+        return text ? [element("span", { class: "one-tag" }, ...(tagKeys.length > 1 ? [name] : []), text)] : [];
+    });
 }
 
 function natsOf(one) {
@@ -173,6 +189,9 @@ function clickedWork(event, shown, one) {
 
 function workDetail(one) {
     const [first] = foundByRow.get(one);
+    const change = first.remedy.command; // that of all tables of a VPC that need the same endpoint
+    const printed = change && printedChanges.get(change);
+    if (isPrinting && change) printedChanges.set(change, printed ?? one);
     const actions = [
         [`Show ${one.subnets.length === 1 ? "its subnet" : "its subnets"}`, () => showSubnetsOf(one)],
         ["Show the drawing of its VPC", () => goToVpc(one.vpc)],
@@ -181,7 +200,7 @@ function workDetail(one) {
         { class: "opened", id: `work-${one.key}` },
         element(
             "td",
-            { role: "cell", colspan: 6 },
+            { role: "cell", colspan: HEADS.length },
             element(
                 "div",
                 { class: "detail" },
@@ -190,7 +209,9 @@ function workDetail(one) {
                     "div",
                     {},
                     element("h4", {}, "What to do"),
-                    ...remedyOf(first, one.table.id || first.id, first.remedy),
+                    ...(printed
+                        ? [element("p", {}, "This is the same change as that of ", code(printed.table.id), " above.")]
+                        : remedyOf(first, one.table.id || first.id, first.remedy)),
                 ),
             ),
         ),
@@ -207,19 +228,4 @@ function showSubnetsOf(one) {
     byId("search").value = state.search;
     byId("subnets").scrollIntoView({ block: "start" });
     byId("subnets").focus({ preventScroll: true });
-}
-
-/** Print up to 500 rows of each section. */
-function unfoldWorklist() {
-    for (const section of SECTIONS) {
-        shownRows[section.kind] = PRINTED_ROWS;
-        listRows(section);
-    }
-}
-
-function foldWorklist() {
-    for (const section of SECTIONS) {
-        shownRows[section.kind] = FIRST_ROWS;
-        listRows(section);
-    }
 }
