@@ -10,7 +10,7 @@ from sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke
 
-SIZE = (1440, 1890)
+SIZE = (1440, 2110)
 """The size of the picture, in pixels."""
 
 
