@@ -105,14 +105,15 @@ def record_lines(
     titles = [title for title in used if title not in hidden]
     every = ([(title,) for title in titles], *layouts)
     whole, short = (
-        [_Grid(records, layout, titles, widest) for layout in every] for widest in (screen.width, _MAX_WIDTH)
+        [_Grid(records, layout, titles, widest) for layout in every]
+        for widest in (max(screen.width, _MAX_WIDTH), _MAX_WIDTH)
     )
     fitting = [
         *(grid for grid in whole if max(grid.width, grid.width_below) <= screen.width),
         *(grid for grid in short if grid.width <= screen.width),
     ]
     grid = next(iter(fitting), short[-1])
-    header, *rows = grid.blocks(screen.width)
+    header, *rows = grid.blocks(max(screen.width, grid.width))
     yield from (screen.paint(line, "bold") for line in header)
     for record, (first, *others) in zip(records, rows, strict=True):
         yield first

@@ -122,9 +122,12 @@ def test_a_terminal_lists_twenty_tables() -> None:
     assert not any("more route table" in line for line in terminal(*tables(20), width=120).splitlines())
 
 
-def test_the_narrowest_terminal_breaks_no_id() -> None:
+@pytest.mark.parametrize("width", [1, 40])
+def test_the_narrowest_terminal_breaks_no_id(width: int) -> None:
     """If the columns do not fit, lines are longer than the terminal, which wraps them."""
-    assert re.search(f"\n      2  {FLAGGED.route_table_id} +{FLAGGED.vpc_id} ", terminal(*EVERY, width=20))
+    shown = terminal(*EVERY, width=width)
+    assert re.search(f"\n      2  {FLAGGED.route_table_id} +{FLAGGED.vpc_id} ", shown)
+    assert f" {NAT.id}  " in shown
 
 
 def test_rows_of_one_account_name_it_once() -> None:
