@@ -160,7 +160,7 @@ function rowsOf(subnet) {
                 role: key === "subnet" ? "rowheader" : "cell",
                 scope: key === "subnet" ? "row" : null,
                 "data-title": title,
-                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.zone || subnet.vpc.region}` : null,
+                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.vpc.region} ${subnet.zone}` : null,
                 class: `cell-${key}`,
             },
             ...cell(subnet),
