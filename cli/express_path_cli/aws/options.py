@@ -206,7 +206,7 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="The configuration file. Default: the express-path.toml, or the pyproject.toml with [tool.express-path], in this "
+        help="The configuration file. Default: the express-path.toml, or the pyproject.toml with a table tool.express-path, in this "
         "folder or the nearest one above it.",
         rich_help_panel=WHAT,
     ),

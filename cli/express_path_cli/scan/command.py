@@ -54,11 +54,12 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     show_failures_and_notes((), applied.notes, quiet=quiet)
     has_all = asked.shows_ignored or output_format is Format.JSON
     shown = [row for row in (applied.rows if has_all else applied.counting) if matches(row, asked.shown)]
-    keys = {row.key for row in shown}
     result = replace(
         scan.result,
         rows=shown,
-        unlisted=[row for row in applied.rows if row.key not in keys],
+        unlisted=[
+            row for row in applied.rows if not matches(row, asked.shown) or (row.ignored is not None and not has_all)
+        ],
         # JSON has what was found; who reads it later has settings of their own.
         notes=scan.result.notes if output_format is Format.JSON else [*scan.result.notes, *applied.notes],
     )

@@ -40,13 +40,15 @@ def as_csv(result: Result) -> Iterator[str]:
     A value that a spreadsheet would run as a formula gets an apostrophe; a name or a forged dump can contain one
     (https://owasp.org/www-community/attacks/CSV_Injection).
     """
-    written = io.StringIO(newline="")
+    line = io.StringIO(newline="")
+    writer = csv.writer(line)
     baseline = ["baseline"] if result.comparison else []
-    cells = (_cells(row, result) for row in result.rows)
-    csv.writer(written).writerows(
-        chain([[*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline, *LAST_COLUMNS]], cells)
-    )
-    yield written.getvalue()
+    header = [*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline, *LAST_COLUMNS]
+    for cells in chain([header], (_cells(row, result) for row in result.rows)):
+        writer.writerow(cells)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def _cells(row: Row, result: Result) -> list[str | None]:
