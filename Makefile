@@ -32,7 +32,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record requirements/command requirements/build
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -73,7 +73,7 @@ test: lint types template site $(TESTED_WITH) ## Everything that a change needs:
 check: test ## The same as `make test`.
 
 .PHONY: verify
-verify: test faults mistakes $(LAB_SERVER) ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, the lab, an organization.
+verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, the lab, an organization.
 	.venv/bin/python -m pytest -m long
 	.venv/bin/python -m benchmarks organization
 
@@ -221,6 +221,13 @@ $(RIE): .venv/bin/uv requirements/rie.txt
 build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
 	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: install Go' >&2; exit 1; }
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
+	touch $@
+
+# What the action and the image install. Tests install it from here.
+build/wheels/.ready: $(VENV) requirements/build.txt requirements/command.txt
+	rm -rf build/wheels
+	.venv/bin/python -m pip download --quiet --disable-pip-version-check $(CERTS_OF_OLD_PIP) --require-hashes --dest=build/wheels \
+		--requirement=requirements/build.txt --requirement=requirements/command.txt
 	touch $@
 
 build/cdk/.ready: tests/runbooks/cdk/package.json tests/runbooks/cdk/package-lock.json

@@ -4,6 +4,7 @@ It is built and installed offline, beside the distributions that it depends on, 
 """
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -16,6 +17,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[1]
 UV = Path(sys.executable).with_name("uv")
 SMOKE = ROOT / ".ci" / "smoke"
+WHEELS = ROOT / "build" / "wheels"
 
 
 def run(*command: str | Path, status: int = 0) -> str:
@@ -103,3 +105,24 @@ def test_the_installed_command_works(command: Path) -> None:
     done = subprocess.run([SMOKE], capture_output=True, text=True, check=False, cwd="/", env=environment)
     assert done.returncode == 0, done.stderr
     assert "4 subnets: 2 NON_COMPLIANT, 2 COMPLIANT, 0 NOT_APPLICABLE" in done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (WHEELS / ".ready").exists(), reason="`make verify` downloads what the image installs")
+def test_the_image_has_the_command_and_its_locked_dependencies(wheel: Path, tmp_path: Path) -> None:
+    """The steps of the Dockerfile, in an empty environment instead of a container, leave the command and nothing else."""
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", "")
+    [(sources, folder)] = re.findall(r"^COPY (.+) (/\S+/)$", dockerfile, re.MULTILINE)
+    [step] = re.findall(r"^RUN (.+)$", dockerfile, re.MULTILINE)
+    assert sources.split() == ["requirements/command.txt", "dist/express_path-*.whl"]
+    context, environment = tmp_path / "context", tmp_path / "environment"
+    context.mkdir()
+    for file in (ROOT / "requirements" / "command.txt", wheel):
+        context.joinpath(file.name).symlink_to(file)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    binaries = {"PATH": f"{environment / 'bin'}:{os.environ['PATH']}"}
+    offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
+    subprocess.run(["sh", "-c", step.replace(folder.rstrip("/"), str(context))], check=True, env=binaries | offline)
+    assert not context.exists()
+    [entry] = re.findall(r'^ENTRYPOINT \["(.+)"\]$', dockerfile, re.MULTILINE)
+    assert run(environment / "bin" / entry, "--version") == f"express-path {wheel.name.split('-')[1]}\n"

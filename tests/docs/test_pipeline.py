@@ -1,12 +1,14 @@
-"""The pipelines in docs/pipeline.md: their commands, run by bash on dumps instead of on AWS."""
+"""The action and the component, with the inputs of docs/pipeline.md: their scripts, run by bash on dumps instead of on AWS."""
 
 import json
 import os
 import re
 import shlex
 import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -17,104 +19,266 @@ from tests.support.command import invoke
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "pipeline.md"
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+COMPONENT = ROOT / "templates" / "express-path.yml"
+WHEELS = ROOT / "build" / "wheels"
 BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
 ON_A_DUMP = """#!/usr/bin/env bash
-case " $* " in *" --from "*) exec {command} "$@" ;; esac
+case " $* " in *" --from="*) exec {command} "$@" ;; esac
+echo "$*" >> "$READS"
 exec {command} "$@" --from-dump "$DUMP"
 """
 """What stands for express-path: the real command, which reads a dump instead of the role's account."""
 
 
-def pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
+class Done(NamedTuple):
+    """What a pipeline did: its exit status, its log, and what it shows people."""
+
+    status: int
+    log: str
+    shown: str
+
+
+def documented() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the GitHub workflow and the GitLab pipeline of the document."""
     github, gitlab = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return yaml.safe_load(github), yaml.safe_load(gitlab)
 
 
-def commands(pipeline: str) -> tuple[str, str]:
-    """Return the script that fails on new findings, and the one that runs after it, whether or not it failed."""
-    github, gitlab = pipelines()
+def action_inputs(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the values in the action's expressions. An input that it does not have is a KeyError, an empty one is not."""
+    assert given.keys() <= ACTION["inputs"].keys()
+    defaults = {name: declared["default"] for name, declared in ACTION["inputs"].items()}
+    return {f"inputs.{name}": value for name, value in (defaults | given).items()}
+
+
+def component(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the jobs of the component with its inputs filled in, as GitLab does before it reads a value.
+
+    https://docs.gitlab.com/ci/inputs/: an input without a default has to be given.
+    """
+    header, body = COMPONENT.read_text(encoding="utf-8").split("\n---\n")
+    declared = yaml.safe_load(header)["spec"]["inputs"]
+    assert given.keys() <= declared.keys()
+    values = {name: given[name] if name in given else about["default"] for name, about in declared.items()}
+    used = set(re.findall(r"\$\[\[ inputs\.([a-z-]+) \]\]", body))
+    assert used == declared.keys()
+    filled: dict[str, Any] = yaml.safe_load(
+        re.sub(r"\$\[\[ inputs\.([a-z-]+) \]\]", lambda found: values[found[1]], body)
+    )
+    return filled
+
+
+class Runner:
+    """A machine that runs pipelines in a folder, with express-path where the action installs it and on the search path."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make the folder of the repository, with a baseline that has one finding."""
+        self.repository, self._temp, self._files = folder / "repository", folder / "runner", folder / "files"
+        binaries = self._temp / "express-path" / "bin"
+        for made in (self.repository, binaries, self._files):
+            made.mkdir(parents=True)
+        dump = dump_with(folder / "before", {"old": "nat", "good": "endpoint"})
+        assert invoke(["scan", "--from-dump", str(dump), "--output", str(self.repository / BASELINE)]).exit_code == 1
+        stand_in = binaries / "express-path"
+        command = shlex.join(processes.command({"PATH": os.environ["PATH"]}))
+        stand_in.write_text(ON_A_DUMP.format(command=command), encoding="utf-8")
+        stand_in.chmod(0o755)
+        self._environment = {
+            "PATH": f"{binaries}:{os.environ['PATH']}",
+            "READS": str(self._files / "reads"),
+            "RUNNER_TEMP": str(self._temp),
+            "GITHUB_OUTPUT": str(self._files / "output"),
+            "GITHUB_STEP_SUMMARY": str(self._files / "summary.md"),
+            "AWS_WEB_IDENTITY_TOKEN_FILE": str(self._files / "token"),
+            "EXPRESS_PATH_TOKEN": "token",
+        }
+
+    @property
+    def sarif(self) -> Path:
+        """The file that the action uploads to code scanning."""
+        return self._temp / "express-path" / "scan.sarif"
+
+    def reads(self) -> list[str]:
+        """Return the arguments of each scan that read the account."""
+        file = self._files / "reads"
+        return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+    def github(self, dump: Path, given: Mapping[str, str]) -> Done:
+        """Run the steps of the action that follow its installation, as a runner does: a failed step is the last one."""
+        for file in self._files.iterdir():
+            file.unlink()
+        known, log, status = action_inputs(given), "", 0
+        steps = [step for step in ACTION["runs"]["steps"] if "run" in step and step["name"] != "Install"]
+        for step in steps:
+            values = {name: _evaluated(text, known) for name, text in step["env"].items()}
+            done = self._bash(step["run"], dump, values)
+            status, log = done.returncode, log + done.stdout + done.stderr
+            if status:
+                break
+            output = self._files / "output"
+            lines = output.read_text(encoding="utf-8").splitlines() if output.exists() and "id" in step else []
+            known |= {f"steps.{step['id']}.outputs.{line.partition('=')[0]}": line.partition("=")[2] for line in lines}
+        summary = self._files / "summary.md"
+        return Done(status, log, summary.read_text(encoding="utf-8") if summary.exists() else "")
+
+    def gitlab(self, dump: Path, given: Mapping[str, str]) -> Done:
+        """Run the script of the component's job."""
+        for file in self._files.iterdir():
+            file.unlink()
+        [job] = component(given).values()
+        done = self._bash("\n".join(job["script"]), dump, {})
+        return Done(done.returncode, done.stdout + done.stderr, done.stdout)
+
+    def _bash(self, script: str, dump: Path, values: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+            cwd=self.repository,
+            env={**self._environment, "DUMP": str(dump), **values},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+
+def _evaluated(text: str, known: Mapping[str, str]) -> str:
+    """Return a value with its expressions evaluated."""
+    return re.sub(r"\$\{\{ ([a-z.-]+) \}\}", lambda found: known[found[1]], text)
+
+
+def inputs_of(pipeline: str) -> dict[str, str]:
+    """Return the inputs that the document gives the action or the component."""
+    github, gitlab = documented()
     if pipeline == "gitlab":
-        job = gitlab["express-path"]
-        return "\n".join(job["script"]), "\n".join(job["after_script"])
-    steps = [step for step in github["jobs"]["scan"]["steps"] if "express-path scan" in step.get("run", "")]
-    first, second = steps
-    assert "if" not in first
-    assert second["if"] == "${{ !cancelled() }}"
-    return first["run"], second["run"]
+        [included] = gitlab["include"]
+        return dict(included["inputs"])
+    [step] = [step for step in github["jobs"]["scan"]["steps"] if "express-path@" in step["uses"]]
+    return dict(step["with"])
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """Return a folder with a baseline that has one finding, and with express-path on the search path of bash."""
-    dump = dump_with(tmp_path / "before", {"old": "nat", "good": "endpoint"})
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    assert invoke(["scan", "--from-dump", str(dump), "--output", str(folder / BASELINE)]).exit_code == 1
-    stand_in = tmp_path / "bin" / "express-path"
-    stand_in.parent.mkdir()
-    command = shlex.join(processes.command({"PATH": os.environ["PATH"]}))
-    stand_in.write_text(ON_A_DUMP.format(command=command), encoding="utf-8")
-    stand_in.chmod(0o755)
-    return folder
-
-
-def run(script: str, repository: Path, dump: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script as runners do, in the repository, and let express-path read a dump."""
-    environment = {
-        "PATH": f"{repository.parent / 'bin'}:{os.environ['PATH']}",
-        "DUMP": str(dump),
-        "GITHUB_STEP_SUMMARY": str(repository / "summary.md"),
-    }
-    return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
-        cwd=repository,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+def runner(tmp_path: Path) -> Runner:
+    """Return a machine that runs pipelines."""
+    return Runner(tmp_path)
 
 
 @pytest.mark.parametrize("pipeline", ["github", "gitlab"])
-def test_only_new_findings_fail_the_pipeline(pipeline: str, repository: Path, tmp_path: Path) -> None:
-    """The status is 0 without a new finding, 1 with one, which the next step names, and 2 with a broken dump."""
-    gate, after = commands(pipeline)
+def test_only_new_findings_fail_the_pipeline(pipeline: str, runner: Runner, tmp_path: Path) -> None:
+    """The status is 0 without a new finding, 1 with one, which people see, and 2 with a broken dump. AWS is read once."""
+    run, inputs = getattr(runner, pipeline), inputs_of(pipeline)
     dump = dump_with(tmp_path / "now", {"old": "nat", "good": "endpoint"})
-    done = run(gate, repository, dump)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert "0 new, 1 unchanged, 0 fixed, 0 unknown" in done.stderr
+    done = run(dump, inputs)
+    assert done.status == 0, done.log
+    assert "0 new, 1 unchanged, 0 fixed, 0 unknown" in done.log
 
     dump_with(dump, {"old": "nat", "good": "nat"})
-    done = run(gate, repository, dump)
-    assert (done.returncode, done.stdout) == (1, ""), done.stderr
-    assert "1 new, 1 unchanged, 0 fixed, 0 unknown" in done.stderr
-    rows = json.loads((repository / OUTPUT).read_text(encoding="utf-8"))["subnets"]
+    done = run(dump, inputs)
+    assert done.status == 1, done.log
+    assert "1 new, 1 unchanged, 0 fixed, 0 unknown" in done.log
+    rows = json.loads((runner.repository / OUTPUT).read_text(encoding="utf-8"))["subnets"]
     assert {row["subnetId"]: row["baseline"] for row in rows}["subnet-good"] == "new"
-    shown = run(after, repository, dump)
-    assert shown.returncode == 0, shown.stderr
-    summary = repository / "summary.md"
-    text = summary.read_text(encoding="utf-8") if summary.exists() else shown.stdout
-    assert "new: 123456789012 us-east-1 vpc-app subnet-good NAT" in text
+    assert "new: 123456789012 us-east-1 vpc-app subnet-good NAT" in done.shown
+    [options] = runner.reads()
+    assert options.startswith("scan --baseline express-path-baseline.json --fail-on new --format=json")
 
     (dump / "subnets.json").write_text('{"Subnets": [', encoding="utf-8")
-    (repository / OUTPUT).unlink()
-    done = run(gate, repository, dump)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "subnets.json" in done.stderr
-    assert not (repository / OUTPUT).exists()
+    (runner.repository / OUTPUT).unlink()
+    done = run(dump, inputs)
+    assert done.status == 2
+    assert "subnets.json" in done.log
+    assert not (runner.repository / OUTPUT).exists()
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_what_could_be_read_is_shown(pipeline: str, runner: Runner, tmp_path: Path) -> None:
+    """If one of two folders is bad input, the status is 2, and the findings of the other one are shown and kept."""
+    dump = tmp_path / "now"
+    dump_with(dump / "good", {"old": "nat"})
+    (dump_with(dump / "bad", {"other": "nat"}, region="eu-west-1") / "subnets.json").write_text("[", encoding="utf-8")
+    done = getattr(runner, pipeline)(dump, {**inputs_of(pipeline), "arguments": ""})
+    assert done.status == 2, done.log
+    assert "subnet-old" in done.shown or "rtb-old" in done.shown
+    assert json.loads((runner.repository / OUTPUT).read_text(encoding="utf-8"))["notRead"]
+
+
+def test_code_scanning_and_the_list_of_tests_get_the_findings(runner: Runner, tmp_path: Path) -> None:
+    """The action writes the SARIF file that it uploads, and the component the JUnit file that its job reports."""
+    dump = dump_with(tmp_path / "now", {"old": "nat", "good": "endpoint"})
+    assert runner.github(dump, {}).status == 1
+    [sarif] = json.loads(runner.sarif.read_text(encoding="utf-8"))["runs"]
+    assert len(sarif["results"]) == 1
+    [upload] = [step for step in ACTION["runs"]["steps"] if "upload-sarif" in step.get("uses", "")]
+    assert upload["with"]["sarif_file"] == "${{ runner.temp }}/express-path/scan.sarif"
+
+    inputs = inputs_of("gitlab")
+    assert runner.gitlab(dump, {**inputs, "arguments": ""}).status == 1
+    [(name, job)] = component(inputs).items()
+    report = (runner.repository / job["artifacts"]["reports"]["junit"]).read_text(encoding="utf-8")
+    assert "rtb-old" in report
+    assert documented()[1].keys() == {"include", name}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not (WHEELS / ".ready").exists(), reason="`make verify` downloads what the action installs")
+def test_the_action_installs_itself(tmp_path: Path) -> None:
+    """The first steps make an environment of its own, with the locked versions and the command of the checkout."""
+    [install] = [step for step in ACTION["runs"]["steps"] if step.get("name") == "Install"]
+    environment = {"PATH": os.environ["PATH"], "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(WHEELS)}
+    runner = {"PYTHON": sys.executable, "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTION_PATH": str(ROOT)}
+    assert install["env"] == {"PYTHON": "${{ steps.python.outputs.python-path }}"}
+    subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", install["run"]], cwd=tmp_path, env=environment | runner, check=True
+    )
+    installed = [tmp_path / "express-path" / "bin" / "express-path", "scan", "--example", "--fail-on", "never"]
+    shown = subprocess.run(installed, cwd=tmp_path, capture_output=True, text=True, check=True, env={}).stdout
+    assert "4 subnets: 2 NON_COMPLIANT" in shown
+
+
+def test_options_are_not_code(runner: Runner, tmp_path: Path) -> None:
+    """The action's arguments are split at spaces and nothing else: no file names, no commands."""
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    done = runner.github(dump, {"arguments": "--vpc vpc-* $(touch$IFS''made); --fail-on never"})
+    assert done.status == 2
+    assert runner.reads()[0].startswith("scan --vpc vpc-* $(touch$IFS''made); --fail-on never --format=json")
+    assert not (runner.repository / "made").exists()
 
 
 def test_pipelines_keep_the_result() -> None:
     """Both pipelines keep the file that can replace the baseline, also if a finding is new, and have no secret."""
-    github, gitlab = pipelines()
+    github, _ = documented()
     upload = github["jobs"]["scan"]["steps"][-1]
     assert upload["uses"].startswith("actions/upload-artifact@")
     assert (upload["if"], upload["with"]["path"]) == ("${{ !cancelled() }}", OUTPUT)
-    assert github["permissions"] == {"contents": "read", "id-token": "write"}
-    assert gitlab["express-path"]["artifacts"] == {"when": "always", "paths": [OUTPUT]}
+    assert ACTION["inputs"]["output"]["default"] == OUTPUT
+    [job] = component(inputs_of("gitlab")).values()
+    assert (job["artifacts"]["when"], job["artifacts"]["paths"]) == ("always", [OUTPUT])
     assert "secrets." not in DOCUMENT.read_text(encoding="utf-8")
+
+
+def test_every_input_is_explained() -> None:
+    """The document has each input of the action and of the component, with its default."""
+    github, _, gitlab = DOCUMENT.read_text(encoding="utf-8").partition("\n## GitLab\n")
+    for name, declared in ACTION["inputs"].items():
+        shown = f"`{declared['default']}`" if declared["default"] else "(none)"
+        assert f"| `{name}` | {shown} |" in github
+    for name, declared in yaml.safe_load(COMPONENT.read_text(encoding="utf-8").split("\n---\n")[0])["spec"][
+        "inputs"
+    ].items():
+        assert f"`{name}`" in gitlab
+        assert f"`{declared.get('default', name) or 'arguments'}`" in gitlab
+
+
+def test_actions_are_pinned_to_commits() -> None:
+    """Each action of another project that action.yml and the workflows use is named by a commit, always the same one."""
+    pinned: dict[str, set[str]] = {}
+    for file in (ROOT / "action.yml", *(ROOT / ".github" / "workflows").glob("*.yml")):
+        for used in re.findall(r"uses: (?!\./)(.+)", file.read_text(encoding="utf-8")):
+            action = re.fullmatch(r"(?P<name>[\w./-]+)@(?P<commit>[0-9a-f]{40} # v\d+\.\d+\.\d+)", used)
+            assert action, f"{file.name}: {used}"
+            pinned.setdefault(action["name"], set()).add(action["commit"])
+    assert len(pinned) >= 5
+    assert [name for name, commits in pinned.items() if len(commits) > 1] == []
 
 
 def test_the_baseline_of_the_document_can_be_made(tmp_path: Path) -> None:
