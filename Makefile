@@ -22,6 +22,7 @@ CHECKOV_VENV := .venv-checkov/.ready
 AWSCLI_VENV := .venv-awscli/.ready
 DOCS_VENV := .venv-docs/.ready
 RECORD_VENV := .venv-record/.ready
+RELEASE_VENV := .venv-release/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
@@ -32,7 +33,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record requirements/command requirements/build
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record requirements/command requirements/build requirements/release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -73,7 +74,7 @@ test: lint types template site $(TESTED_WITH) ## Everything that a change needs:
 check: test ## The same as `make test`.
 
 .PHONY: verify
-verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, the lab, an organization.
+verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
 	.venv/bin/python -m benchmarks organization
 
@@ -118,17 +119,37 @@ site: $(DOCS_VENV) ## Build the documentation as a site into build/site. A broke
 	cp build/site/README.html build/site/index.html
 
 .PHONY: dist
-dist: $(VENV) $(SAM_VENV) ## Build a release into dist/: the wheel, the function, and the stacks for `sam deploy`.
-	rm -rf dist
-	mkdir dist
+dist: $(VENV) $(SAM_VENV) $(RELEASE_VENV) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.
+	rm -rf dist build/stack
+	mkdir -p dist build/stack
 	.venv-sam/bin/sam build
+	cd integrations && ../.venv-sam/bin/sam build
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist instrument
 	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist sandbox
 	rm -f dist/.gitignore
-	cd .aws-sam/build/EvaluateFunction && find . -type f | LC_ALL=C sort | zip -q -X -@ $(CURDIR)/dist/function.zip
-	cd integrations && ../.venv-sam/bin/sam build
-	find .aws-sam/build integrations/.aws-sam/build runbooks samconfig.toml integrations/samconfig.toml -type f | LC_ALL=C sort | zip -q -X -@ dist/stack.zip
+	.venv/bin/python -m org.archive .aws-sam/build/EvaluateFunction dist/function.zip
+	tar -cf - .aws-sam/build integrations/.aws-sam/build runbooks samconfig.toml integrations/samconfig.toml | tar -xf - -C build/stack
+	.venv/bin/python -m org.archive build/stack dist/stack.zip
+	$(CYCLONEDX) --pyproject=pyproject.toml --output-file=dist/express-path.cdx.json requirements/command.txt
+	$(CYCLONEDX) --output-file=dist/function.cdx.json functions/requirements.txt
+	$(CHECKSUMS)
+
+.PHONY: image
+image: ## Add the container image of the wheel in dist/ to dist/; needs docker and a buildx builder of the driver docker-container.
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) docker buildx build --provenance=false \
+		--tag=express-path:$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) \
+		--output=type=docker,dest=dist/image.tar,rewrite-timestamp=true .
+	$(CHECKSUMS)
+
+.PHONY: audit
+audit: $(RELEASE_VENV) ## Look up known vulnerabilities of all locked versions.
+	@accepted=$$(awk -v today=$$(date -u +%F) '/^#|^$$/ {next} \
+		$$2 ~ /^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]$$/ && $$2 >= today && NF > 2 {print "--ignore-vuln=" $$1; next} \
+		{print "Not accepted, because it is expired or has no date or no reason: " $$0 > "/dev/stderr"}' $(ACCEPTED)) || exit; \
+	status=0; for name in $(LOCKS); do echo "$$name.txt"; .venv-release/bin/pip-audit --strict --disable-pip --require-hashes \
+		--progress-spinner=off --vulnerability-service=osv $(PIP_AUDIT_FLAGS) $$accepted --requirement=$$name.txt || status=1; \
+	done; exit $$status
 
 .PHONY: org-package
 org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.
@@ -154,7 +175,12 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-docs .venv-record .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+	rm -rf .venv .venv-docs .venv-record .venv-release .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+
+ACCEPTED := requirements/accepted-vulnerabilities.txt
+# A lock does not say which package needs which, and the tool warns of that.
+CYCLONEDX = PYTHONWARNINGS=ignore::UserWarning .venv-release/bin/cyclonedx-py requirements --output-reproducible
+CHECKSUMS = cd dist && rm -f SHA256SUMS && sums=$$(sha256sum *) && echo "$$sums" >SHA256SUMS
 
 # --- environments ----------------------------------------------------------------------------------------------------
 
@@ -202,6 +228,11 @@ $(DOCS_VENV): .venv/bin/uv requirements/docs.txt
 $(RECORD_VENV): .venv/bin/uv requirements/record.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-record
 	$(UV_SYNC) --python=.venv-record requirements/record.txt
+	touch $@
+
+$(RELEASE_VENV): .venv/bin/uv requirements/release.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-release
+	$(UV_SYNC) --python=.venv-release requirements/release.txt
 	touch $@
 
 $(AWSCLI_VENV): .venv/bin/uv requirements/awscli.txt

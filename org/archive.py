@@ -1,7 +1,11 @@
-"""The archive of the functions' code: the same files give the same bytes, under the hash of their content."""
+"""The archive of the functions' code: the same files give the same bytes, under the hash of their content.
+
+`python -m org.archive FOLDER ARCHIVE` writes one, for `make dist`.
+"""
 
 import hashlib
 import stat
+import sys
 import zipfile
 from pathlib import Path
 
@@ -38,3 +42,7 @@ def write_archive(folder: Path, archive: Path) -> None:
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             opened.writestr(entry, path.read_bytes())
+
+
+if __name__ == "__main__":
+    write_archive(*map(Path, sys.argv[1:]))
