@@ -6,6 +6,7 @@ from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
+from express_path_cli.findings.planned import PlanFindings
 from express_path_cli.findings.row import Row
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure
@@ -16,7 +17,8 @@ class Result:
     """The rows to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
-    comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet.
+    comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet. plan: what
+    the plan changes whose result this is.
     """
 
     rows: Sequence[Row]
@@ -29,6 +31,7 @@ class Result:
     tag_keys: Sequence[str] = ()
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
+    plan: PlanFindings | None = None
 
     @property
     def evaluated(self) -> int:

@@ -11,6 +11,8 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.sources.network import View
 
+AFTER_APPLY = "the plan does not say what this value is"
+"""The note of a row whose path ends at a value that is known only after the apply of a plan."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 
@@ -31,6 +33,9 @@ class Row(Verdict):
 
     The names are Name tags, empty without one. tags: the selected tags that the subnet has, or else its route table, or
     else its VPC. remedy: None if nothing has to change. baseline: None without a baseline, and without a finding.
+    address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
+    changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
+    line: where the first of them is, if the configuration was read.
     """
 
     subnet_name: str = ""
@@ -39,6 +44,10 @@ class Row(Verdict):
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     remedy: Remedy | None = None
     baseline: Mark | None = None
+    address: str = ""
+    changed_by: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -10,24 +10,32 @@ import typer
 
 from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.errors import ApiError
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope, read_baseline
 from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
+from express_path_cli.findings.planned import PlanFindings, judge
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, notes_on_tags, rows_of
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, evaluate_all, matches, parse_words
 from express_path_cli.sources.network import NetworkViews
+from express_path_cli.sources.plan.planned import PlanFile
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
-from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.progress import Watch, watching
+
+NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains is judged"
 
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What to scan and compare, which compliances and reasons make it fail and are shown, and how it is shown."""
+    """What to scan and compare, which compliances and reasons make it fail and are shown, and how it is shown.
+
+    plan: to lay over the network. without_network: not to read a network for it.
+    """
 
     source: Source
     parameters: RuleParameters
@@ -36,11 +44,13 @@ class ScanRequest:
     failing: frozenset[str]
     shown: frozenset[str]
     rendering: RenderOptions
+    plan: PlanFile | None = None
+    without_network: bool = False
 
 
 def scan_and_write(request: ScanRequest, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Read, evaluate and write, and return the exit status."""
-    network, rows = _read(request, quiet=quiet)
+    network, rows, planned = _read(request, quiet=quiet)
     result = Result(
         made_at=datetime.now(UTC),
         failures=network.failures,
@@ -51,9 +61,11 @@ def scan_and_write(request: ScanRequest, output_format: Format, output: Path | N
         unlisted=[row for row in rows if not matches(row, request.shown)],
         tag_keys=request.rendering.tag_keys,
         filters=request.selection.options,
+        plan=planned,
     )
-    if request.baseline:
-        result = _compared(result, request.baseline, quiet=quiet)
+    baseline = request.baseline or (planned.before if planned else None)
+    if baseline:
+        result = _compared(result, baseline, quiet=quiet)
     if network.views or not network.failures:
         write_result(result, output_format, output, request.rendering, quiet=quiet)
     has_new = NEW in request.failing and result.comparison is not None and bool(result.comparison.new)
@@ -72,18 +84,39 @@ def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
     return replace(compared, notes=[*result.notes, *notes, *counts])
 
 
-def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Row]]:
+def _read(request: ScanRequest, *, quiet: bool) -> tuple[NetworkViews, list[Row], PlanFindings | None]:
     """Read the network, evaluate the selected subnets, and report what could not be read or found."""
-    source, selection = request.source, request.selection
+    source, selection, planned = request.source, request.selection, None
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(request.parameters, watch)
+        network = _read_network(request, watch)
+        if request.plan:
+            laid = request.plan.lay(network.views if network.views or network.failures else None)
+            planned = judge(laid, request.parameters, selection, request.rendering.tag_keys)
+            network = replace(network, views=laid.after, notes=[*network.notes, *laid.notes])
         missing = (*selection.missing_vpcs(network.views, source.elsewhere), *selection.missing_tags(network.views))
         network = replace(network, failures=[*network.failures, *missing])
-        verdicts = evaluate_all(network.views, request.parameters, selection)
-        rows = rows_of(verdicts, network.views, request.rendering.tag_keys)
+        if planned:
+            rows = list(planned.rows)
+        else:
+            verdicts = evaluate_all(network.views, request.parameters, selection)
+            rows = rows_of(verdicts, network.views, request.rendering.tag_keys)
     network = replace(network, notes=[*network.notes, *notes_on_tags(network.views, request.rendering.tag_keys)])
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    return network, rows
+    return network, rows, planned
+
+
+def _read_network(request: ScanRequest, watch: Watch) -> NetworkViews:
+    """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
+    if request.plan is None:
+        return request.source.read(request.parameters, watch)
+    if request.without_network:
+        return NetworkViews()
+    try:
+        return request.source.read(request.parameters, watch)
+    except ApiError as error:
+        if error.code != "NoCredentialsError":
+            raise
+        return NetworkViews(notes=[NO_CREDENTIALS])
 
 
 EXAMPLES = """
@@ -94,6 +127,7 @@ express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json  # without AWS
 express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
 express-path scan --format sarif --output paths.sarif  # for code scanning
+express-path scan --plan plan.json --fail-on new  # before the deploy: what a Terraform plan would do
 """
 
 
@@ -142,6 +176,23 @@ BaselineFile = Annotated[
         rich_help_panel=options.WHAT,
     ),
 ]
+PlanOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan-only",
+        help="With --plan: judge what the plan contains, and do not read the network. Also without credentials.",
+        rich_help_panel=options.WHERE,
+    ),
+]
 Shown = Annotated[
     list[str] | None,
     typer.Option(
@@ -187,6 +238,8 @@ def scan(
     *,
     from_dump: options.FromDump = None,
     example: options.Example = False,
+    plan: PlanOption = None,
+    plan_only: PlanOnly = False,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -217,19 +270,30 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
+    if plan_only and not plan:
+        raise OptionError("--plan-only needs a plan", "add --plan FILE")
+    planned = PlanFile(plan, options.unique(region)) if plan else None
+    regions = options.unique(region) or _regions_of(
+        planned, is_live=not (from_dump or example or aggregator or all_regions)
+    )
+    live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
     chosen = output_format or format_of(output)
     _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
-    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys)
+    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys, bool(plan))
     rendering = RenderOptions(details, grouping, bool(selected), scanned)
-    failing = _failing(fail_on, baseline)
+    failing = _failing(fail_on, baseline or plan)
     earlier = read_baseline(baseline) if baseline else None
-    request = ScanRequest(source, parameters, selection, earlier, failing, shown, rendering)
+    request = ScanRequest(source, parameters, selection, earlier, failing, shown, rendering, planned, plan_only)
     raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
+
+
+def _regions_of(plan: PlanFile | None, *, is_live: bool) -> tuple[str, ...]:
+    """Return the Regions to read for a plan."""
+    return plan.regions if plan and is_live else ()
 
 
 def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
+from express_path_cli.findings.planned import TableChange, known_id
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
@@ -20,9 +21,11 @@ def as_json(result: Result) -> Iterator[bytes]:
 
     routeTableId is null if the subnet's route table cannot be read.
     """
-    compared = result.comparison is not None
-    subnets = (_row(row, compared=compared) for row in result.rows)
-    yield from document({**_scan(result), "subnets": subnets, **_past(result)})
+    compared, planned = result.comparison is not None, result.plan is not None
+    subnets = (_row(row, compared=compared, planned=planned) for row in result.rows)
+    plan = {"plan": [*result.plan.sentences]} if result.plan else {}
+    tables = {"routeTables": map(_table_change, result.plan.tables)} if result.plan else {}
+    yield from document({**_scan(result), **plan, **tables, "subnets": subnets, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -93,15 +96,38 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _row(row: Row, *, compared: bool) -> dict[str, Any]:
-    """Return a row as JSON. With a baseline, `baseline` is null if the subnet has no finding."""
+def _planned(row: Row) -> dict[str, Any]:
+    """Return what only the row of a plan has. A table of the plan has an address as long as its ID is not known."""
+    table_id = row.route_table_id
+    return {
+        "address": row.address or None,
+        "routeTableAddress": None if table_id is None or known_id(table_id) else table_id,
+        "changedBy": list(row.changed_by),
+        **({"file": row.file, "line": row.line} if row.file else {}),
+    }
+
+
+def _table_change(change: TableChange) -> dict[str, Any]:
+    return {
+        "routeTableId": known_id(change.route_table_id),
+        "address": change.address or (None if known_id(change.route_table_id) else change.route_table_id),
+        "before": {reason.value: number for reason, number in sorted(change.before.items())},
+        "after": {reason.value: number for reason, number in sorted(change.after.items())},
+    }
+
+
+def _row(row: Row, *, compared: bool, planned: bool) -> dict[str, Any]:
+    """Return a row as JSON. With a baseline, `baseline` is null if the subnet has no finding.
+
+    planned: the row is of a plan, in which IDs may not be known yet.
+    """
     return {
         "accountId": row.account_id,
         "region": row.region,
         "vpcId": row.vpc_id,
-        "subnetId": row.subnet_id,
+        "subnetId": known_id(row.subnet_id) if planned else row.subnet_id,
         "availabilityZoneId": row.availability_zone_id,
-        "routeTableId": row.route_table_id,
+        "routeTableId": known_id(row.route_table_id) if planned else row.route_table_id,
         "compliance": row.compliance,
         "reason": row.reason,
         "annotation": row.annotation,
@@ -109,4 +135,5 @@ def _row(row: Row, *, compared: bool) -> dict[str, Any]:
         "names": row.names(),
         "tags": row.tags,
         **({"baseline": row.baseline} if compared else {}),
+        **(_planned(row) if planned else {}),
     }

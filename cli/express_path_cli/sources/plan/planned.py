@@ -1,0 +1,276 @@
+"""A plan and the network that it changes: which account and Region each resource is in, before, and after."""
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from express_path.domain.network.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network.resources import AnyRouteTable, PrefixList, Route
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.routing import AddressSet, contains
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Account
+from express_path_cli.sources.network import View
+from express_path_cli.sources.plan.overlay import Overlaid, overlay
+from express_path_cli.sources.plan.terraform import Action, Plan, Resource, read_plan, references
+from express_path_cli.terminal.errors import OptionError
+
+UNKNOWN_ACCOUNT = "unknown"
+"""The account of resources if neither the plan nor a network shows it."""
+_ARN = re.compile(r"arn:[\w-]+:[\w-]*:([\w-]*):([0-9]{12}|):")
+_REGION = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+")
+EXPRESS_LIST = "pl-s3express"
+"""The id of the prefix list of S3 Express where its real id and addresses are not known."""
+_NOT_PUBLIC = tuple(
+    map(
+        parse_cidr,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.168.0.0/16", "224.0.0.0/3"),
+        ),
+    )
+)
+"""IPv4 addresses that no AWS service has: https://www.iana.org/assignments/iana-ipv4-special-registry."""
+WITH_PATHS = frozenset({"aws_subnet", "aws_default_subnet", "aws_route_table", "aws_route", "aws_vpc_endpoint"})
+"""The types of resources without which a plan changes no path in a Region."""
+INCOMPLETE = "the plan leaves out a part of the configuration (-target, or deferred changes), which counts as unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The views before and after the apply.
+
+    addresses: the address of each subnet and route table of the plan, by its id in the views. copies: see `Overlaid`.
+    changed_by: see `Overlaid`. elsewhere: without a network, the views if S3 Express had its addresses where routes lead that are more specific than
+    the default routes. notes: what a reader should know.
+    """
+
+    before: Sequence[View]
+    after: Sequence[View]
+    elsewhere: Sequence[View] = ()
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    probable: Mapping[str, str] = field(default_factory=dict)
+    changed_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+class PlanFile:
+    """A plan that was read from a file."""
+
+    def __init__(self, file: Path, regions: Sequence[str] = ()) -> None:
+        """Read the plan. Raise PlanError.
+
+        regions: those of --region, of which one is for resources whose Region the plan does not say.
+        """
+        self._file, self._plan = file, read_plan(file)
+        self._places = _Places(self._plan, regions[0] if len(regions) == 1 else "")
+        self._by_region: defaultdict[str, list[Resource]] = defaultdict(list)
+        for resource in self._plan.resources:
+            if resource.type.startswith("aws_"):
+                self._by_region[self._places.region(resource)].append(resource)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """The Regions of the plan that have paths, as far as it says them."""
+        return tuple(
+            sorted(
+                name for name, rows in self._by_region.items() if name and any(row.type in WITH_PATHS for row in rows)
+            )
+        )
+
+    def lay(self, views: Sequence[View] | None) -> Planned:
+        """Lay the plan over the network that was read, None without one.
+
+        Raise OptionError if the plan is for another account or Region than the network.
+        """
+        notes = [] if self._plan.is_complete else [INCOMPLETE]
+        here = {view.region for view in views or ()}
+        settings = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+        self._default_to(here.pop() if len(here) == 1 else settings)
+        if views is None:
+            return _alone(self._plan, self._by_region, self._places, notes)
+        after, overlaid = list[View](), list[Overlaid]()
+        regions = sorted({view.region for view in views})
+        missing = [region for region in self.regions if region not in regions]
+        if missing:
+            raise OptionError(
+                f"{self._file} has resources in {missing[0]}, and the network that was read is in {', '.join(regions)}",
+                f"add --region {missing[0]}",
+            )
+        for region in regions:
+            mine = [view for view in views if view.region == region]
+            resources = self._by_region.get(region, [])
+            self._check_account(resources, mine)
+            owner = self._places.owner([view.account.id for view in mine])
+            found = overlay(self._plan, mine[0].tracer.snapshot, resources, owner, has_base=True)
+            overlaid.append(found)
+            after.extend(_views_after(mine, found))
+        return _planned(views, after, (), overlaid, notes)
+
+    def _default_to(self, region: str) -> None:
+        """Use a Region for the resources of which the plan does not say it. Raise OptionError without one."""
+        unplaced = self._by_region.pop("", [])
+        if unplaced and not region:
+            raise OptionError(
+                "the plan does not say which Region it is for", "add --region, such as --region us-east-1"
+            )
+        if unplaced:
+            self._by_region[region].extend(unplaced)
+
+    def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
+        known = sorted({view.account.id for view in views})
+        for resource in resources:
+            account = self._places.account(resource)
+            if account and account not in known and resource.type in WITH_PATHS:
+                raise OptionError(
+                    f"{self._file} is for account {account}, and the network that was read is of {', '.join(known)}",
+                    "use the credentials that made the plan, or a dump of that account",
+                )
+
+
+def _planned(
+    before: Sequence[View],
+    after: Sequence[View],
+    elsewhere: Sequence[View],
+    overlaid: Sequence[Overlaid],
+    notes: Sequence[str],
+) -> Planned:
+    addresses = {key: address for found in overlaid for key, address in found.addresses.items()}
+    copies = {key: subnet_id for found in overlaid for key, subnet_id in found.copies.items()}
+    probable = {key: copy for found in overlaid for key, copy in found.probable.items()}
+    changed_by = {key: found_by for found in overlaid for key, found_by in found.changed_by.items()}
+    return Planned(before, after, elsewhere, addresses, copies, probable, changed_by, notes)
+
+
+def _views_after(views: Sequence[View], found: Overlaid) -> Iterator[View]:
+    """Yield the views after the apply: each account with the subnets that it lists, and with those that are new."""
+    network, tracer = found.network, Tracer(found.network)
+    listed = {subnet_id for view in views for subnet_id in view.subnet_ids}
+    new = [subnet for subnet in network.subnets.values() if subnet.id not in listed]
+    new = [subnet for subnet in new if subnet.id not in network.foreign_subnet_ids]
+    accounts = {view.account.id: view for view in views}
+    for account_id in dict.fromkeys((*accounts, *(subnet.owner_id for subnet in new))):
+        view = accounts.get(account_id)
+        kept = [one for one in view.subnet_ids if one in network.subnets] if view else []
+        added = [subnet.id for subnet in new if subnet.owner_id == account_id]
+        account = view.account if view else Account(account_id)
+        yield View(account, tracer, (*kept, *added))
+
+
+class _Places:
+    """The accounts and Regions of the resources of a plan."""
+
+    def __init__(self, plan: Plan, default: str) -> None:
+        """Collect what existing resources, data sources, and the configuration say of each provider."""
+        self._plan, self._default = plan, default
+        self._regions: dict[str, str] = {}
+        self._accounts: dict[str, str] = {}
+        for data in plan.data:
+            if data.type == "aws_region":
+                found = data.values.get("region") or data.values.get("name")
+                self._keep(self._regions, data.provider, found, _REGION)
+            if data.type == "aws_caller_identity":
+                self._keep(self._accounts, data.provider, data.values.get("account_id"), re.compile("[0-9]{12}"))
+        for resource in plan.resources:
+            arn = _ARN.match(str((resource.before or {}).get("arn")))
+            if arn:
+                self._keep(self._regions, resource.provider, arn[1], _REGION)
+                self._keep(self._accounts, resource.provider, arn[2], re.compile("[0-9]{12}"))
+
+    @staticmethod
+    def _keep(found: dict[str, str], provider: str, text: object, form: re.Pattern[str]) -> None:
+        if isinstance(text, str) and form.fullmatch(text):
+            found.setdefault(provider, text)
+
+    def region(self, resource: Resource) -> str:
+        """Return the Region of a resource, empty if nothing says it."""
+        own = (resource.after or resource.before or {}).get("region")
+        if isinstance(own, str) and _REGION.fullmatch(own):
+            return own
+        found = self._configured(resource.provider) or self._regions.get(resource.provider) or self._default
+        return found or next(iter(self._regions.values()), "")
+
+    def _configured(self, provider: str) -> str | None:
+        expression = self._plan.region_expression(provider)
+        value = expression.get("constant_value") if isinstance(expression, Mapping) else None
+        for name in references(expression):
+            if name.startswith("var."):
+                value = self._plan.root_variable(name.removeprefix("var."))
+        return value if isinstance(value, str) and _REGION.fullmatch(value) else None
+
+    def account(self, resource: Resource) -> str | None:
+        """Return the account of a resource, None if the plan does not say it."""
+        return self._accounts.get(resource.provider)
+
+    def owner(self, known: Sequence[str]) -> Callable[[Resource], str]:
+        """Return a function that returns the account of a resource; where the plan does not say it, the only known one."""
+        only = known[0] if len(known) == 1 else next(iter(self._accounts.values()), UNKNOWN_ACCOUNT)
+        return lambda resource: self.account(resource) or only
+
+
+# --- without a network -----------------------------------------------------------------------------------------------
+
+
+def _alone(plan: Plan, by_region: Mapping[str, Sequence[Resource]], places: _Places, notes: Sequence[str]) -> Planned:
+    """Return the network that the plan itself contains.
+
+    The addresses of S3 Express are not known. They are public, so the views have them where only default routes lead,
+    and the views elsewhere have them where more specific routes lead.
+    """
+    before, after, elsewhere, overlaid = list[View](), list[View](), list[View](), list[Overlaid]()
+    for region, resources in sorted(by_region.items()):
+        owner = places.owner([])
+        express = PrefixList(EXPRESS_LIST, f"com.amazonaws.{region}.s3express", Family.IPV4, ())
+        base = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
+        existing = [
+            replace(row, action=Action.KEEP, after=row.before, unknown={})
+            for row in resources
+            if row.before is not None
+        ]
+        for rows, views in ((existing, before), (resources, after)):
+            found = overlay(plan, base, rows, owner, has_base=False)
+            specific = _specific_destinations(found.network)
+            generic = _other_than(specific)
+            worlds: list[tuple[Cidr, ...]] = [(generic,)] if generic else []
+            for number, cidrs in enumerate([*worlds, *([specific] if specific else [])]):
+                lists = {**found.network.prefix_lists, EXPRESS_LIST: replace(express, cidrs=cidrs)}
+                network = replace(found, network=replace(found.network, prefix_lists=lists))
+                made = list(_views_after((), network))
+                if number == 0:
+                    views.extend(made)
+                elif views is after:
+                    elsewhere.extend(made)
+            if rows is resources:
+                overlaid.append(found)
+    return _planned(before, after, elsewhere, overlaid, notes)
+
+
+def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:
+    """Return the public IPv4 destinations of routes that are more specific than a default route, without local ones."""
+    transit = network.transit_gateway_route_tables or {}
+    tables: list[AnyRouteTable] = [*network.route_tables.values(), *transit.values()]
+    routes: Iterable[Route] = (route for table in tables for route in table.routes if route.target_id != "local")
+    found: dict[Cidr, None] = {}
+    for destination in dict.fromkeys(route.destination for route in routes):
+        if isinstance(destination, Cidr):
+            found[destination] = None
+        elif destination != EXPRESS_LIST and destination in network.prefix_lists:
+            found |= dict.fromkeys(network.prefix_lists[destination].cidrs or ())
+    return tuple(
+        cidr
+        for cidr in found
+        if cidr.family is Family.IPV4
+        and cidr.length > 0
+        and not any(contains(private, cidr) for private in _NOT_PUBLIC)
+    )
+
+
+def _other_than(specific: Sequence[Cidr]) -> Cidr | None:
+    """Return a block of public addresses to which none of these routes leads, None if there is none."""
+    taken = {*specific, *_NOT_PUBLIC}
+    outer = tuple(one for one in taken if not any(other != one and contains(other, one) for other in taken))
+    return next(AddressSet(Cidr(Family.IPV4, 0, 0), outer).blocks(), None)
