@@ -72,6 +72,8 @@ ALLOWED = {
         *CORE,
         *AWS,
         "mypy_boto3",
+        "hcl2",
+        "lark",
         "orjson",
         "rich",
         "typer",

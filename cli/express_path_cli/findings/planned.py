@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import is_express_service
 from express_path.domain.path.reasons import Reason
+from express_path.domain.remedy.remedies import needs_remedy
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
@@ -134,6 +135,12 @@ def _planned_row(row: Row, planned: Planned) -> Row:
         row = replace(row, note=AFTER_APPLY, annotation=row.annotation.replace(row.note, AFTER_APPLY), lacks="")
     changed_by = dict.fromkeys((*planned.changed_by.get(table_id, ()), *planned.changed_by.get(row.subnet_id, ())))
     is_known = _is_known(row.subnet_id) and _is_known(table_id)
+    if needs_remedy(row):
+        causes = sorted(changed_by, key=_cause_order)
+        location = planned.locate(
+            (*causes, planned.addresses.get(table_id, ""), planned.addresses.get(row.subnet_id, ""))
+        )
+        row = replace(row, file=location.file, line=location.line) if location else row
     return replace(
         row,
         address=planned.addresses.get(row.subnet_id, ""),
@@ -141,6 +148,21 @@ def _planned_row(row: Row, planned: Planned) -> Row:
         availability_zone_id=row.availability_zone_id if _ZONE_ID.fullmatch(row.availability_zone_id) else "",
         remedy=row.remedy if is_known or row.remedy is None else replace(row.remedy, command="", patches={}),
     )
+
+
+_CAUSES = (
+    "aws_route",
+    "aws_vpc_endpoint_route_table_association",
+    "aws_vpc_endpoint",
+    "aws_route_table_association",
+    "aws_main_route_table_association",
+)
+"""The types of resources that change a path, the most specific first."""
+
+
+def _cause_order(address: str) -> int:
+    kind = next((kind for kind in _CAUSES if f".{kind}." in f".{address}"), "")
+    return _CAUSES.index(kind) if kind else len(_CAUSES)
 
 
 def _table_changes(before: Iterable[Row], after: Iterable[Row], addresses: Mapping[str, str]) -> list[TableChange]:

@@ -112,7 +112,7 @@ def _read_network(request: ScanRequest, watch: Watch) -> NetworkViews:
     if request.without_network:
         return NetworkViews()
     try:
-        return request.source.read(request.parameters, watch)
+        return request.source.read(request.parameters, watch, for_plan=True)
     except ApiError as error:
         if error.code != "NoCredentialsError":
             raise
@@ -193,6 +193,16 @@ PlanOnly = Annotated[
         rich_help_panel=options.WHERE,
     ),
 ]
+SourceFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        metavar="DIR",
+        help="With --plan: the configuration that the plan was made of, for the lines of findings, and for values that are "
+        "not in a plan. Default: the folder of the plan, if it has .tf files.",
+        rich_help_panel=options.WHERE,
+    ),
+]
 Shown = Annotated[
     list[str] | None,
     typer.Option(
@@ -240,6 +250,7 @@ def scan(
     example: options.Example = False,
     plan: PlanOption = None,
     plan_only: PlanOnly = False,
+    source: SourceFolder = None,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -270,24 +281,25 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    if plan_only and not plan:
-        raise OptionError("--plan-only needs a plan", "add --plan FILE")
-    planned = PlanFile(plan, options.unique(region)) if plan else None
+    for option, is_given in {"--plan-only": plan_only, "--source": source}.items():
+        if is_given and not plan:
+            raise OptionError(f"{option} needs a plan", "add --plan FILE")
+    planned = PlanFile(plan, options.unique(region), source) if plan else None
     regions = options.unique(region) or _regions_of(
         planned, is_live=not (from_dump or example or aggregator or all_regions)
     )
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)
+    network, parameters = Source(from_dump, aggregator, live, example), options.rule_parameters(parameter)
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
     grouping, selection, tag_keys = parse_grouping(group_by or BY_TABLE), _selection(vpc, tag), options.tag_keys(tags)
     chosen = output_format or format_of(output)
     _check_table(chosen, {"--details": details, "--group-by": bool(group_by)})
-    scanned = ScanOptions(source, tuple(parameter or ()), selection, tag_keys, bool(plan))
+    scanned = ScanOptions(network, tuple(parameter or ()), selection, tag_keys, bool(plan))
     rendering = RenderOptions(details, grouping, bool(selected), scanned)
     failing = _failing(fail_on, baseline or plan)
     earlier = read_baseline(baseline) if baseline else None
-    request = ScanRequest(source, parameters, selection, earlier, failing, shown, rendering, planned, plan_only)
+    request = ScanRequest(network, parameters, selection, earlier, failing, shown, rendering, planned, plan_only)
     raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
 
 

@@ -36,8 +36,8 @@ class Source:
         """What a reader of the result should know about this source."""
         return (EXAMPLE_NOTE,) if self.example else ()
 
-    def read(self, parameters: RuleParameters, watch: Watch) -> NetworkViews:
-        """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
+    def read(self, parameters: RuleParameters, watch: Watch, *, for_plan: bool = False) -> NetworkViews:
+        """Read the network; for a plan, also what it does not use yet. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
         if self.dump:
             return NetworkViews(_views_of_dump(self.dump, self.live.regions), notes=self.notes)
@@ -48,7 +48,7 @@ class Source:
             return read_aggregator(self.aggregator, self.live, watch)
         from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
 
-        return read_live(self.live, parameters, watch)
+        return read_live(self.live, parameters, watch, for_plan=for_plan)
 
     @property
     def elsewhere(self) -> str:

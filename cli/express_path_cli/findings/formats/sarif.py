@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 from express_path.domain.findings.texts import RULE_NAME, finding_id, path_text
 from express_path.domain.network.resources import subnet_arn
@@ -59,8 +60,10 @@ def _driver() -> dict[str, Any]:
 
 def _result(row: Row) -> dict[str, Any]:
     kind = _KIND[row.compliance]
-    # A network has no files. Viewers group by physical location, so it is the subnet's position in the network.
-    location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", row.subnet_id))
+    # A network has no files. Viewers group by physical location, so it is the subnet's position in the network, unless
+    # the subnet is one of a plan, and the configuration was read.
+    position = "/".join((row.account_id, row.region, row.vpc_id or "unknown", row.subnet_id))
+    arn = subnet_arn(row.account_id, row.region, row.subnet_id)
     return {
         "ruleId": row.reason,
         "ruleIndex": _REASONS.index(row.reason),
@@ -69,11 +72,14 @@ def _result(row: Row) -> dict[str, Any]:
         "message": {"text": row.annotation},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(row.file) if row.file else position},
+                    "region": {"startLine": row.line or 1},
+                },
                 "logicalLocations": [
                     {
                         "name": row.subnet_id,
-                        "fullyQualifiedName": subnet_arn(row.account_id, row.region, row.subnet_id),
+                        "fullyQualifiedName": row.address or arn,
                         "kind": "resource",
                     }
                 ],
@@ -116,6 +122,7 @@ def _properties(row: Row) -> dict[str, Any]:
         "path": path_text(row),
         "names": row.names(),
         "resourceTags": row.tags,
+        **({"changedBy": row.changed_by} if row.changed_by else {}),
     }
 
 

@@ -4,11 +4,16 @@ A plan does not contain the expressions, only what they refer to. So a reference
 reference to a resource with count or for_each may be any of its instances, unless the key is each.key, or written there.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Any
 
+from express_path_cli.sources.plan.configuration import Configuration
+from express_path_cli.sources.plan.evaluation import Evaluator, UndecidedError
 from express_path_cli.sources.plan.terraform import (
     Action,
     Block,
@@ -74,6 +79,7 @@ _MADE_BY: Mapping[tuple[str, str], tuple[Kind, str]] = {
     ("aws_vpn_connection", "transit_gateway_attachment_id"): (Kind.ATTACHMENT, "transit_gateway_attachment_id"),
 }
 """What AWS makes together with a resource, by the attribute that names it, and the end of its id until that is known."""
+_AWS_ID = re.compile(r"[a-z]+(-[a-z]+)?-[0-9a-f]{8,17}")
 _MAKES = frozenset((of, kind) for (of, _), (kind, _) in _MADE_BY.items())
 _RELAYS = frozenset({"random_shuffle", "terraform_data", "null_resource", "time_sleep"})
 """Resources outside AWS whose values are those of their arguments."""
@@ -138,6 +144,11 @@ class _Many(tuple[Resource, ...]):
     __slots__ = ()
 
 
+def _may_be(value: str, found: Possible) -> bool:
+    """Return whether a text is an id of AWS, or an address that stands for one among those that are possible."""
+    return value in found.ids or _AWS_ID.fullmatch(value) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """Where an expression stands: in which module, with which key, and how many instances it stands for.
@@ -154,26 +165,51 @@ class _Scope:
 class Identities:
     """Follows references in one plan. What was followed once is kept."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Start without having followed anything."""
+    def __init__(self, plan: Plan, configuration: Configuration | None = None) -> None:
+        """Start without having followed anything. configuration: also has the expressions, which a plan does not have."""
         self._plan = plan
+        self._evaluator = Evaluator(plan, configuration, self) if configuration else None
         self._scopes: dict[Resource, _Scope] = {}
         self._of_blocks: dict[tuple[Block, str, Kind], tuple[str, ...]] = {}
         self._of_modules: dict[tuple[str, Kind], Possible] = {}
         self._following: set[object] = set()
+        self._values: dict[tuple[Resource, str], Any] = {}
 
-    def named_by(self, resource: Resource, attribute: str, kind: Kind, expression: object = None) -> Possible:
-        """Return what a value of a resource may name after the apply; without a value, nothing.
-
-        expression: where the value is inside a block, its expression there.
-        """
+    def named_by(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
+        """Return what a value of a resource may name after the apply; without a value, nothing."""
         known = resource.known(attribute)
         if isinstance(known, str):
             return Possible((known,)) if known else Possible()
         if not resource.is_unknown(attribute):
             return Possible()
-        found = expression if expression is not None else self._plan.expressions(resource.block).get(attribute)
-        return self.referred(resource, references(found), kind)
+        value = self._evaluated(resource, attribute)
+        found = self.referred(resource, references(self._plan.expressions(resource.block).get(attribute)), kind)
+        return Possible((value,)) if isinstance(value, str) and _may_be(value, found) else found
+
+    def _evaluated(self, resource: Resource, name: str) -> Any:  # noqa: ANN401  # any JSON
+        """Return the value of an argument by its expression, None if the configuration or the plan does not say it."""
+        if self._evaluator is None:
+            return None
+        key = (resource, name)
+        if key not in self._values:
+            self._values[key] = None  # while it is being evaluated
+            with suppress(UndecidedError):
+                self._values[key] = self._evaluator.argument(resource, name)
+        return self._values[key]
+
+    def attribute(self, resource: Resource, name: str) -> Any:  # noqa: ANN401  # any JSON
+        """Return the value of an attribute of a resource; an id that is not known yet is an address."""
+        if name == "id" and resource.type in _OF_TYPE:
+            return self.id_of(resource)
+        if not resource.is_unknown(name):
+            return (resource.after or {}).get(name)
+        if (resource.type, name) in _MADE_BY and name != "firewall_status":
+            return made_id(resource, name)
+        if name in tuple(Kind):
+            certain = self.named_by(resource, name, Kind(name)).certain
+            if certain:
+                return certain
+        raise UndecidedError
 
     def referred(self, resource: Resource, names: Sequence[str], kind: Kind) -> Possible:
         """Return what an unknown value may name whose expression refers to these names."""
@@ -191,6 +227,9 @@ class Identities:
             return Listed(tuple(text for text in expression["constant_value"] if isinstance(text, str)))
         names = references(expression)
         found = self._follow(self._scope_of(resource), names, kind)
+        value = self._evaluated(resource, attribute)
+        if isinstance(value, list) and all(isinstance(one, str) and _may_be(one, found) for one in value):
+            return Listed(tuple(dict.fromkeys(value)))
         if self._are_all(resource, names, kind):
             return Listed(found.ids)
         some = tuple(text for text in after if isinstance(text, str)) if isinstance(after, list) else ()
@@ -234,15 +273,22 @@ class Identities:
 
     def _follow(self, scope: _Scope, names: Sequence[str], kind: Kind) -> Possible:
         heads = [name for name in names if name not in ("each.key", "count.index")]
+        if "each.value" in heads and any(self._is_indexed(scope, name) for name in heads):
+            heads.remove("each.value")
         found = [self._one(scope, name, kind) for name in heads]
         ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
         is_open = not ids or any(possible.is_open for possible in found)
         if len(heads) == 1 and len(heads) < len(names):
             same = self._with_key(scope, heads[0], kind)
-            if same and isinstance(scope.key, str):
+            if same and isinstance(scope.key, str) and "each.key" in names:
                 return Possible((same,))
             return Possible(ids, same, is_open)
         return Possible(ids, found[0].same_key if len(found) == 1 else None, is_open)
+
+    def _is_indexed(self, scope: _Scope, name: str) -> bool:
+        """Return whether a reference is to all instances of a resource, so that each.value is the key of one of them."""
+        reference = parse_reference(name)
+        return reference is not None and isinstance(self._resources_of(scope.module, reference), _Many)
 
     def _one(self, scope: _Scope, name: str, kind: Kind) -> Possible:
         """Return what one reference may name; nothing if it is to something of another kind whose value is known."""

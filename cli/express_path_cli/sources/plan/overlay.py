@@ -33,6 +33,7 @@ from express_path.domain.network.resources import (
     target_kind,
 )
 from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path_cli.sources.plan.configuration import Configuration
 from express_path_cli.sources.plan.identity import (
     OPEN,
     Identities,
@@ -134,12 +135,13 @@ class _Overlay:
         base: Snapshot,
         resources: Sequence[Resource],
         owner: Callable[[Resource], str],
+        configuration: Configuration | None,
         *,
         has_base: bool,
     ) -> None:
         """Copy the network. has_base: it was read; otherwise it contains only what the plan itself contains."""
         self._plan, self._base, self._has_base, self._owner = plan, base, has_base, owner
-        self._identities = Identities(plan)
+        self._identities = Identities(plan, configuration)
         self._resources = resources
         self._vpcs = dict(base.vpcs)
         self._subnets = dict(base.subnets)
@@ -813,7 +815,8 @@ class _Overlay:
             certain = one.table.certain
             if certain and certain in tables:
                 self._note(certain, one.resource)
-                tables[certain].routes.extend(one.routes)
+                table = tables[certain]
+                table.routes.extend(route for route in one.routes if route not in table.routes)
             elif one.routes and not certain:
                 rest[one.routes[0].destination].append(one)
         for destination, ones in rest.items():
@@ -1065,11 +1068,18 @@ def _zone_ids(plan: Plan) -> dict[str, str]:
 
 
 def overlay(
-    plan: Plan, base: Snapshot, resources: Sequence[Resource], owner: Callable[[Resource], str], *, has_base: bool
+    plan: Plan,
+    base: Snapshot,
+    resources: Sequence[Resource],
+    owner: Callable[[Resource], str],
+    configuration: Configuration | None = None,
+    *,
+    has_base: bool,
 ) -> Overlaid:
     """Return the network of one Region as it would be after the apply.
 
     base: the network as it is, or without has_base, one that contains nothing but prefix lists. resources: those of the
-    plan that are in this Region. owner: returns the account that a resource is in.
+    plan that are in this Region. owner: returns the account that a resource is in. configuration: what the plan was
+    made of, if it is there.
     """
-    return _Overlay(plan, base, resources, owner, has_base=has_base).lay()
+    return _Overlay(plan, base, resources, owner, configuration, has_base=has_base).lay()

@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
@@ -14,8 +15,9 @@ from express_path.domain.path.routing import AddressSet, contains
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path_cli.sources.network import View
+from express_path_cli.sources.plan.configuration import Configuration, has_configuration
 from express_path_cli.sources.plan.overlay import Overlaid, overlay
-from express_path_cli.sources.plan.terraform import Action, Plan, Resource, read_plan, references
+from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_plan, references
 from express_path_cli.terminal.errors import OptionError
 
 UNKNOWN_ACCOUNT = "unknown"
@@ -40,12 +42,21 @@ INCOMPLETE = "the plan leaves out a part of the configuration (-target, or defer
 
 
 @dataclass(frozen=True, slots=True)
+class Location:
+    """Where the block of a resource is: the file, relative to the folder of the configuration, and its line."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """The views before and after the apply.
 
     addresses: the address of each subnet and route table of the plan, by its id in the views. copies: see `Overlaid`.
     changed_by: see `Overlaid`. elsewhere: without a network, the views if S3 Express had its addresses where routes lead that are more specific than
-    the default routes. notes: what a reader should know.
+    the default routes. notes: what a reader should know. locate: returns where the first of some addresses is whose
+    block is in the configuration.
     """
 
     before: Sequence[View]
@@ -56,17 +67,20 @@ class Planned:
     probable: Mapping[str, str] = field(default_factory=dict)
     changed_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    locate: Callable[[Iterable[str]], Location | None] = lambda _: None
 
 
 class PlanFile:
     """A plan that was read from a file."""
 
-    def __init__(self, file: Path, regions: Sequence[str] = ()) -> None:
-        """Read the plan. Raise PlanError.
+    def __init__(self, file: Path, regions: Sequence[str] = (), source: Path | None = None) -> None:
+        """Read the plan. Raise PlanError, and OptionError if source is given and has no configuration.
 
-        regions: those of --region, of which one is for resources whose Region the plan does not say.
+        regions: those of --region, of which one is for resources whose Region the plan does not say. source: the folder
+        in which the plan was made; without it, the folder of the file is used if it has a configuration.
         """
         self._file, self._plan = file, read_plan(file)
+        self._configuration = Configuration(source or file.parent) if source or has_configuration(file.parent) else None
         self._places = _Places(self._plan, regions[0] if len(regions) == 1 else "")
         self._by_region: defaultdict[str, list[Resource]] = defaultdict(list)
         for resource in self._plan.resources:
@@ -92,7 +106,8 @@ class PlanFile:
         settings = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
         self._default_to(here.pop() if len(here) == 1 else settings)
         if views is None:
-            return _alone(self._plan, self._by_region, self._places, notes)
+            found = _alone(self._plan, self._by_region, self._places, self._configuration, notes)
+            return replace(found, locate=self._locate)
         after, overlaid = list[View](), list[Overlaid]()
         regions = sorted({view.region for view in views})
         missing = [region for region in self.regions if region not in regions]
@@ -106,10 +121,26 @@ class PlanFile:
             resources = self._by_region.get(region, [])
             self._check_account(resources, mine)
             owner = self._places.owner([view.account.id for view in mine])
-            found = overlay(self._plan, mine[0].tracer.snapshot, resources, owner, has_base=True)
-            overlaid.append(found)
-            after.extend(_views_after(mine, found))
-        return _planned(views, after, (), overlaid, notes)
+            laid = overlay(self._plan, mine[0].tracer.snapshot, resources, owner, self._configuration, has_base=True)
+            overlaid.append(laid)
+            after.extend(_views_after(mine, laid))
+        return replace(_planned(views, after, (), overlaid, notes), locate=self._locate)
+
+    def _locate(self, addresses: Iterable[str]) -> Location | None:
+        if self._configuration is None:
+            return None
+        for address in addresses:
+            block = self._blocks.get(address)
+            if block:
+                module = self._configuration.module(call_path(block.module))
+                found = module.blocks.get(("resource", block.type, block.name))
+                if found:
+                    return Location(found.file, found.line)
+        return None
+
+    @cached_property
+    def _blocks(self) -> Mapping[str, Block]:
+        return {resource.address: resource.block for resource in self._plan.resources}
 
     def _default_to(self, region: str) -> None:
         """Use a Region for the resources of which the plan does not say it. Raise OptionError without one."""
@@ -215,7 +246,13 @@ class _Places:
 # --- without a network -----------------------------------------------------------------------------------------------
 
 
-def _alone(plan: Plan, by_region: Mapping[str, Sequence[Resource]], places: _Places, notes: Sequence[str]) -> Planned:
+def _alone(
+    plan: Plan,
+    by_region: Mapping[str, Sequence[Resource]],
+    places: _Places,
+    configuration: Configuration | None,
+    notes: Sequence[str],
+) -> Planned:
     """Return the network that the plan itself contains.
 
     The addresses of S3 Express are not known. They are public, so the views have them where only default routes lead,
@@ -231,22 +268,23 @@ def _alone(plan: Plan, by_region: Mapping[str, Sequence[Resource]], places: _Pla
             for row in resources
             if row.before is not None
         ]
-        for rows, views in ((existing, before), (resources, after)):
-            found = overlay(plan, base, rows, owner, has_base=False)
-            specific = _specific_destinations(found.network)
-            generic = _other_than(specific)
-            worlds: list[tuple[Cidr, ...]] = [(generic,)] if generic else []
-            for number, cidrs in enumerate([*worlds, *([specific] if specific else [])]):
-                lists = {**found.network.prefix_lists, EXPRESS_LIST: replace(express, cidrs=cidrs)}
-                network = replace(found, network=replace(found.network, prefix_lists=lists))
-                made = list(_views_after((), network))
-                if number == 0:
-                    views.extend(made)
-                elif views is after:
-                    elsewhere.extend(made)
-            if rows is resources:
-                overlaid.append(found)
+        now = overlay(plan, base, existing, owner, configuration, has_base=False)
+        found = overlay(plan, now.network, resources, owner, configuration, has_base=True)
+        overlaid.append(found)
+        before.extend(_views_after((), _with_addresses(now, express)[0]))
+        usual, *others = _with_addresses(found, express)
+        after.extend(_views_after((), usual))
+        elsewhere.extend(view for other in others for view in _views_after((), other))
     return _planned(before, after, elsewhere, overlaid, notes)
+
+
+def _with_addresses(found: Overlaid, express: PrefixList) -> list[Overlaid]:
+    """Return the network with S3 Express where only default routes lead, and where more specific ones lead, if any."""
+    specific = _specific_destinations(found.network)
+    generic = _other_than(specific)
+    worlds: list[tuple[Cidr, ...]] = [*([(generic,)] if generic else []), *([specific] if specific else [])]
+    lists = [{**found.network.prefix_lists, EXPRESS_LIST: replace(express, cidrs=cidrs)} for cidrs in worlds]
+    return [replace(found, network=replace(found.network, prefix_lists=one)) for one in lists]
 
 
 def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:

@@ -118,9 +118,15 @@ def _has_true(marks: object) -> bool:
 class DataSource:
     """A data source that was read while the plan was made."""
 
-    type: str
+    block: Block
+    key: Key
     values: Values
     provider: str
+
+    @property
+    def type(self) -> str:
+        """The type, such as aws_region."""
+        return self.block.type.removeprefix("data.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,7 @@ class Plan:
         return references(self._configured(block).get("for_each_expression"))
 
     def _configured(self, block: Block) -> Values:
-        return self._blocks_of(_call_path(block.module)).get((block.type, block.name), {})
+        return self._blocks_of(call_path(block.module)).get((block.type, block.name), {})
 
     @cached_property
     def _block_index(self) -> dict[tuple[str, ...], dict[tuple[str, str], Values]]:
@@ -201,21 +207,21 @@ class Plan:
 
     def output(self, module: str, name: str) -> object:
         """Return the expression of an output of a module."""
-        outputs = self._object(self._module(_call_path(module)).get("outputs"), "configuration.outputs")
+        outputs = self._object(self._module(call_path(module)).get("outputs"), "configuration.outputs")
         return self._object(outputs.get(name), "configuration.outputs").get("expression")
 
     def outputs(self, module: str) -> Sequence[str]:
         """Return the names of the outputs of a module."""
-        return list(self._object(self._module(_call_path(module)).get("outputs"), "configuration.outputs"))
+        return list(self._object(self._module(call_path(module)).get("outputs"), "configuration.outputs"))
 
     def arguments(self, module: str) -> Values:
         """Return the expressions of the arguments of a module's call."""
-        *parents, last = _call_path(module)
+        *parents, last = call_path(module)
         return self._object(self._call(self._module(tuple(parents)), last).get("expressions"), "expressions")
 
     def module_for_each(self, module: str) -> Sequence[str]:
         """Return what the for_each of a module's call refers to."""
-        *parents, last = _call_path(module)
+        *parents, last = call_path(module)
         return references(self._call(self._module(tuple(parents)), last).get("for_each_expression"))
 
     @cached_property
@@ -293,7 +299,7 @@ class Plan:
             self._optional_text(row, "module_address", "prior_state"), f"data.{kind}" if is_data else kind, name
         )
         if is_data:
-            self.data.append(DataSource(kind, values, self._provider(block)))
+            self.data.append(DataSource(block, _key(row.get("index")), values, self._provider(block)))
         elif address not in addresses and not row.get("deposed_key"):
             self.resources.append(
                 Resource(
@@ -404,7 +410,9 @@ def _key_of(text: str | None, number: str | None) -> Key:
     return int(number) if number else text
 
 
-def _call_path(module: str) -> tuple[str, ...]:
+@cache
+def call_path(module: str) -> tuple[str, ...]:
+    """Return the names of the calls that lead to a module."""
     return tuple(step.name for step in module_steps(module))
 
 
