@@ -5,7 +5,7 @@ reference to a resource with count or for_each may be any of its instances, unle
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -125,6 +125,12 @@ class Possible:
         return self.ids[0] if len(self.ids) == 1 and not self.is_open else None
 
 
+def union(found: Sequence[Possible]) -> tuple[str, ...]:
+    """Return all ids that any of these may be. Many resources with count share one tuple, which is not copied."""
+    distinct = list({id(possible.ids): possible.ids for possible in found if possible.ids}.values())
+    return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+
+
 OPEN = Possible(is_open=True)
 """What a value may name of which nothing is known."""
 
@@ -174,9 +180,18 @@ class Identities:
         self._of_modules: dict[tuple[str, Kind], Possible] = {}
         self._following: set[object] = set()
         self._values: dict[tuple[Resource, str], Any] = {}
+        self._named: dict[tuple[Resource, str, Kind], Possible] = {}
+        self._many: dict[Block, _Many] = {}
+        self._by_key: dict[Block, Mapping[Key, Resource]] = {}
 
     def named_by(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what a value of a resource may name after the apply; without a value, nothing."""
+        key = (resource, attribute, kind)
+        if key not in self._named:
+            self._named[key] = self._name(resource, attribute, kind)
+        return self._named[key]
+
+    def _name(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         known = resource.known(attribute)
         if isinstance(known, str):
             return Possible((known,)) if known else Possible()
@@ -276,7 +291,7 @@ class Identities:
         if "each.value" in heads and any(self._is_indexed(scope, name) for name in heads):
             heads.remove("each.value")
         found = [self._one(scope, name, kind) for name in heads]
-        ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+        ids = union(found)
         is_open = not ids or any(possible.is_open for possible in found)
         if len(heads) == 1 and len(heads) < len(names):
             same = self._with_key(scope, heads[0], kind)
@@ -317,10 +332,22 @@ class Identities:
         return any(row.action is Action.READ for row in rows)
 
     def _resources_of(self, module: str, reference: Reference) -> Sequence[Resource]:
-        rows = self._plan.by_block.get(Block(module, reference.type, reference.name), ())
+        block = Block(module, reference.type, reference.name)
+        rows = self._plan.by_block.get(block, ())
         if reference.key is not None:
-            return [row for row in rows if row.key == reference.key]
-        return _Many(rows) if any(row.key is not None for row in rows) else rows
+            same = self._keys(block).get(reference.key)
+            return [same] if same else []
+        if all(row.key is None for row in rows[:1]):
+            return rows
+        if block not in self._many:
+            self._many[block] = _Many(rows)
+        return self._many[block]
+
+    def _keys(self, block: Block) -> Mapping[Key, Resource]:
+        """Return the instances of a block by their keys."""
+        if block not in self._by_key:
+            self._by_key[block] = {row.key: row for row in self._plan.by_block.get(block, ())}
+        return self._by_key[block]
 
     def _resource(self, module: str, reference: Reference, kind: Kind) -> Possible:
         rows = self._resources_of(module, reference)
@@ -328,10 +355,10 @@ class Identities:
             key = (rows[0].block, reference.attribute, kind)
             if key not in self._of_blocks:
                 found = [self._of(row, reference.attribute, kind) for row in rows]
-                self._of_blocks[key] = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+                self._of_blocks[key] = union(found)
             return Possible(self._of_blocks[key])
         found = [self._of(row, reference.attribute, kind) for row in rows]
-        ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+        ids = union(found)
         return Possible(ids, is_open=any(possible.is_open for possible in found))
 
     def _of(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
@@ -391,7 +418,7 @@ class Identities:
         rows = self._resources_of(scope.module, reference)
         if not isinstance(rows, _Many) or (isinstance(scope.key, int) and len(rows) != scope.instances):
             return None
-        same = next((row for row in rows if row.key == scope.key), None)
+        same = self._keys(rows[0].block).get(scope.key)
         return self._of(same, reference.attribute, kind).certain if same else None
 
     def _each_value(self, scope: _Scope, kind: Kind) -> Possible:
@@ -425,7 +452,7 @@ class Identities:
             return OPEN
         children = self._calls(scope.module, reference.name, reference.key)
         found = [self._outputs(child, reference.attribute, kind) for child in children]
-        ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+        ids = union(found)
         same = found[0].same_key if len(found) == 1 else None
         return Possible(ids, same, is_open=any(possible.is_open for possible in found))
 
@@ -438,7 +465,7 @@ class Identities:
             )
             for one in names
         ]
-        ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+        ids = union(found)
         return Possible(ids, is_open=bool(name) and any(possible.is_open for possible in found))
 
     def _anything_in(self, module: str, kind: Kind) -> Possible:
@@ -451,12 +478,15 @@ class Identities:
             self._of_modules[key] = self._once(("local", *key), lambda: self._reachable(module, kind))
         return self._of_modules[key]
 
+    def _blocks_inside(self, module: str) -> Iterator[Block]:
+        yield from self._plan.blocks_in.get(module, ())
+        for child in self._plan.modules.get(module, ()):
+            yield from self._blocks_inside(child)
+
     def _reachable(self, module: str, kind: Kind) -> Possible:
-        inside = module + "." if module else ""
         found: list[Possible] = []
-        for block, rows in self._plan.by_block.items():
-            if block.module != module and not (block.module.startswith(inside) if inside else True):
-                continue
+        for block in self._blocks_inside(module):
+            rows = self._plan.by_block[block]
             if any(row.action is Action.READ for row in rows):
                 found.append(OPEN)
             elif _OF_TYPE.get(block.type) is kind or (block.type, kind) in _MAKES:
@@ -465,5 +495,5 @@ class Identities:
             names = [name for expression in self._plan.arguments(module).values() for name in references(expression)]
             given = self._follow(self._call_scope(module), names, kind)
             found.append(Possible(given.ids, is_open=given.is_open and bool(given.ids)))
-        ids = tuple(dict.fromkeys(one for possible in found for one in possible.ids))
+        ids = union(found)
         return Possible(ids, is_open=any(possible.is_open for possible in found))

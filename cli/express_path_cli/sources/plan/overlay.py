@@ -42,6 +42,7 @@ from express_path_cli.sources.plan.identity import (
     Possible,
     firewall_endpoints,
     made_id,
+    union,
 )
 from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, Values, references
 
@@ -93,11 +94,11 @@ class _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """A route table that may govern a subnet, None for the main route table of its VPC; is_same_key: probably it does."""
+class _Governing:
+    """The route tables that may govern a subnet, None for the main one of its VPC, and the one that probably does."""
 
-    table_id: str | None
-    is_same_key: bool = False
+    table_ids: tuple[str | None, ...]
+    probable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,10 @@ class _Overlay:
         self._truncated = {key for key, table in (base.transit_gateway_route_tables or {}).items() if table.truncated}
         self._firewalls = dict(base.firewalls or {})
         self._tables: dict[str, _Table] = {}
-        self._governed: dict[str, list[Option]] = {}
+        self._governed: dict[str, _Governing] = {}
+        self._signatures: dict[str | None, object] = {}
+        self._distinct_of: dict[int, dict[object, str | None]] = {}
+        self._vpc_resources: dict[str, Resource] = {}
         for key, table in base.route_tables.items():
             self._tables[key] = _Table(table.vpc_id, list(table.routes), False, table.owner_id, table.tags)
         self._claims = {
@@ -315,7 +319,8 @@ class _Overlay:
         return found.certain or unknown(resource, "vpc_id")
 
     def _lay_nodes(self) -> None:
-        for vpc in self._of(*_VPCS):
+        self._vpc_resources = {vpc.id: vpc for vpc in self._of(*_VPCS)}
+        for vpc in self._vpc_resources.values():
             known = self._vpcs.get(vpc.id)
             self._vpcs[vpc.id] = Vpc(
                 vpc.id, self._owner(vpc), _tags(vpc), known.block_mode if known else self._new_block_mode()
@@ -363,7 +368,7 @@ class _Overlay:
             self._add_unreadable(self._tables[table_id], f"{vpc.address}.{MAIN_TABLE} (its routes are not in the plan)")
 
     def _local_routes(self, vpc_id: str) -> list[Route]:
-        vpc = next((found for found in self._of(*_VPCS) if found.id == vpc_id), None)
+        vpc = self._vpc_resources.get(vpc_id)
         cidr = _cidr(vpc.known("cidr_block")) if vpc else None
         return [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
 
@@ -601,7 +606,7 @@ class _Overlay:
             if not self._is_of_gateway(row):
                 found = self._identities.named_by(row, "subnet_id", Kind.SUBNET)
                 if found.certain:
-                    self._govern(row, found.certain, self._options(row))
+                    self._govern(row, found.certain, self._governing(row))
                 else:
                     rest[row] = found
         return rest
@@ -612,37 +617,35 @@ class _Overlay:
         A subnet has at most one association. So if a block has as many instances as there are subnets that it may
         name, it names each of them.
         """
-        named = dict.fromkeys(one for found in possible.values() for one in found.ids)
+        named = dict.fromkeys(union(list(possible.values())))
         is_open = any(found.is_open for found in possible.values())
         if is_open:
             named |= dict.fromkeys(self._subnets)
         candidates = [one for one in named if one not in self._governed and one not in self._explicit]
-        shared = list(dict.fromkeys(option.table_id for row in possible for option in self._options(row)))
-        is_each = not is_open and len(candidates) == len(possible)
-        first = next(iter(possible))
+        governing = {row: self._governing(row) for row in possible}
+        distinct = list({id(found.table_ids): found.table_ids for found in governing.values()}.values())
+        shared = distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+        if is_open or len(candidates) != len(possible):
+            shared = (*shared, None)
         row_of = {found.same_key: row for row, found in possible.items() if found.same_key}
+        first = next(iter(possible))
         for subnet_id in candidates:
-            probable: str | None = None
-            if subnet_id in row_of:
-                options = self._options(row_of[subnet_id])
-                probable = next((option.table_id for option in options if option.is_same_key), None)
-            found = [Option(table_id, table_id == probable) for table_id in shared]
-            self._govern(row_of.get(subnet_id, first), subnet_id, found if is_each else [*found, Option(None)])
+            probable = governing[row_of[subnet_id]].probable if subnet_id in row_of else None
+            self._govern(row_of.get(subnet_id, first), subnet_id, _Governing(shared, probable))
 
-    def _options(self, row: Resource) -> list[Option]:
+    def _governing(self, row: Resource) -> _Governing:
         """Return the route tables that an association may name."""
         found = self._identities.named_by(row, "route_table_id", Kind.TABLE)
-        options = [Option(one, one == found.same_key or len(found.ids) == 1) for one in found.ids]
-        if found.is_open:
-            subnet = self._identities.named_by(row, "subnet_id", Kind.SUBNET).certain
-            vpc_id = self._subnets[subnet].vpc_id if subnet in self._subnets else ""
-            options.append(Option(self._unknown_table(row, vpc_id)))
-        return options
+        if not found.is_open:
+            return _Governing(found.ids, found.certain or found.same_key)
+        subnet = self._identities.named_by(row, "subnet_id", Kind.SUBNET).certain
+        vpc_id = self._subnets[subnet].vpc_id if subnet in self._subnets else ""
+        return _Governing((*found.ids, self._unknown_table(row, vpc_id)))
 
-    def _govern(self, resource: Resource, subnet_id: str, options: list[Option]) -> None:
+    def _govern(self, resource: Resource, subnet_id: str, governing: _Governing) -> None:
         self._note(subnet_id, resource)
         self._explicit.pop(subnet_id, None)
-        self._governed[subnet_id] = options
+        self._governed[subnet_id] = governing
 
     # --- routes ------------------------------------------------------------------------------------------------------
 
@@ -821,13 +824,13 @@ class _Overlay:
                 rest[one.routes[0].destination].append(one)
         for destination, ones in rest.items():
             is_open = any(one.table.is_open for one in ones)
-            found = dict.fromkeys(table_id for one in ones for table_id in one.table.ids if table_id in tables)
+            found = dict.fromkeys(table_id for table_id in union([one.table for one in ones]) if table_id in tables)
             if is_open:
                 found |= dict.fromkeys(tables)
             candidates = [table_id for table_id in found if not tables[table_id].has(destination)]
             by_table = {one.table.same_key: one for one in ones}
-            union = tuple(dict.fromkeys(route for one in ones for route in one.routes))
-            kinds = {route.target_kind for route in union}
+            routes = tuple(dict.fromkeys(route for one in ones for route in one.routes))
+            kinds = {route.target_kind for route in routes}
             for table_id in candidates:
                 self._note(table_id, by_table.get(table_id, ones[0]).resource)
                 if is_open or len(candidates) != len(ones):
@@ -837,7 +840,7 @@ class _Overlay:
                     own = by_table.get(table_id, ones[0])
                     tables[table_id].routes.extend(own.routes)
                 else:
-                    tables[table_id].routes.extend(union)
+                    tables[table_id].routes.extend(routes)
 
     # --- gateway endpoints -------------------------------------------------------------------------------------------
 
@@ -889,7 +892,7 @@ class _Overlay:
                 self._add_endpoint(table.certain, endpoint)
             else:
                 rest.append((row, table, endpoint))
-        found = dict.fromkeys(one for _, table, _ in rest for one in table.ids)
+        found = dict.fromkeys(union([table for _, table, _ in rest]))
         is_open = any(table.is_open for _, table, _ in rest)
         endpoints = {endpoint.id if endpoint else None: endpoint for _, _, endpoint in rest}
         only = next(iter(endpoints.values()), None) if len(endpoints) == 1 else None
@@ -955,20 +958,20 @@ class _Overlay:
         probable: dict[str, str] = {}
         copies_of: dict[str, list[str]] = {}
         subnets = dict(self._subnets)
-        for subnet_id, options in self._governed.items():
+        for subnet_id, governing in self._governed.items():
             subnet = self._subnets.get(subnet_id)
             if subnet is None:
                 continue
-            for number, option in enumerate(self._distinct(options)):
+            for number, option in enumerate(self._distinct(governing)):
                 copy = subnet_id if number == 0 else f"{subnet_id} ({number})"
                 if number:
                     subnets[copy] = replace(subnet, id=copy)
                     copies[copy] = copies[subnet_id] = subnet_id
                     copies_of.setdefault(subnet_id, [subnet_id]).append(copy)
-                if option.is_same_key:
+                if option is not None and option == governing.probable:
                     probable[subnet_id] = copy
-                if option.table_id:
-                    claims[option.table_id].append(Association(subnet_id=copy))
+                if option:
+                    claims[option].append(Association(subnet_id=copy))
         network = replace(
             self._base,
             vpcs=self._vpcs,
@@ -1005,15 +1008,26 @@ class _Overlay:
         changed_by = {key: list(found) for key, found in self._changed_by.items()}
         return Overlaid(network, self._addresses, copies, probable, changed_by)
 
-    def _distinct(self, options: Iterable[Option]) -> list[Option]:
-        """Return one option for all tables with the same routes in the same VPC: the probable one, if it is there."""
-        found: dict[object, Option] = {}
-        for option in options:
-            table = self._tables.get(option.table_id or "")
-            key = (table.vpc_id, tuple(table.routes)) if table else option.table_id
-            if key not in found or option.is_same_key:
-                found[key] = option
+    def _distinct(self, governing: _Governing) -> list[str | None]:
+        """Return one table for all with the same routes in the same VPC: the probable one, if it is among them."""
+        ids = governing.table_ids
+        if len(ids) == 1:
+            return list(ids)
+        if id(ids) not in self._distinct_of:
+            by_routes: dict[object, str | None] = {}
+            for table_id in ids:
+                by_routes.setdefault(self._signature(table_id), table_id)
+            self._distinct_of[id(ids)] = by_routes
+        found = self._distinct_of[id(ids)]
+        if governing.probable in self._tables:
+            found = {**found, self._signature(governing.probable): governing.probable}
         return list(found.values())
+
+    def _signature(self, table_id: str | None) -> object:
+        if table_id not in self._signatures:
+            table = self._tables.get(table_id or "")
+            self._signatures[table_id] = (table.vpc_id, tuple(table.routes)) if table else table_id
+        return self._signatures[table_id]
 
 
 def unknown_subnet(subnet_id: str) -> str:

@@ -168,6 +168,14 @@ class Plan:
         self.present = {found.address: found for found in self.resources if found.after is not None}
         self.by_block: Mapping[Block, Sequence[Resource]] = _by_block(self.present.values())
 
+    @cached_property
+    def blocks_in(self) -> Mapping[str, Sequence[Block]]:
+        """The blocks that are directly in each module instance."""
+        found: defaultdict[str, list[Block]] = defaultdict(list)
+        for block in self.by_block:
+            found[block.module].append(block)
+        return dict(found)
+
     # --- configuration -----------------------------------------------------------------------------------------------
 
     def expressions(self, block: Block) -> Values:
