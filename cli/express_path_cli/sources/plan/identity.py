@@ -22,6 +22,7 @@ from express_path_cli.sources.plan.terraform import (
     Reference,
     Resource,
     module_key,
+    objects,
     parent_module,
     parse_reference,
     references,
@@ -92,13 +93,13 @@ def made_id(resource: Resource, attribute: str) -> str:
 
 def firewall_endpoints(firewall: Resource) -> tuple[str, ...]:
     """Return the ids of a firewall's endpoints: the known ones, or one for each subnet of the firewall."""
-    statuses = firewall.known("firewall_status")
-    if isinstance(statuses, list) and statuses:
-        states = [state for status in statuses for state in status.get("sync_states") or ()]
-        attachments = [attachment for state in states for attachment in state.get("attachment") or ()]
+    statuses = objects(firewall.known("firewall_status"))
+    if statuses:
+        states = [state for status in statuses for state in objects(status.get("sync_states"))]
+        attachments = [attachment for state in states for attachment in objects(state.get("attachment"))]
         return tuple(str(attachment["endpoint_id"]) for attachment in attachments if attachment.get("endpoint_id"))
-    mappings = (firewall.after or {}).get("subnet_mapping")
-    return tuple(f"{firewall.address}.endpoint[{number}]" for number in range(len(mappings or ())))
+    mappings = objects((firewall.after or {}).get("subnet_mapping"))
+    return tuple(f"{firewall.address}.endpoint[{number}]" for number in range(len(mappings)))
 
 
 def _made(resource: Resource, attribute: str) -> tuple[str, ...]:

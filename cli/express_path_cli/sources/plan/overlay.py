@@ -44,7 +44,7 @@ from express_path_cli.sources.plan.identity import (
     made_id,
     union,
 )
-from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, Values, references
+from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, Values, objects, references
 
 UNKNOWN_VALUE = " (known after apply)"
 """The end of the name of a value that is known only after the apply."""
@@ -417,13 +417,13 @@ class _Overlay:
         if not self._counts(resource, is_there=arn in self._firewalls):
             return
         endpoint_ids = firewall_endpoints(resource)
-        rows = (resource.after or {}).get("subnet_mapping") or []
+        rows = objects((resource.after or {}).get("subnet_mapping"))
         marks = resource.unknown.get("subnet_mapping")
         names = references(self._plan.expressions(resource.block).get("subnet_mapping")) or _block_references(
             self._plan.expressions(resource.block).get("subnet_mapping"), "subnet_id"
         )
         possible = self._identities.referred(resource, names or ["local.subnets"], Kind.SUBNET)
-        known = {str(row["subnet_id"]) for row in rows if isinstance(row, dict) and row.get("subnet_id")}
+        known = {str(row["subnet_id"]) for row in rows if row.get("subnet_id")}
         subnet_ids = tuple(sorted(known)) or possible.ids
         for number, endpoint_id in enumerate(endpoint_ids):
             if endpoint_id not in self._endpoints:
@@ -457,7 +457,8 @@ class _Overlay:
             is_given = "entry" in self._plan.expressions(resource.block)
             cidrs: tuple[Cidr, ...] | None = before.cidrs if before else ()
             if isinstance(known, list) and (known or is_given or not before):
-                cidrs = tuple(filter(None, (_cidr(row.get("cidr")) for row in known)))
+                read = [_cidr(row.get("cidr")) for row in objects(known)]
+                cidrs = None if None in read or len(read) != len(known) else tuple(filter(None, read))
             elif resource.is_unknown("entry") and (is_given or (resource.unknown.get("entry") is not True)):
                 cidrs = None
             self._lists[resource.id] = PrefixList(resource.id, resource.text("name"), family, cidrs, aws_owned=False)
@@ -680,7 +681,9 @@ class _Overlay:
                 ]
             if marks is True and is_given:
                 self._add_unreadable(table, unknown(resource, "route"))
-            for number, row in enumerate(rows if isinstance(rows, list) else ()):
+            if isinstance(rows, list) and len(objects(rows)) != len(rows):
+                self._add_unreadable(table, unknown(resource, "route"))
+            for number, row in enumerate(objects(rows)):
                 mark = marks[number] if isinstance(marks, list) and number < len(marks) else {}
                 table.routes.extend(self._inline(resource, row, mark if isinstance(mark, dict) else {}))
             if not self._has_base and (resource.after or {}).get("propagating_vgws"):
@@ -740,7 +743,8 @@ class _Overlay:
             elif row.get(name):
                 destination = str(row[name]) if family is None else _cidr(row[name])
         if destination is None:
-            return ()
+            name = unknown(resource, f"{prefix}destination")
+            return (Route(name, name, TargetKind.UNKNOWN),)
         known = [name for name in _TARGETS if isinstance(row.get(name), str) and row[name] and not marks.get(name)]
         open_names = [name for name in _TARGETS if marks.get(name)]
         if len(open_names) == 1 and not [name for name in known if name != "network_interface_id"]:
@@ -1072,8 +1076,9 @@ def _zone_ids(plan: Plan) -> dict[str, str]:
     """Return the id of each Availability Zone of the account by its name, as far as the plan shows them."""
     found: dict[str, str] = {}
     for data in plan.data:
-        if data.type == "aws_availability_zones":
-            found.update(zip(data.values.get("names") or (), data.values.get("zone_ids") or (), strict=False))
+        names, ids = data.values.get("names"), data.values.get("zone_ids")
+        if data.type == "aws_availability_zones" and isinstance(names, list) and isinstance(ids, list):
+            found.update(zip(map(str, names), map(str, ids), strict=False))
     for resource in plan.resources:
         values = resource.before or {}
         if resource.type in _SUBNETS and values.get("availability_zone_id"):

@@ -106,6 +106,11 @@ class Resource:
         return found if isinstance(found, str) else ""
 
 
+def objects(found: object) -> list[Values]:
+    """Return the objects in a list, empty for anything else."""
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
 def _has_true(marks: object) -> bool:
     if isinstance(marks, Mapping):
         return any(map(_has_true, marks.values()))
