@@ -330,6 +330,12 @@ resource "aws_route_table_association" "d" {
         'resource "aws_route_table" "c" {\n  vpc_id = aws_vpc.this.id\n  route {\ncidr_block = "0.0.0.0/0"\nnat_gateway_id = aws_nat_gateway.this.id',
         'resource "aws_route_table" "c" {\n  vpc_id = aws_vpc.this.id\n  route {\ncidr_block = "0.0.0.0/0"\ngateway_id = aws_internet_gateway.this.id',
     ),
+    "rename a table": lambda text: (
+        text.replace("aws_route_table.b.", "aws_route_table.renamed.").replace(
+            'resource "aws_route_table" "b"', 'resource "aws_route_table" "renamed"'
+        )
+        + "moved {\n  from = aws_route_table.b\n  to   = aws_route_table.renamed\n}\n"
+    ),
     "manage the main table": lambda text: (
         text
         + f"""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import validate
 
+from benchmarks.command_runs import environment
 from express_path_cli.findings.output import Format
-from express_path_cli.sources.plan import terraform
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 
@@ -452,7 +453,59 @@ def test_values_of_any_shape_are_no_crash(tmp_path: Path) -> None:
         assert "unexpected" not in result.stderr, (value, result.stderr)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit of files is that of Linux")
-def test_the_largest_plan_is_that_of_a_large_organization() -> None:
-    """10,000 resources have about 20 MB, and what a plan says twice is not kept."""
-    assert terraform.MAX_BYTES > 100 << 20
+RESOURCES = 10_000
+MEASURED = """
+import resource, sys, time
+from express_path_cli.main import app
+try:
+    app(sys.argv[1:])
+except SystemExit as done:
+    status = int(done.code)
+print(status, time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def large(blocks: int) -> PlanBuilder:
+    """Return a plan of 10,000 resources: each block of subnets has a table, a route, and an association for each."""
+    plan = PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN})
+    tags = {"Name": "private", "owner": "platform", "description": "x" * 200}
+    for block in range(blocks):
+        for number in range(RESOURCES // 4 // blocks):
+            values = {"id": UNKNOWN, "vpc_id": UNKNOWN, "tags_all": tags}
+            to_vpc, table = {"vpc_id": ["local.vpc_id"]}, [f"aws_route_table.t{block}", "count.index"]
+            plan.add(f"aws_subnet.s{block}[{number}]", values, to_vpc)
+            plan.add(f"aws_route_table.t{block}[{number}]", {**values, "route": UNKNOWN}, to_vpc)
+            plan.add(
+                f"aws_route.r{block}[{number}]",
+                {"destination_cidr_block": "0.0.0.0/0", "route_table_id": UNKNOWN, "nat_gateway_id": UNKNOWN},
+                {"route_table_id": table, "nat_gateway_id": ["aws_nat_gateway.this.id"]},
+            )
+            plan.add(
+                f"aws_route_table_association.a{block}[{number}]",
+                {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+                {"subnet_id": [f"aws_subnet.s{block}", "count.index"], "route_table_id": table},
+            )
+    return plan
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is that of Linux")
+@pytest.mark.parametrize("blocks", [1, 500])
+def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int) -> None:
+    """At most 5 seconds of processor time and 300 MiB, with all imports, also if any of 2,500 tables may be meant."""
+    command = [
+        "scan",
+        "--plan",
+        str(large(blocks).write(tmp_path)),
+        "--plan-only",
+        "--output",
+        str(tmp_path / "o.json"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *command], env=environment(), capture_output=True, text=True, check=True
+    )
+    status, seconds, mebibytes = done.stdout.split()
+    assert status == "1", done.stderr
+    assert float(seconds) < 5
+    assert float(mebibytes) < 300
+    assert json.loads((tmp_path / "o.json").read_text())["totals"]["reasons"] == {"NAT_GATEWAY": RESOURCES // 4}
