@@ -72,6 +72,7 @@ ALLOWED = {
         *CORE,
         *AWS,
         "mypy_boto3",
+        "cfnlint",
         "hcl2",
         "lark",
         "orjson",

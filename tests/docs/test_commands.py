@@ -99,6 +99,7 @@ class Place:
         for name in ("scan.json", "last.json", "express-path-baseline.json"):
             invoke(["scan", "--format", "json", "--output", name])
         nat_route(network()).write(Path())
+        Path("template.yaml").write_text("Parameters: {Stage: {Type: String}}\nResources: {}\n", encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
         for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
             shutil.copy(

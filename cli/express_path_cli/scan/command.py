@@ -181,7 +181,17 @@ PlanOption = Annotated[
     typer.Option(
         "--plan",
         metavar="FILE",
-        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`.",
+        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`, or a "
+        "CloudFormation template as a new stack.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+StackParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stack-parameter",
+        metavar="NAME=VALUE",
+        help="With --plan: a parameter of the CloudFormation template; repeatable. Others have their default values.",
         rich_help_panel=options.WHERE,
     ),
 ]
@@ -251,6 +261,7 @@ def scan(
     plan: PlanOption = None,
     plan_only: PlanOnly = False,
     source: SourceFolder = None,
+    stack_parameter: StackParameters = None,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -281,10 +292,15 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    for option, is_given in {"--plan-only": plan_only, "--source": source}.items():
+    for option, is_given in {
+        "--plan-only": plan_only,
+        "--source": source,
+        "--stack-parameter": stack_parameter,
+    }.items():
         if is_given and not plan:
             raise OptionError(f"{option} needs a plan", "add --plan FILE")
-    planned = PlanFile(plan, options.unique(region), source) if plan else None
+    given = dict(_pair(text) for text in stack_parameter or ())
+    planned = PlanFile(plan, options.unique(region), source, given) if plan else None
     regions = options.unique(region) or _regions_of(
         planned, is_live=not (from_dump or example or aggregator or all_regions)
     )
@@ -301,6 +317,13 @@ def scan(
     earlier = read_baseline(baseline) if baseline else None
     request = ScanRequest(network, parameters, selection, earlier, failing, shown, rendering, planned, plan_only)
     raise typer.Exit(scan_and_write(request, chosen, output, quiet=quiet))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise OptionError(f"--stack-parameter {name} has no value", "use NAME=VALUE")
+    return name, value
 
 
 def _regions_of(plan: PlanFile | None, *, is_live: bool) -> tuple[str, ...]:

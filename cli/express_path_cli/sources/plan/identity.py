@@ -246,9 +246,9 @@ class Identities:
         value = self._evaluated(resource, attribute)
         if isinstance(value, list) and all(isinstance(one, str) and _may_be(one, found) for one in value):
             return Listed(tuple(dict.fromkeys(value)))
-        if self._are_all(resource, names, kind):
-            return Listed(found.ids)
         some = tuple(text for text in after if isinstance(text, str)) if isinstance(after, list) else ()
+        if self._are_all(resource, names, kind):
+            return Listed((*some, *found.ids))
         certain = found.certain if isinstance(marks, list) and marks.count(True) == 1 else None
         if certain:
             return Listed((*some, certain))

@@ -669,7 +669,7 @@ class _Overlay:
                 continue
             is_given = "route" in self._plan.expressions(resource.block)
             rows, marks = (resource.after or {}).get("route"), resource.unknown.get("route")
-            if marks is True and not is_given and not is_adopted:
+            if (marks is True or rows is None) and not is_given and not is_adopted:
                 continue
             table = self._tables[table_id]
             self._note(table_id, resource)

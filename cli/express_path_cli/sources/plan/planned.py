@@ -15,9 +15,10 @@ from express_path.domain.path.routing import AddressSet, contains
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path_cli.sources.network import View
+from express_path_cli.sources.plan.cloudformation import SUFFIXES, Template
 from express_path_cli.sources.plan.configuration import Configuration, has_configuration
 from express_path_cli.sources.plan.overlay import Overlaid, overlay
-from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_plan, references
+from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_document, references
 from express_path_cli.terminal.errors import OptionError
 
 UNKNOWN_ACCOUNT = "unknown"
@@ -71,25 +72,45 @@ class Planned:
 
 
 class PlanFile:
-    """A plan that was read from a file."""
+    """A plan, or the template of a new stack, that was read from a file."""
 
-    def __init__(self, file: Path, regions: Sequence[str] = (), source: Path | None = None) -> None:
+    def __init__(
+        self,
+        file: Path,
+        regions: Sequence[str] = (),
+        source: Path | None = None,
+        parameters: Mapping[str, str] | None = None,
+    ) -> None:
         """Read the plan. Raise PlanError, and OptionError if source is given and has no configuration.
 
         regions: those of --region, of which one is for resources whose Region the plan does not say. source: the folder
-        in which the plan was made; without it, the folder of the file is used if it has a configuration.
+        in which the plan was made; without it, the folder of the file is used if it has a configuration. parameters: of
+        a template.
         """
-        self._file, self._plan = file, read_plan(file)
-        self._configuration = Configuration(source or file.parent) if source or has_configuration(file.parent) else None
-        self._places = _Places(self._plan, regions[0] if len(regions) == 1 else "")
+        self._file, self._parameters = file, parameters or {}
+        self._given = regions[0] if len(regions) == 1 else ""
+        document = {} if file.suffix.lower() in SUFFIXES else read_document(file)
+        self._is_template = not document or ("Resources" in document and "format_version" not in document)
+        self._template: Template | None = None
+        self._configuration: Configuration | None = None
+        if not self._is_template:
+            folder = source or file.parent
+            self._configuration = Configuration(folder) if source or has_configuration(folder) else None
+            self._use(Plan(str(file), document))
+
+    def _use(self, plan: Plan) -> None:
+        self._plan = plan
+        self._places = _Places(plan, self._given)
         self._by_region: defaultdict[str, list[Resource]] = defaultdict(list)
-        for resource in self._plan.resources:
+        for resource in plan.resources:
             if resource.type.startswith("aws_"):
                 self._by_region[self._places.region(resource)].append(resource)
 
     @property
     def regions(self) -> tuple[str, ...]:
         """The Regions of the plan that have paths, as far as it says them."""
+        if self._is_template and self._template is None:
+            return (self._given,) if self._given else ()
         return tuple(
             sorted(
                 name for name, rows in self._by_region.items() if name and any(row.type in WITH_PATHS for row in rows)
@@ -101,10 +122,14 @@ class PlanFile:
 
         Raise OptionError if the plan is for another account or Region than the network.
         """
-        notes = [] if self._plan.is_complete else [INCOMPLETE]
         here = {view.region for view in views or ()}
-        settings = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
-        self._default_to(here.pop() if len(here) == 1 else settings)
+        settings = self._given or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+        region = here.pop() if len(here) == 1 else settings
+        if self._is_template:
+            self._template = Template(self._file, _required(region), self._parameters)
+            self._use(self._template.plan())
+        notes = [] if self._plan.is_complete else [INCOMPLETE]
+        self._default_to(region)
         if views is None:
             found = _alone(self._plan, self._by_region, self._places, self._configuration, notes)
             return replace(found, locate=self._locate)
@@ -127,6 +152,9 @@ class PlanFile:
         return replace(_planned(views, after, (), overlaid, notes), locate=self._locate)
 
     def _locate(self, addresses: Iterable[str]) -> Location | None:
+        if self._template:
+            lines = self._template.lines
+            return next((Location(self._file.as_posix(), lines[one]) for one in addresses if one in lines), None)
         if self._configuration is None:
             return None
         for address in addresses:
@@ -161,6 +189,13 @@ class PlanFile:
                     f"{self._file} is for account {account}, and the network that was read is of {', '.join(known)}",
                     "use the credentials that made the plan, or a dump of that account",
                 )
+
+
+def _required(region: str) -> str:
+    """Return a Region. Raise OptionError if nothing says it."""
+    if not region:
+        raise OptionError("the plan does not say which Region it is for", "add --region, such as --region us-east-1")
+    return region
 
 
 def _planned(

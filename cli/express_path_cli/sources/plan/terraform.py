@@ -387,8 +387,8 @@ def _by_block(resources: Iterable[Resource]) -> Mapping[Block, Sequence[Resource
 
 
 @gc_paused()
-def read_plan(file: Path) -> Plan:
-    """Return the plan in a file. Raise PlanError, which never contains a value of the plan."""
+def read_document(file: Path) -> Values:
+    """Return the JSON object in a file. Raise PlanError, which never contains a value of the plan."""
     try:
         size = file.stat().st_size
         if size > MAX_BYTES:
@@ -405,7 +405,7 @@ def read_plan(file: Path) -> Plan:
         raise PlanError(str(file), fault, _MAKE) from None
     if not isinstance(document, dict):
         raise PlanError(str(file), "is not a JSON object", _MAKE)
-    return Plan(str(file), document)
+    return document
 
 
 # --- addresses and references ----------------------------------------------------------------------------------------
