@@ -350,6 +350,72 @@ resource "aws_default_route_table" "main" {{
 }
 
 
+def awkward(random: Random) -> Versions:
+    """Return associations and endpoints by expressions that select, shift, filter, or swap what they refer to."""
+    count = 3
+    table = random.choice(
+        [
+            "aws_route_table.private[count.index].id",
+            "element(aws_route_table.private[*].id, count.index + 1)",
+            "reverse(aws_route_table.private[*].id)[count.index]",
+            "aws_route_table.private[(count.index + 2) % 3].id",
+            'lookup({ "0" = aws_route_table.private[1].id }, tostring(count.index), aws_route_table.private[0].id)',
+        ]
+    )
+    subnet = random.choice(["aws_subnet.private[count.index].id", "element(aws_subnet.private[*].id, count.index + 1)"])
+    listed = random.choice(
+        [
+            "slice(aws_route_table.private[*].id, 0, 1)",
+            "[aws_route_table.private[2].id]",
+            "[for number, table in aws_route_table.private : table.id if number > 0]",
+            "coalescelist([aws_route_table.private[0].id], aws_route_table.private[*].id)",
+            "[element(aws_route_table.private[*].id, 4)]",
+            "distinct([aws_route_table.private[1].id, aws_route_table.private[1].id])",
+        ]
+    )
+    swapped = random.random() < 0.5
+    text = (
+        _vpc()
+        + f"""
+resource "aws_subnet" "private" {{
+  count      = {count}
+  vpc_id     = aws_vpc.this.id
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, count.index)
+}}
+resource "aws_route_table" "private" {{
+  count  = {count}
+  vpc_id = aws_vpc.this.id
+}}
+resource "aws_route" "nat" {{
+  count                  = {random.choice([2, 3])}
+  route_table_id         = element(aws_route_table.private[*].id, count.index + 1)
+  destination_cidr_block = "0.0.0.0/0"
+  nat_gateway_id         = aws_nat_gateway.this.id
+}}
+resource "aws_route_table_association" "private" {{
+  count          = {count}
+  subnet_id      = {subnet}
+  route_table_id = {table}
+}}
+locals {{
+  of = {{ {"a = 1, b = 0" if swapped else "a = 0, b = 1"} }}
+}}
+resource "aws_subnet" "keyed" {{
+  for_each   = {{ a = 10, b = 11 }}
+  vpc_id     = aws_vpc.this.id
+  cidr_block = "10.0.${{each.value}}.0/24"
+}}
+resource "aws_route_table_association" "keyed" {{
+  for_each       = local.of
+  subnet_id      = aws_subnet.keyed[each.key].id
+  route_table_id = aws_route_table.private[each.value].id
+}}
+"""
+    )
+    text += _endpoint(listed)
+    return text, text
+
+
 def transit(random: Random) -> Versions:
     """Return VPCs that reach the internet through the NAT gateway of another VPC, beyond a transit gateway."""
     own_tables = random.random() < 0.6
@@ -803,4 +869,5 @@ FAMILIES: dict[str, Callable[[Random], Versions]] = {
     "modules": modules,
     "changes": changes,
     "transit": transit,
+    "awkward": awkward,
 }
