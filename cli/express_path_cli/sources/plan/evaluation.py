@@ -4,6 +4,7 @@ An id that is known only after the apply is the address of its resource. Whateve
 UndecidedError: then only what the expression refers to counts, which `identity` follows.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -607,7 +608,12 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "upper": str.upper,
     "startswith": str.startswith,
     "endswith": str.endswith,
-    "floor": int,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "alltrue": lambda values: all(map(_truth, values)),
+    "anytrue": lambda values: any(map(_truth, values)),
+    "setunion": lambda *sets: _set(chain(*sets)),
+    "trimspace": str.strip,
 }
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": lambda left, right: left == right,

@@ -258,7 +258,7 @@ class _Places:
         if isinstance(own, str) and _REGION.fullmatch(own):
             return own
         found = self._configured(resource.provider) or self._regions.get(resource.provider) or self._default
-        return found or next(iter(self._regions.values()), "")
+        return found or self._configured("aws") or next(iter(self._regions.values()), "")
 
     def _configured(self, provider: str) -> str | None:
         expression = self._plan.region_expression(provider)
