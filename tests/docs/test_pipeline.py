@@ -14,6 +14,7 @@ import yaml
 from tests.support import processes
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
+from tests.support.plans import PlanBuilder, nat_route, network
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "pipeline.md"
@@ -22,10 +23,29 @@ ON_A_DUMP = '#!/usr/bin/env bash\nexec {command} "$@" --from-dump "$DUMP"\n'
 """What stands for express-path: the real command, which reads a dump instead of the role's account."""
 
 
+def blocks() -> list[dict[str, Any]]:
+    """Return the pipelines of the document: for the network on GitHub and GitLab, and the four for plans."""
+    found = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [yaml.safe_load(text) for text in found]
+
+
 def pipelines() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the GitHub workflow and the GitLab pipeline of the document."""
-    github, gitlab = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return yaml.safe_load(github), yaml.safe_load(gitlab)
+    """Return the GitHub workflow and the GitLab pipeline for the network."""
+    github, gitlab, *_ = blocks()
+    return github, gitlab
+
+
+def plan_commands() -> dict[str, list[str]]:
+    """Return the lines with express-path of each pipeline for plans."""
+    github, gitlab, atlantis, codebuild = blocks()[2:]
+    steps = [step for step in atlantis["workflows"]["default"]["plan"]["steps"] if isinstance(step, dict)]
+    scripts = {
+        "github": [step.get("run", "") for step in github["jobs"]["paths"]["steps"]],
+        "gitlab": gitlab["paths"]["script"],
+        "atlantis": [step["run"] for step in steps],
+        "codebuild": codebuild["phases"]["build"]["commands"],
+    }
+    return {name: [line for line in lines if "express-path scan" in line] for name, lines in scripts.items()}
 
 
 def commands(pipeline: str) -> tuple[str, str]:
@@ -62,6 +82,7 @@ def run(script: str, repository: Path, dump: Path) -> subprocess.CompletedProces
         "PATH": f"{repository.parent / 'bin'}:{os.environ['PATH']}",
         "DUMP": str(dump),
         "GITHUB_STEP_SUMMARY": str(repository / "summary.md"),
+        "SHOWFILE": "plan.json",
     }
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
@@ -121,3 +142,20 @@ def test_the_baseline_of_the_document_can_be_made(tmp_path: Path) -> None:
     for line, status in ((first, 1), (second, 0)):
         words = [str(tmp_path / word) if word == BASELINE else word for word in line.split()]
         assert invoke([*words, "--from-dump", str(dump)]).exit_code == status
+
+
+@pytest.mark.parametrize("pipeline", plan_commands())
+def test_plans_fail_if_they_add_a_finding(pipeline: str, repository: Path, tmp_path: Path) -> None:
+    """A plan that changes nothing passes, although the network has a finding, and one with a new NAT path fails."""
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    (repository / "main.tf").write_text('resource "aws_route" "nat" {\n}\n', encoding="utf-8")
+    script = "\n".join(plan_commands()[pipeline])
+    PlanBuilder().write(repository)
+    done = run(script, repository, dump)
+    assert done.returncode == 0, done.stderr
+    nat_route(network()).write(repository)
+    done = run(script, repository, dump)
+    assert done.returncode == 1, done.stderr
+    if pipeline == "github":
+        assert "This plan puts 1 subnet behind a NAT." in (repository / "summary.md").read_text(encoding="utf-8")
+        assert '"uri":"main.tf"' in (repository / "express-path.sarif").read_text(encoding="utf-8")
