@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 
@@ -361,6 +362,10 @@ OVER_SAMPLE = {
         .add("aws_subnet.new", {"id": UNKNOWN, "vpc_id": VPC}),
         {"NAT_GATEWAY": 3, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
     ),
+    "a subnet is forgotten, and stays": (
+        PlanBuilder().add("aws_subnet.app", None, before={"id": APP_SUBNET, "vpc_id": VPC}, actions=["forget"]),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
     "a subnet is excluded": (
         changed("aws_subnet.app", {"id": APP_SUBNET, "vpc_id": VPC}, tags_all={"express-path:exclude": ""}),
         {"EXCLUDED": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
@@ -374,3 +379,23 @@ def test_changes_of_the_sample_network(tmp_path: Path, case: str) -> None:
     plan, expected = OVER_SAMPLE[case]
     found = list(reasons(plan, tmp_path, "--example").values())
     assert {reason: found.count(reason) for reason in found} == expected
+
+
+def test_a_new_directory_bucket_brings_subnets_into_scope(sandbox: Sandbox, tmp_path: Path) -> None:
+    """With the scope DIRECTORY_BUCKETS, a plan that makes the first bucket, or shares a subnet, makes the paths matter."""
+    network_of(sandbox)
+    options = ["--parameter", "scope=DIRECTORY_BUCKETS", "--region", "us-east-1"]
+    assert set(reasons(PlanBuilder(), tmp_path, *options).values()) == {"NO_DIRECTORY_BUCKETS"}
+    for kind in ("aws_s3_directory_bucket", "aws_ram_resource_association"):
+        plan = PlanBuilder().add(f"{kind}.this", {"id": UNKNOWN})
+        assert set(reasons(plan, tmp_path, *options).values()) == {"NO_ROUTE"}
+
+
+def network_of(sandbox: Sandbox) -> None:
+    """Make a VPC with a subnet."""
+    ec2 = sandbox.client("ec2")
+    for vpc in ec2.describe_vpcs()["Vpcs"]:
+        for subnet in ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [vpc["VpcId"]]}])["Subnets"]:
+            ec2.delete_subnet(SubnetId=subnet["SubnetId"])
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")

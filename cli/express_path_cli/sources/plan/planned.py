@@ -148,7 +148,7 @@ class PlanFile:
             owner = self._places.owner([view.account.id for view in mine])
             laid = overlay(self._plan, mine[0].tracer.snapshot, resources, owner, self._configuration, has_base=True)
             overlaid.append(laid)
-            after.extend(_views_after(mine, laid))
+            after.extend(_in_scope(view, resources) for view in _views_after(mine, laid))
         return replace(_planned(views, after, (), overlaid, notes), locate=self._locate)
 
     def _locate(self, addresses: Iterable[str]) -> Location | None:
@@ -225,6 +225,17 @@ def _views_after(views: Sequence[View], found: Overlaid) -> Iterator[View]:
         added = [subnet.id for subnet in new if subnet.owner_id == account_id]
         account = view.account if view else Account(account_id)
         yield View(account, tracer, (*kept, *added))
+
+
+def _in_scope(view: View, resources: Iterable[Resource]) -> View:
+    """Return a view with what a plan changes for the scope DIRECTORY_BUCKETS: new buckets, and subnets that it shares."""
+    made = {resource.type for resource in resources if resource.after is not None}
+    account = view.account
+    if "aws_s3_directory_bucket" in made:
+        account = replace(account, has_directory_buckets=True)
+    if "aws_ram_resource_association" in made:
+        account = replace(account, shared_subnet_ids=None)
+    return replace(view, account=account)
 
 
 class _Places:

@@ -277,6 +277,8 @@ class Plan:
             self._text(change, "name", where),
         )
         before, after = change_of.get("before"), change_of.get("after")
+        if after is None and action is Action.KEEP:  # Terraform forgets it, and it stays in AWS
+            after = before
         is_deposed = bool(change.get("deposed"))
         return Resource(
             address=address,
