@@ -488,11 +488,38 @@ def large(blocks: int) -> PlanBuilder:
     return plan
 
 
+COUNTED = """
+locals {
+  vpc_id = aws_vpc.this.id
+}
+resource "aws_vpc" "this" {}
+resource "aws_subnet" "s0" {
+  count  = 2500
+  vpc_id = local.vpc_id
+}
+resource "aws_route_table" "t0" {
+  count  = 2500
+  vpc_id = local.vpc_id
+}
+resource "aws_route" "r0" {
+  count          = 2500
+  route_table_id = element(aws_route_table.t0[*].id, count.index)
+}
+resource "aws_route_table_association" "a0" {
+  count          = 2500
+  subnet_id      = element(aws_subnet.s0[*].id, count.index)
+  route_table_id = aws_route_table.t0[count.index].id
+}
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is that of Linux")
-@pytest.mark.parametrize("blocks", [1, 500])
-def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int) -> None:
+@pytest.mark.parametrize(("blocks", "configuration"), [(1, ""), (1, COUNTED), (500, "")], ids=["one", "read", "many"])
+def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int, configuration: str) -> None:
     """At most 5 seconds of processor time and 300 MiB, with all imports, also if any of 2,500 tables may be meant."""
+    if configuration:
+        (tmp_path / "main.tf").write_text(configuration, encoding="utf-8")
     command = [
         "scan",
         "--plan",

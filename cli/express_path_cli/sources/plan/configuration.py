@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +110,6 @@ def _blocks_in(file: Path) -> Iterator[tuple[str, tuple[str, ...], int, Node]]:
             yield str(literal_text(heads[0])), labels, block.meta.line, body
 
 
-@cache
 def _parsed(text: str) -> Node:
     """Return the syntax tree of a text, None if it is not HCL that is known here."""
     # The parser takes a second to load, and only a scan with a plan and its configuration needs it.

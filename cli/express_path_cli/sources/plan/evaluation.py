@@ -26,6 +26,14 @@ MAX_DEPTH = 60
 """How deep expressions may lead to others, as a protection from loops, which Terraform itself refuses."""
 
 
+_OF_INSTANCE = frozenset({"each.key", "each.value", "count.index"})
+"""Names whose values differ between the instances of a block."""
+_KEPT = frozenset(
+    {"full_splat_expr_term", "attr_splat_expr_term", "for_tuple_expr", "for_object_expr", "function_call"}
+)
+"""The nodes of the syntax tree whose values are kept, because they may be lists of all instances of a resource."""
+
+
 class UndecidedError(Exception):
     """The plan does not say what an expression is."""
 
@@ -68,18 +76,24 @@ class Evaluator:
         """Start without any value."""
         self._plan, self._configuration, self._attributes = plan, configuration, attributes
         self._values: dict[tuple[str, str, str], Any] = {}
+        self._names: dict[int, frozenset[str]] = {}
 
     def argument(self, resource: Resource, name: str) -> Any:  # noqa: ANN401  # any JSON
         """Return the value of an argument of a resource. Raise UndecidedError."""
         block = self._block(resource.block)
         expression = block.arguments.get(name) if block else None
         planned = references(self._plan.expressions(resource.block).get(name))
-        if block is None or expression is None or names_in(expression) != _heads(planned):
+        if block is None or expression is None or self._names_in(expression) != _heads(planned):
             raise UndecidedError
         try:
             return self._value(expression, Scope(resource.block.module, block, resource.key))
         except (FailedError, TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError):
             raise UndecidedError from None
+
+    def _names_in(self, node: Any) -> frozenset[str]:  # noqa: ANN401
+        if id(node) not in self._names:
+            self._names[id(node)] = names_in(node)
+        return self._names[id(node)]
 
     def _block(self, block: Block) -> SourceBlock | None:
         is_data = block.type.startswith("data.")
@@ -92,7 +106,10 @@ class Evaluator:
         handler = self._HANDLERS.get(getattr(node, "data", None))
         if handler is None:
             raise UndecidedError
-        return handler(self, [child for child in node.children if not is_node(child, "new_line_or_comment")], scope)
+        children = [child for child in node.children if not is_node(child, "new_line_or_comment")]
+        if node.data in _KEPT and not scope.bound and not (self._names_in(node) & _OF_INSTANCE):
+            return self._kept("node", scope.module, str(id(node)), lambda: handler(self, children, scope))
+        return handler(self, children, scope)
 
     def _term(self, children: list[Any], scope: Scope) -> Any:  # noqa: ANN401
         inner = [child for child in children if hasattr(child, "data")]
@@ -257,10 +274,17 @@ class Evaluator:
         return _NOT_A_NAME
 
     def _kept(self, kind: str, module: str, name: str, find: Callable[[], Any]) -> Any:  # noqa: ANN401
+        """Return a value that is the same for all instances of a block, and that is found once."""
         key = (kind, module, name)
         if key not in self._values:
-            self._values[key] = find()
-        return self._values[key]
+            try:
+                self._values[key] = find()
+            except (UndecidedError, FailedError) as error:
+                self._values[key] = error
+        found = self._values[key]
+        if isinstance(found, UndecidedError | FailedError):
+            raise type(found)
+        return found
 
     @staticmethod
     def _inside(scope: Scope, module: str, block: SourceBlock | None = None, key: Key = None) -> Scope:
@@ -279,7 +303,7 @@ class Evaluator:
         if call is None:
             raise UndecidedError
         if name in call.arguments:
-            if names_in(call.arguments[name]) != _heads(references(self._plan.arguments(scope.module).get(name))):
+            if self._names_in(call.arguments[name]) != _heads(references(self._plan.arguments(scope.module).get(name))):
                 raise UndecidedError
             return self._value(call.arguments[name], self._inside(scope, parent, call, module_key(scope.module)))
         block = self._configuration.module(call_path(scope.module)).blocks.get(("variable", name))
@@ -314,7 +338,7 @@ class Evaluator:
         if block is None or "value" not in block.arguments:
             raise UndecidedError
         expression = block.arguments["value"]
-        if names_in(expression) != _heads(references(self._plan.output(module, name))):
+        if self._names_in(expression) != _heads(references(self._plan.output(module, name))):
             raise UndecidedError
         return self._kept("output", module, name, lambda: self._value(expression, Scope(module, block, None, {}, 1)))
 
@@ -323,7 +347,7 @@ class Evaluator:
         if source is None:
             raise UndecidedError
         rows = {row.key: row for row in self._plan.by_block.get(block, ())}
-        return _instances(source, rows)
+        return self._kept("resource", block.module, f"{block.type}.{block.name}", lambda: _instances(source, rows))
 
     def _data(self, block: Block, scope: Scope) -> Any:  # noqa: ANN401
         source = self._block(block)
