@@ -1,6 +1,7 @@
 """Plans as Terraform prints them, with only what the command reads. tests/terraform compares real ones."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ class PlanBuilder:
                 "root_module": {"resources": []},
             },
         }
-        self._blocks: dict[tuple[str, str], dict[str, Any]] = {}
+        self._blocks: dict[tuple[str, str, str], dict[str, Any]] = {}
 
     def add(
         self,
@@ -37,7 +38,7 @@ class PlanBuilder:
         for_each: Sequence[str] = (),
     ) -> "PlanBuilder":
         """Add a resource; after has UNKNOWN for what is known after the apply. references: of each argument."""
-        kind, _, rest = address.partition(".")
+        *modules, kind, rest = re.findall(r"(?:module\.)?[\w-]+(?:\[[^]]*\])?", address)
         name, _, key = rest.partition("[")
         known = {field: value for field, value in (after or {}).items() if value is not UNKNOWN}
         change = {
@@ -48,10 +49,13 @@ class PlanBuilder:
             "after_sensitive": {},
         }
         row = {"address": address, "mode": "managed", "type": kind, "name": name, "change": change}
+        if modules:
+            row["module_address"] = ".".join(modules)
         if key:
             row["index"] = json.loads(key.removesuffix("]"))
         self.document["resource_changes"].append(row)
-        if (kind, name) not in self._blocks:
+        calls = ".".join(module.partition("[")[0].removeprefix("module.") for module in modules)
+        if (calls, kind, name) not in self._blocks:
             block = {
                 "address": f"{kind}.{name}",
                 "mode": "managed",
@@ -62,8 +66,32 @@ class PlanBuilder:
             }
             if for_each:
                 block["for_each_expression"] = {"references": list(for_each)}
-            self._blocks[kind, name] = block
-            self.document["configuration"]["root_module"]["resources"].append(block)
+            self._blocks[calls, kind, name] = block
+            self._module(calls).setdefault("resources", []).append(block)
+        return self
+
+    def _module(self, calls: str) -> dict[str, Any]:
+        module: dict[str, Any] = self.document["configuration"]["root_module"]
+        for name in filter(None, calls.split(".")):
+            call = module.setdefault("module_calls", {}).setdefault(name, {"expressions": {}, "module": {}})
+            module = call["module"]
+        return module
+
+    def pass_on(
+        self, call: str, argument: str, references: Sequence[str], for_each: Sequence[str] = ()
+    ) -> "PlanBuilder":
+        """Give an argument to a module that the root module calls."""
+        self._module(call)
+        found = self.document["configuration"]["root_module"]["module_calls"][call]
+        found["expressions"][argument] = {"references": list(references)}
+        if for_each:
+            found["for_each_expression"] = {"references": list(for_each)}
+        return self
+
+    def output(self, call: str, name: str, references: Sequence[str]) -> "PlanBuilder":
+        """Add an output to a module that the root module calls."""
+        expression = {"references": list(references)}
+        self._module(call).setdefault("outputs", {})[name] = {"expression": expression}
         return self
 
     def write(self, folder: Path, name: str = "plan.json") -> Path:

@@ -16,6 +16,8 @@ from tests.support.command import invoke
 from tests.support.terraform import Workspace, needs_terraform
 from tests.terraform.configurations import FAMILIES, POPULAR, Versions, files_of
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 terraform {
   required_providers {
