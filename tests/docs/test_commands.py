@@ -100,6 +100,7 @@ class Place:
             invoke(["scan", "--format", "json", "--output", name])
         nat_route(network()).write(Path())
         Path("template.yaml").write_text("Parameters: {Stage: {Type: String}}\nResources: {}\n", encoding="utf-8")
+        Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
         for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
             shutil.copy(

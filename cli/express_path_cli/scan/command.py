@@ -181,8 +181,8 @@ PlanOption = Annotated[
     typer.Option(
         "--plan",
         metavar="FILE",
-        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`, or a "
-        "CloudFormation template as a new stack.",
+        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`, a "
+        "CloudFormation change set, or a template as a new stack.",
         rich_help_panel=options.WHERE,
     ),
 ]
@@ -207,9 +207,9 @@ SourceFolder = Annotated[
     Path | None,
     typer.Option(
         "--source",
-        metavar="DIR",
-        help="With --plan: the configuration that the plan was made of, for the lines of findings, and for values that are "
-        "not in a plan. Default: the folder of the plan, if it has .tf files.",
+        metavar="PATH",
+        help="With --plan: the folder with the configuration that the plan was made of, for the lines of findings, and for "
+        "values that are not in a plan. Default: the folder of the plan, if it has .tf files. For a change set: the template.",
         rich_help_panel=options.WHERE,
     ),
 ]

@@ -172,3 +172,134 @@ def test_a_parameter_must_exist(template: Path) -> None:
     )
     assert (result.exit_code, result.stdout) == (2, "")
     assert "has no parameter 'X'" in result.stderr
+
+
+# --- change sets -----------------------------------------------------------------------------------------------------
+
+PRIVATE, ANALYTICS, ANALYTICS_SUBNET = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "subnet-0f5b92c8e1d7a3640"
+VPC, NAT = "vpc-0a17f3c2d94b6e580", "nat-0e92b5c7d1a3f6048"
+"""Resources of the sample network."""
+LATER = "{{changeSet:KNOWN_AFTER_APPLY}}"
+STACK = """
+Parameters:
+  Block: {Type: String}
+Resources:
+  Specific:
+    Type: AWS::EC2::Route
+    Properties: {RouteTableId: rtb-1, DestinationCidrBlock: !Ref Block, NatGatewayId: nat-1}
+  Table:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: vpc-1}
+  Default:
+    Type: AWS::EC2::Route
+    Properties: {RouteTableId: !Ref Table, DestinationCidrBlock: 0.0.0.0/0, NatGatewayId: nat-1}
+  Association:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: subnet-1, RouteTableId: !Ref Table}
+"""
+
+
+def change(action: str, name: str, kind: str, after: Any = None, before: Any = None, **more: Any) -> dict[str, Any]:
+    """Return a change of a resource."""
+    resource = {"Action": action, "LogicalResourceId": name, "ResourceType": f"AWS::EC2::{kind}", **more}
+    for field, properties in (("AfterContext", after), ("BeforeContext", before)):
+        if properties is not None:
+            resource[field] = json.dumps({"Properties": properties})
+    return {"Type": "Resource", "ResourceChange": resource}
+
+
+def change_set(folder: Path, *changes: dict[str, Any], account: str = "111122223333", **more: Any) -> Path:
+    """Return the file with a change set of a stack in the sample network."""
+    file = folder / "changes.json"
+    stack = f"arn:aws:cloudformation:us-east-1:{account}:stack/network/1"
+    parameters = [{"ParameterKey": "Block", "ParameterValue": "3.4.112.0/24"}]
+    answer = {"ChangeSetName": "next", "StackId": stack, "Parameters": parameters, "Changes": list(changes), **more}
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    return file
+
+
+def analytics(file: Path, *options: str) -> dict[str, Any]:
+    """Return the analytics subnet of the sample network after a change set."""
+    result = invoke(["scan", "--plan", str(file), "--example", "--format", "json", *options])
+    assert result.exit_code in (0, 1), result.output
+    [row] = [row for row in json.loads(result.stdout)["subnets"] if row["subnetId"] == ANALYTICS_SUBNET]
+    found: dict[str, Any] = row
+    return found
+
+
+SPECIFIC = {"RouteTableId": ANALYTICS, "DestinationCidrBlock": "3.4.112.0/24", "NatGatewayId": NAT}
+NEW_TABLE = [
+    change("Add", "Table", "RouteTable", {"VpcId": VPC}),
+    change(
+        "Add", "Default", "Route", {"RouteTableId": LATER, "DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": NAT}
+    ),
+    change(
+        "Modify",
+        "Association",
+        "SubnetRouteTableAssociation",
+        {"SubnetId": ANALYTICS_SUBNET, "RouteTableId": LATER},
+        {"SubnetId": ANALYTICS_SUBNET, "RouteTableId": ANALYTICS},
+        PhysicalResourceId="rtbassoc-1",
+        Replacement="True",
+    ),
+]
+
+
+def test_a_change_set_is_laid_over_the_network(tmp_path: Path) -> None:
+    """A route that it adds is found, with its line in the template; one that it removes leaves the endpoint's."""
+    (tmp_path / "stack.yaml").write_text(STACK, encoding="utf-8")
+    file = change_set(tmp_path, change("Add", "Specific", "Route", SPECIFIC))
+    row = analytics(file, "--source", str(tmp_path / "stack.yaml"))
+    assert (row["reason"], row["baseline"], row["changedBy"]) == ("PARTLY_NAT", "new", ["Resources.Specific"])
+    assert STACK.splitlines()[row["line"] - 1] == "  Specific:"
+    assert analytics(file)["reason"] == "PARTLY_NAT"
+    gone = change(
+        "Remove", "Specific", "Route", None, {**SPECIFIC, "DestinationCidrBlock": "0.0.0.0/0"}, PhysicalResourceId="r-1"
+    )
+    assert analytics(change_set(tmp_path, gone))["reason"] == "ENDPOINT"
+
+
+def test_the_template_says_what_is_known_after_the_change(tmp_path: Path) -> None:
+    """Without it, the table of the association may be any, and so may be that of the route."""
+    (tmp_path / "stack.yaml").write_text(STACK, encoding="utf-8")
+    file = change_set(tmp_path, *NEW_TABLE)
+    row = analytics(file, "--source", str(tmp_path / "stack.yaml"))
+    assert (row["reason"], row["routeTableId"], row["routeTableAddress"]) == ("NAT_GATEWAY", None, "Resources.Table")
+    assert analytics(file)["reason"] == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        change("Dynamic", "Specific", "Route"),
+        change("Modify", "Specific", "Route", SPECIFIC, SPECIFIC, PhysicalResourceId="r-1", Replacement="Conditional"),
+    ],
+)
+def test_a_change_that_is_not_certain_may_change_every_table(tmp_path: Path, doubt: dict[str, Any]) -> None:
+    """CloudFormation itself does not say what it does."""
+    assert analytics(change_set(tmp_path, doubt))["reason"] == "UNRESOLVED_EGRESS"
+
+
+def test_what_stays_is_not_removed(tmp_path: Path) -> None:
+    """Resources that CloudFormation retains or imports are in the network."""
+    kept = change(
+        "Remove", "Subnet", "Subnet", None, {"VpcId": VPC}, PhysicalResourceId=ANALYTICS_SUBNET, PolicyAction="Retain"
+    )
+    imported = change("Import", "Subnet", "Subnet", {"VpcId": VPC}, PhysicalResourceId=ANALYTICS_SUBNET)
+    other = change("Add", "Bucket", "Fleet", {"Name": "x"})
+    assert analytics(change_set(tmp_path, kept, imported, other))["reason"] == "ENDPOINT"
+
+
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        (lambda folder: change_set(folder, change("Add", "A", "Route")), "has no property values"),
+        (lambda folder: change_set(folder, NextToken="more"), "is one page of a change set"),
+        (lambda folder: change_set(folder, *NEW_TABLE, account="444455556666"), "is for account 444455556666"),
+    ],
+)
+def test_what_is_no_complete_change_set_is_an_error(tmp_path: Path, file: Any, fault: str) -> None:
+    """The error says how to make one."""
+    result = invoke(["scan", "--plan", str(file(tmp_path)), "--example"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert fault in result.stderr

@@ -1,4 +1,4 @@
-"""Read a CloudFormation template as the plan of a new stack.
+"""Read a CloudFormation template as the plan of a new stack, and a change set as the plan of one that exists.
 
 cfn-lint reads the template and resolves its functions (https://github.com/aws-cloudformation/cfn-lint). What it cannot
 resolve, such as the ID of a resource of the stack, is a value that is known only after the deployment: what it refers to
@@ -6,12 +6,14 @@ is followed in the same way as in a plan of Terraform, so a template becomes a d
 """
 
 import copy
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from express_path_cli.sources.plan.terraform import Plan, PlanError
+from express_path_cli.sources.plan.terraform import Plan, PlanError, objects
 
 SUFFIXES = (".yaml", ".yml", ".template")
 """The suffixes of templates. One in JSON is recognized by its Resources."""
@@ -124,7 +126,7 @@ class Template:
 
     def __init__(self, file: Path, region: str, parameters: Mapping[str, str]) -> None:
         """Read a template. Raise PlanError, which contains no value of the template."""
-        self._path = str(file)
+        self.file, self._path = file, str(file)
         self._template = _decoded(file)
         self._check(parameters)
         self._resolver = _resolver(str(file), self._template, region)
@@ -206,6 +208,13 @@ class Template:
         known = {str(row.get("Key")): self._resolved(row.get("Value")) for row in tags}
         after["tags_all"] = {key: value for key, value in known.items() if isinstance(value, str)}
         return after, unknown, expressions
+
+    def references_of(self, name: str, property_name: str) -> list[str]:
+        """Return what a property of a resource refers to."""
+        resource = self._template["Resources"].get(name)
+        properties = resource.get("Properties") if isinstance(resource, dict) else None
+        value = properties.get(property_name) if isinstance(properties, dict) else None
+        return list(dict.fromkeys(self._references(self._chosen(value)))) or [_OPEN]
 
     # --- values ------------------------------------------------------------------------------------------------------
 
@@ -289,6 +298,134 @@ class Template:
             return _OPEN
         is_id = attribute in ("id", "Id") or (attribute in _IDS and attribute not in kind.arguments)
         return f"{kind.type}.{name}.{'id' if is_id else kind.arguments.get(attribute, attribute)}"
+
+
+_UNKNOWN = "{{"
+"""The beginning of what CloudFormation writes for a value that is known after the change, and for a dynamic reference."""
+_STACK = re.compile(r"arn:[\w-]+:cloudformation:([\w-]+):([0-9]{12}):stack/")
+_AGAIN = "make it with: aws cloudformation describe-change-set --include-property-values"
+_ACTIONS = {"Add": ["create"], "Remove": ["delete"], "Modify": ["update"]}
+_UNCHANGED = ("Import", "SyncWithActual")
+
+
+def is_change_set(document: Mapping[str, Any]) -> bool:
+    """Return whether a document is an answer of DescribeChangeSet."""
+    return "ChangeSetName" in document and "Changes" in document
+
+
+def region_of_change_set(document: Mapping[str, Any]) -> str:
+    """Return the Region of a change set's stack, empty if it does not say it."""
+    found = _STACK.match(str(document.get("StackId")))
+    return found[1] if found else ""
+
+
+def parameters_of_change_set(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of the parameters of a change set."""
+    return {
+        str(row.get("ParameterKey")): str(row.get("ResolvedValue") or row.get("ParameterValue"))
+        for row in objects(document.get("Parameters"))
+    }
+
+
+def read_change_set(path: str, document: Mapping[str, Any], template: Template | None) -> Plan:
+    """Return the plan of a change set. Raise PlanError, which contains no value of it.
+
+    template: of the stack after the change; it says which resource a value is that is known after the change
+    (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ResourceChange.html).
+    """
+    if document.get("NextToken"):
+        raise PlanError(path, "is one page of a change set", "leave --max-items and --no-paginate out")
+    changes, blocks, deferred = [], [], []
+    for change in objects(document.get("Changes")):
+        resource = change.get("ResourceChange")
+        if not isinstance(resource, dict):
+            continue
+        name, action = str(resource.get("LogicalResourceId")), resource.get("Action")
+        kind = _KINDS.get(str(resource.get("ResourceType")))
+        if kind is None or action in _UNCHANGED or (action == "Remove" and resource.get("PolicyAction") == "Retain"):
+            continue
+        row = {"address": f"Resources.{name}", "mode": "managed", "type": kind.type, "name": name}
+        if action not in _ACTIONS or resource.get("Replacement") == "Conditional":
+            deferred.append({"resource_change": row})
+            continue
+        before = _context(path, resource, "BeforeContext") if action != "Add" else None
+        after = _context(path, resource, "AfterContext") if action != "Remove" else None
+        if resource.get("PolicyAction") == "ReplaceAndRetain":
+            before = None  # the old resource stays
+        is_new = action == "Add" or resource.get("Replacement") == "True"
+        actions = ["delete", "create"] if is_new and before is not None else _ACTIONS[action]
+        physical = {"id": str(resource.get("PhysicalResourceId"))}
+        values, marks = _values(kind, after or {})
+        found = {
+            "actions": actions,
+            "before": None if before is None else {**_values(kind, before)[0], **physical},
+            "after": None if after is None else {**values, **({} if is_new else physical)},
+            "after_unknown": {**marks, **({"id": True} if is_new else {})},
+        }
+        names = {argument: name for name, argument in kind.arguments.items()}
+        expressions = {
+            argument: {"references": template.references_of(name, names[argument]) if template else [_OPEN]}
+            for argument in marks
+        }
+        changes.append({**row, "change": found})
+        blocks.append({**row, "provider_config_key": "aws", "expressions": expressions})
+    return Plan(path, _with_stack(document, changes, blocks, deferred))
+
+
+def _with_stack(
+    document: Mapping[str, Any], changes: list[Any], blocks: list[Any], deferred: list[Any]
+) -> dict[str, Any]:
+    """Return the document of a plan, with the account and the Region of the stack."""
+    stack = _STACK.match(str(document.get("StackId")))
+    caller = {
+        "address": "data.aws_caller_identity.stack",
+        "mode": "data",
+        "type": "aws_caller_identity",
+        "name": "stack",
+    }
+    region, account = (stack[1], stack[2]) if stack else ("", "")
+    return {
+        "format_version": "1.0",
+        "resource_changes": changes,
+        "deferred_changes": deferred,
+        "prior_state": {"values": {"root_module": {"resources": [{**caller, "values": {"account_id": account}}]}}},
+        "configuration": {
+            "provider_config": {"aws": {"expressions": {"region": {"constant_value": region}}}},
+            "root_module": {"resources": [*blocks, {**caller, "provider_config_key": "aws"}]},
+        },
+    }
+
+
+def _context(path: str, resource: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return the properties of a resource before or after the change. Raise PlanError."""
+    try:
+        found = json.loads(str(resource.get(name)))
+    except ValueError:
+        found = None
+    properties = found.get("Properties", {}) if isinstance(found, dict) else None
+    if not isinstance(properties, dict):
+        raise PlanError(path, f"has a resource whose {name} has no property values", _AGAIN)
+    return properties
+
+
+def _values(kind: _Kind, properties: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments for properties, and which of them are known after the change."""
+    values: dict[str, Any] = {}
+    marks: dict[str, Any] = {}
+    for name, argument in kind.arguments.items():
+        value = properties.get(name)
+        if isinstance(value, list):
+            unknown = [_UNKNOWN in str(item) for item in value]
+            values[argument] = [None if mark else _plain(item) for item, mark in zip(value, unknown, strict=True)]
+            if any(unknown):
+                marks[argument] = unknown
+        elif value is not None and _UNKNOWN in str(value):
+            marks[argument] = True
+        elif value is not None:
+            values[argument] = _plain(value)
+    tags = objects(properties.get("Tags"))
+    values["tags_all"] = {str(row.get("Key")): str(row.get("Value")) for row in tags if _UNKNOWN not in str(row)}
+    return values, marks
 
 
 def _decoded(file: Path) -> Any:  # noqa: ANN401  # a template

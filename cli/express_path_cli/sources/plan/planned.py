@@ -15,7 +15,14 @@ from express_path.domain.path.routing import AddressSet, contains
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path_cli.sources.network import View
-from express_path_cli.sources.plan.cloudformation import SUFFIXES, Template
+from express_path_cli.sources.plan.cloudformation import (
+    SUFFIXES,
+    Template,
+    is_change_set,
+    parameters_of_change_set,
+    read_change_set,
+    region_of_change_set,
+)
 from express_path_cli.sources.plan.configuration import Configuration, has_configuration
 from express_path_cli.sources.plan.overlay import Overlaid, overlay
 from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_document, references
@@ -84,16 +91,23 @@ class PlanFile:
         """Read the plan. Raise PlanError, and OptionError if source is given and has no configuration.
 
         regions: those of --region, of which one is for resources whose Region the plan does not say. source: the folder
-        in which the plan was made; without it, the folder of the file is used if it has a configuration. parameters: of
-        a template.
+        in which the plan was made; without it, the folder of the file is used if it has a configuration. For a change
+        set, it is the file with the template. parameters: of a template.
         """
         self._file, self._parameters = file, parameters or {}
         self._given = regions[0] if len(regions) == 1 else ""
         document = {} if file.suffix.lower() in SUFFIXES else read_document(file)
-        self._is_template = not document or ("Resources" in document and "format_version" not in document)
+        self._is_template = not document or not (
+            {"Changes", "format_version"} & document.keys() or "Resources" not in document
+        )
         self._template: Template | None = None
         self._configuration: Configuration | None = None
-        if not self._is_template:
+        if is_change_set(document):
+            if source:
+                region = region_of_change_set(document) or self._given
+                self._template = Template(source, region, parameters_of_change_set(document))
+            self._use(read_change_set(str(file), document, self._template))
+        elif not self._is_template:
             folder = source or file.parent
             self._configuration = Configuration(folder) if source or has_configuration(folder) else None
             self._use(Plan(str(file), document))
@@ -154,7 +168,8 @@ class PlanFile:
     def _locate(self, addresses: Iterable[str]) -> Location | None:
         if self._template:
             lines = self._template.lines
-            return next((Location(self._file.as_posix(), lines[one]) for one in addresses if one in lines), None)
+            file = self._template.file.as_posix()
+            return next((Location(file, lines[one]) for one in addresses if one in lines), None)
         if self._configuration is None:
             return None
         for address in addresses:
