@@ -384,6 +384,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "a new action": lambda plan: plan["resource_changes"][0]["change"].update(actions=[SECRET]),
     "no address": lambda plan: plan["resource_changes"][0].update(address=7),
     "an address that controls the terminal": lambda plan: plan["resource_changes"][0].update(address="\x1b[2J"),
+    "a module that is none": lambda plan: plan["resource_changes"][0].update(module_address=SECRET),
     "no configuration": lambda plan: plan.update(configuration=SECRET),
     "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
 }

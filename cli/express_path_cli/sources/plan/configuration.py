@@ -22,7 +22,6 @@ class SourceBlock:
     file: str
     line: int
     arguments: Mapping[str, Node]
-    has_dynamic_blocks: bool = False
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ class Configuration:
         for file in sorted(folder.glob("*.tf")):
             for kind, labels, line, body in _blocks_in(file):
                 name = _relative(file, self._folder)
-                block = SourceBlock(name, line, dict(_arguments(body)), _has_dynamic_blocks(body))
+                block = SourceBlock(name, line, dict(_arguments(body)))
                 if kind == "locals":
                     found.local_values.update(block.arguments)
                 else:
@@ -126,10 +125,6 @@ def _arguments(body: Node) -> Iterator[tuple[str, Node]]:
     for child in body.children:
         if is_node(child, "attribute"):
             yield str(literal_text(child.children[0])), child.children[-1]
-
-
-def _has_dynamic_blocks(body: Node) -> bool:
-    return any(is_node(child, "block") and literal_text(child.children[0]) == "dynamic" for child in body.children)
 
 
 def is_node(node: object, *names: str) -> bool:

@@ -272,7 +272,7 @@ class Plan:
             raise PlanError(self._path, f"{where}.change.actions is not a list of actions that is known here", _MAKE)
         is_data = change.get("mode") == "data"
         block = Block(
-            self._optional_text(change, "module_address", where),
+            self._module_address(change, where),
             ("data." if is_data else "") + self._text(change, "type", where),
             self._text(change, "name", where),
         )
@@ -310,9 +310,7 @@ class Plan:
         values = self._object(row.get("values"), "prior_state")
         is_data = row.get("mode") == "data"
         kind, name = self._text(row, "type", "prior_state"), self._text(row, "name", "prior_state")
-        block = Block(
-            self._optional_text(row, "module_address", "prior_state"), f"data.{kind}" if is_data else kind, name
-        )
+        block = Block(self._module_address(row, "prior_state"), f"data.{kind}" if is_data else kind, name)
         if is_data:
             self.data.append(DataSource(block, _key(row.get("index")), values, self._provider(block)))
         elif address not in addresses and not row.get("deposed_key"):
@@ -347,8 +345,12 @@ class Plan:
             raise self._fault(f"{where}.{name}", "a text without control characters")
         return found
 
-    def _optional_text(self, row: Values, name: str, where: str) -> str:
-        return "" if row.get(name) is None else self._text(row, name, where)
+    def _module_address(self, row: Values, where: str) -> str:
+        """Return the address of the module that a resource is in, empty for the root module."""
+        found = "" if row.get("module_address") is None else self._text(row, "module_address", where)
+        if found and not _MODULE.fullmatch(found):
+            raise self._fault(f"{where}.module_address", "the address of a module")
+        return found
 
 
 _ACTIONS: Mapping[tuple[str, ...], Action] = {
@@ -413,6 +415,7 @@ def read_document(file: Path) -> Values:
 # --- addresses and references ----------------------------------------------------------------------------------------
 
 _STEP = re.compile(r'module\.([\w-]+)(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?(?:\.|$)')
+_MODULE = re.compile(rf"(?:{_STEP.pattern})+")
 
 
 @cache
