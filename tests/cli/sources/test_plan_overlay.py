@@ -308,6 +308,20 @@ def test_a_deferred_resource_may_change_every_table(tmp_path: Path) -> None:
     assert reasons(plan, tmp_path)["aws_subnet.private"] == "UNRESOLVED_EGRESS"
 
 
+def test_an_association_may_be_in_another_configuration(tmp_path: Path) -> None:
+    """Without a network, an existing subnet is not assumed to use the main table, unless the plan ends its association."""
+    subnet = {"id": "subnet-1", "vpc_id": "vpc-1"}
+    vpc = {"id": "vpc-1", "main_route_table_id": "rtb-1", "default_route_table_id": "rtb-1"}
+    main = {"id": "rtb-1", "default_route_table_id": "rtb-1", "vpc_id": "vpc-1", "route": []}
+    plan = PlanBuilder()
+    for address, values in {"aws_vpc.a": vpc, "aws_default_route_table.a": main, "aws_subnet.a": subnet}.items():
+        plan.add(address, values, before=values, actions=["no-op"])
+    assert reasons(plan, tmp_path) == {"subnet-1": "UNRESOLVED_EGRESS"}
+    association = {"id": "rtbassoc-1", "subnet_id": "subnet-1", "route_table_id": "rtb-2"}
+    plan.add("aws_route_table_association.a", None, before=association, actions=["delete"])
+    assert reasons(plan, tmp_path) == {"subnet-1": "NO_ROUTE"}
+
+
 def gone(address: str, **before: Any) -> PlanBuilder:
     """Return a plan that deletes a resource."""
     return PlanBuilder().add(address, None, before=before, actions=["delete"])

@@ -582,19 +582,33 @@ class _Overlay:
             main = self._identities.named_by(resource, "route_table_id", Kind.TABLE).certain
             for vpc_id in list(self._vpcs) if vpc.is_open else vpc.ids:
                 is_certain = main is not None and vpc.certain is not None
-                self._main[vpc_id] = str(main) if is_certain else self._unknown_table(resource, vpc_id)
+                self._main[vpc_id] = (
+                    str(main) if is_certain else self._unknown_table(unknown(resource, "route_table_id"), vpc_id)
+                )
         rest = [self._associate_certain(rows) for rows in self._groups("aws_route_table_association")]
         for rows in filter(None, rest):
             self._associate_possible(rows)
+        if not self._has_base:
+            self._lay_unknown_associations()
+
+    def _lay_unknown_associations(self) -> None:
+        """Give each subnet that exists a table of which nothing is known, unless the plan has its association.
+
+        The association may be in another configuration.
+        """
+        for subnet in self._of(*_SUBNETS):
+            if subnet.id not in self._governed and subnet.action not in _MADE:
+                name = f"{subnet.address} (its association is not in the plan)"
+                table_id = self._unknown_table(name, self._subnets[subnet.id].vpc_id)
+                self._governed[subnet.id] = _Governing((table_id,))
 
     @staticmethod
     def _is_of_gateway(row: Resource) -> bool:
         """Return whether an association is with a gateway (edge association), not with a subnet."""
         return not row.is_unknown("subnet_id") and not row.text("subnet_id")
 
-    def _unknown_table(self, resource: Resource, vpc_id: str) -> str:
-        """Return the id of a route table of which nothing is known."""
-        table_id = unknown(resource, "route_table_id")
+    def _unknown_table(self, table_id: str, vpc_id: str) -> str:
+        """Add a route table of which nothing is known, and return its id, which says why."""
         self._tables[table_id] = _Table(vpc_id)
         for family in (Family.IPV4, Family.IPV6):
             self._tables[table_id].routes.append(Route(Cidr(family, 0, 0), table_id, TargetKind.UNKNOWN))
@@ -641,7 +655,7 @@ class _Overlay:
             return _Governing(found.ids, found.certain or found.same_key)
         subnet = self._identities.named_by(row, "subnet_id", Kind.SUBNET).certain
         vpc_id = self._subnets[subnet].vpc_id if subnet in self._subnets else ""
-        return _Governing((*found.ids, self._unknown_table(row, vpc_id)))
+        return _Governing((*found.ids, self._unknown_table(unknown(row, "route_table_id"), vpc_id)))
 
     def _govern(self, resource: Resource, subnet_id: str, governing: _Governing) -> None:
         self._note(subnet_id, resource)
