@@ -32,9 +32,12 @@ _SNAPSHOT = (
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """A route table whose subnets change: how many of them have each reason before and after the apply."""
+    """A route table whose subnets change: how many of them have each reason before and after the apply.
 
-    route_table_id: str
+    route_table_id: None for the subnets whose route table is not known.
+    """
+
+    route_table_id: str | None
     address: str
     before: Mapping[Reason, int]
     after: Mapping[Reason, int]
@@ -167,14 +170,14 @@ def _cause_order(address: str) -> int:
 
 def _table_changes(before: Iterable[Row], after: Iterable[Row], addresses: Mapping[str, str]) -> list[TableChange]:
     """Return the route tables whose subnets have other verdicts after the apply."""
-    counts: list[defaultdict[str, Counter[Reason]]] = [defaultdict(Counter), defaultdict(Counter)]
+    counts: list[defaultdict[str | None, Counter[Reason]]] = [defaultdict(Counter), defaultdict(Counter)]
     for rows, found in zip((before, after), counts, strict=True):
         for row in rows:
-            found[row.route_table_id or "unknown"][row.reason] += 1
+            found[row.route_table_id][row.reason] += 1
     earlier, later = counts
     return [
-        TableChange(table_id, addresses.get(table_id, ""), dict(earlier[table_id]), dict(later[table_id]))
-        for table_id in sorted({*earlier, *later})
+        TableChange(table_id, addresses.get(table_id or "", ""), dict(earlier[table_id]), dict(later[table_id]))
+        for table_id in sorted({*earlier, *later}, key=str)
         if earlier[table_id] != later[table_id]
     ]
 
@@ -182,7 +185,7 @@ def _table_changes(before: Iterable[Row], after: Iterable[Row], addresses: Mappi
 def table_lines(plan: PlanFindings) -> Iterator[str]:
     """Yield a line for each route table whose subnets have other verdicts after the apply."""
     for change in plan.tables:
-        name = change.route_table_id
+        name = change.route_table_id or "unknown route table"
         named = f"{name} ({change.address})" if change.address not in ("", name) else name
         yield f"{named}: {_counted(change.before)} -> {_counted(change.after)}"
 

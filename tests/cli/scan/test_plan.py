@@ -301,6 +301,24 @@ def test_the_worlds_before_and_after_are_compared_by_route_table(tmp_path: Path)
         assert f"{PRIVATE}: 2 NAT" in shown.replace("\\", "")
 
 
+def test_an_unknown_route_table_is_null(tmp_path: Path) -> None:
+    """Subnets that several tables may govern are one entry without an ID and without an address."""
+    plan = tier(PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN}))
+    plan.add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+    table = {"route_table_id": ['aws_route_table.tier["a"].id']}
+    values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN}
+    plan.add("aws_route.nat", values, {**table, "nat_gateway_id": ["aws_nat_gateway.this.id"]})
+    either = {"subnet_id": ["aws_subnet.private.id"], "route_table_id": ["aws_route_table.tier", "var.tier"]}
+    plan.add("aws_route_table_association.any", {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}, either)
+    found = document("--plan", str(plan.write(tmp_path)), "--plan-only")
+    assert found["routeTables"] == [
+        {"routeTableId": None, "address": None, "before": {}, "after": {"UNRESOLVED_EGRESS": 1}}
+    ]
+    shown = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"]).stdout
+    assert "unknown route table: no subnet -> 1 UNRESOLVED_EGRESS" in shown
+    assert "NAT_GATEWAY or NO_ROUTE is possible" in found["subnets"][0]["annotation"]
+
+
 def test_findings_that_exist_do_not_fail_a_plan(tmp_path: Path) -> None:
     """What is before the plan is the baseline: the sample network has findings, and this plan adds none."""
     found = over_sample(PlanBuilder(), tmp_path, "--fail-on", "new")
