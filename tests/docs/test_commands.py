@@ -33,6 +33,7 @@ from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.heals import Vpc
 from tests.support.network import Builder
+from tests.support.plans import nat_route, network
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,10 @@ class Place:
             Path(name).write_text(json.dumps({"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}))
         for name in ("scan.json", "last.json", "express-path.json", "express-path-baseline.json"):
             invoke(["scan", "--format", "json", "--output", name])
+        nat_route(network()).write(Path())
+        Path("template.yaml").write_text("Parameters: {Stage: {Type: String}}\nResources: {}\n", encoding="utf-8")
+        Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
+        Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
         for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
             shutil.copy(
                 RECORDED / ("published-endpoint.json" if number % 2 else "published-nat-gateway.json"), f"{name}.json"

@@ -16,6 +16,7 @@ import yaml
 from tests.support import processes
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
+from tests.support.plans import PlanBuilder, nat_route, network
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "pipeline.md"
@@ -39,10 +40,29 @@ class Done(NamedTuple):
     shown: str
 
 
+def blocks() -> list[dict[str, Any]]:
+    """Return the pipelines of the document: for the network on GitHub and GitLab, and the four for plans."""
+    found = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [yaml.safe_load(text) for text in found]
+
+
 def documented() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the GitHub workflow and the GitLab pipeline of the document."""
-    github, gitlab = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return yaml.safe_load(github), yaml.safe_load(gitlab)
+    """Return the GitHub workflow and the GitLab pipeline for the network."""
+    github, gitlab, *_ = blocks()
+    return github, gitlab
+
+
+def plan_commands() -> dict[str, list[str]]:
+    """Return the lines with express-path of each pipeline for plans."""
+    github, gitlab, atlantis, codebuild = blocks()[2:]
+    steps = [step for step in atlantis["workflows"]["default"]["plan"]["steps"] if isinstance(step, dict)]
+    scripts = {
+        "github": [step.get("run", "") for step in github["jobs"]["paths"]["steps"]],
+        "gitlab": gitlab["paths"]["script"],
+        "atlantis": [step["run"] for step in steps],
+        "codebuild": codebuild["phases"]["build"]["commands"],
+    }
+    return {name: [line for line in lines if "express-path scan" in line] for name, lines in scripts.items()}
 
 
 def action_inputs(given: Mapping[str, str]) -> dict[str, str]:
@@ -129,6 +149,13 @@ class Runner:
         [job] = component(given).values()
         done = self._bash("\n".join(job["script"]), dump, {})
         return Done(done.returncode, done.stdout + done.stderr, done.stdout)
+
+    def script(self, script: str, dump: Path) -> Done:
+        """Run the commands of a pipeline for plans."""
+        done = self._bash(script, dump, {"SHOWFILE": "plan.json"})
+        summary = self._files / "summary.md"
+        shown = summary.read_text(encoding="utf-8") if summary.exists() else done.stdout
+        return Done(done.returncode, done.stdout + done.stderr, shown)
 
     def _bash(self, script: str, dump: Path, values: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -288,3 +315,20 @@ def test_the_baseline_of_the_document_can_be_made(tmp_path: Path) -> None:
     for line, status in ((first, 1), (second, 0)):
         words = [str(tmp_path / word) if word == BASELINE else word for word in line.split()]
         assert invoke([*words, "--from-dump", str(dump)]).exit_code == status
+
+
+@pytest.mark.parametrize("pipeline", plan_commands())
+def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_path: Path) -> None:
+    """A plan that changes nothing passes, although the network has a finding, and one with a new NAT path fails."""
+    dump, repository = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository
+    (repository / "main.tf").write_text('resource "aws_route" "nat" {\n}\n', encoding="utf-8")
+    script = "\n".join(plan_commands()[pipeline])
+    PlanBuilder().write(repository)
+    done = runner.script(script, dump)
+    assert done.status == 0, done.log
+    nat_route(network()).write(repository)
+    done = runner.script(script, dump)
+    assert done.status == 1, done.log
+    if pipeline == "github":
+        assert "This plan puts 1 subnet behind a NAT." in done.shown
+        assert '"uri":"main.tf"' in (repository / "express-path.sarif").read_text(encoding="utf-8")

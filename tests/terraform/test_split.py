@@ -9,7 +9,7 @@ import pytest
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.owned_network import SUBNETS, TABLES, dump_network, make_network
-from tests.terraform.test_terraform import CHANGES, Workspace, need_terraform
+from tests.support.terraform import CHANGES, Workspace, needs_terraform
 
 pytestmark = pytest.mark.long
 
@@ -21,7 +21,7 @@ def test_the_files_of_all_owners_fix_everything(
 
     One test for all, because each command of Terraform takes seconds.
     """
-    need_terraform()
+    needs_terraform()
     accounts, dump = make_network(sandbox), tmp_path / "dump"
     dump_network(accounts, dump, monkeypatch)
     owners = tmp_path / "owners"

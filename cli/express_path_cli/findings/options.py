@@ -23,17 +23,21 @@ class NextCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """The options of a scan: its source, rule parameters as NAME=VALUE, selected subnets, and tags to show."""
+    """The options of a scan: its source, rule parameters as NAME=VALUE, selected subnets, and tags to show.
+
+    is_plan: a plan is judged, whose network other commands cannot read.
+    """
 
     source: Source = field(default_factory=Source)
     parameters: tuple[str, ...] = ()
     selection: Selection = field(default_factory=Selection)
     tag_keys: tuple[str, ...] = ()
+    is_plan: bool = False
 
     def next_commands(self, worklist: Worklist, *, details: bool) -> Iterator[NextCommand]:
         """Yield the commands for the first item of a worklist; none if there is nothing to do."""
         items = [*worklist.flagged, *worklist.dropped, *worklist.unresolved]
-        if not items:
+        if not items or self.is_plan:
             return
         if not details:
             yield NextCommand("To list these subnets", self._details())

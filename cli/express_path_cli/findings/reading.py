@@ -4,16 +4,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from express_path.adapters.memory import gc_paused
+from express_path.errors import ApiError
 from express_path_cli.findings.options import ScanOptions
+from express_path_cli.findings.planned import judge
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, combined, notes_on_tags, rows_of
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import AccountParameters, evaluate_all, tags_of
-from express_path_cli.sources.network import View
+from express_path_cli.sources.network import NetworkViews, View
+from express_path_cli.sources.plan.planned import PlanFile
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
-from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.progress import Watch, watching
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +34,42 @@ class Scan:
         return not self.result.listed and bool(self.result.failures)
 
 
-def read_now(options: ScanOptions, parameters: AccountParameters, tag_keys: Sequence[str], *, quiet: bool) -> Scan:
-    """Read the network, evaluate the selected subnets, and report what could not be read or found."""
+NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains is judged"
+
+
+class PlanInput(NamedTuple):
+    """A plan to lay over the network, and whether to read no network for it."""
+
+    file: PlanFile
+    without_network: bool
+
+
+def read_now(
+    options: ScanOptions,
+    parameters: AccountParameters,
+    tag_keys: Sequence[str],
+    plan: PlanInput | None = None,
+    *,
+    quiet: bool,
+) -> Scan:
+    """Read the network, evaluate the selected subnets, and report what could not be read or found.
+
+    With a plan, the network is what it would be after the plan.
+    """
     source, selection = options.source, options.selection
+    copies: Mapping[str, str] = {}
+    judged = None
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = source.read(parameters.default, watch)
+        network = _read_network(source, parameters, watch, plan)
+        if plan:
+            planned = plan.file.lay(network.views if network.views or network.failures else None)
+            judged, copies = judge(planned, parameters, selection), planned.copies
+            network = replace(network, views=planned.after, notes=[*network.notes, *planned.notes])
         views = network.views
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
         missing = (*selection.missing_vpcs(vpc_ids, source.elsewhere), *(selection.missing_tags(tags) if views else ()))
-        rows = rows_of(evaluate_all(views, parameters, selection), views)
+        rows = list(judged.rows) if judged else rows_of(evaluate_all(views, parameters, selection), views)
     result = Result(
         rows,
         datetime.now(UTC).replace(microsecond=0),
@@ -48,11 +79,29 @@ def read_now(options: ScanOptions, parameters: AccountParameters, tag_keys: Sequ
         account_parameters=parameters.by_account,
         tag_keys=tag_keys,
         filters=selection.options,
-        listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
+        listed={
+            (view.account.id, view.region): frozenset(copies.get(subnet_id, subnet_id) for subnet_id in view.subnet_ids)
+            for view in views
+        },
         endpoint_names=endpoint_names(views, rows),
+        plan=judged,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
+
+
+def _read_network(source: Source, parameters: AccountParameters, watch: Watch, plan: PlanInput | None) -> NetworkViews:
+    """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
+    if plan is None:
+        return source.read(parameters.default, watch)
+    if plan.without_network:
+        return NetworkViews()
+    try:
+        return source.read(parameters.default, watch, for_plan=True)
+    except ApiError as error:
+        if error.code != "NoCredentialsError":
+            raise
+        return NetworkViews(notes=[NO_CREDENTIALS])
 
 
 def endpoint_names(views: Iterable[View], rows: Iterable[Row]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
+from express_path_cli.findings.planned import PlanFindings
 from express_path_cli.findings.row import Row
 from express_path_cli.terminal.errors import Failure
 
@@ -17,7 +18,8 @@ class Result:
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet. listed: the
     subnets of each account and Region that was read, evaluated or not. endpoint_names: the Name tags of the endpoints on
-    the paths, by ID. account_parameters: those of accounts that have their own.
+    the paths, by ID. account_parameters: those of accounts that have their own. plan: what the plan changes whose result
+    this is.
     """
 
     rows: Sequence[Row]
@@ -32,6 +34,7 @@ class Result:
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
     endpoint_names: Mapping[str, str] = field(default_factory=dict)
+    plan: PlanFindings | None = None
 
     @property
     def evaluated(self) -> int:

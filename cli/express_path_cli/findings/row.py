@@ -16,6 +16,8 @@ from express_path.domain.remedy.remedies import AccountView, Remedies, associati
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 
+AFTER_APPLY = "the plan does not say what this value is"
+"""The note of a row whose path ends at a value that is known only after the apply of a plan."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 
@@ -52,6 +54,10 @@ class Row(Verdict):
     VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
     tables that are changed together; None if nothing has to change. baseline: None without a baseline, and without a
     finding. ignored: None unless the configuration file has an entry for the finding.
+
+    address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
+    changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
+    line: where the first of them is, if the configuration was read.
     """
 
     subnet_name: str = ""
@@ -62,6 +68,10 @@ class Row(Verdict):
     remedy: Remedy | None = None
     baseline: Mark | None = None
     ignored: Ignored | None = None
+    address: str = ""
+    changed_by: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 0
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -61,6 +61,10 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
     Raise OptionError if the file cannot be read, is not the JSON output of a scan, or does not hold a whole one.
     """
     document = read_scan(file)
+    if "plan" in document:
+        raise OptionError(
+            f"{file} is the scan of a plan, which is shown once", "judge the plan again: scan --plan FILE"
+        )
     lacking = next((key for key in _SINCE if key not in document), None)
     if lacking:
         raise OptionError(

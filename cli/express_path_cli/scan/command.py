@@ -19,13 +19,14 @@ from express_path_cli.findings.baseline import (
 from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping, parse_split
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
-from express_path_cli.findings.reading import Scan, read_earlier, read_now
+from express_path_cli.findings.reading import PlanInput, Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
 from express_path_cli.findings.settings import Settings, read_settings, this_day
 from express_path_cli.findings.split import INDEX, check_folder, write_split
 from express_path_cli.findings.summary import summary
+from express_path_cli.sources.plan.planned import PlanFile
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import STDOUT
@@ -63,8 +64,10 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
         # JSON has what was found; who reads it later has settings of their own.
         notes=scan.result.notes if output_format is Format.JSON else [*scan.result.notes, *applied.notes],
     )
-    if asked.baseline:
-        result = _compared(result, asked.baseline, quiet=quiet)
+    # The network without a plan is what the plan is compared with.
+    baseline = asked.baseline or (result.plan.before if result.plan else None)
+    if baseline:
+        result = _compared(result, baseline, quiet=quiet)
     if asked.is_split and asked.rendering.grouping and output and not scan.is_empty:
         write_split(result, asked.rendering.grouping, output)
         if not quiet:
@@ -98,6 +101,7 @@ express-path scan --from-dump dump --format json --output scan.json  # without A
 express-path scan --from scan.json --format sarif --output scan.sarif  # the same scan in another format
 express-path scan --from scan.json --split-by tag:owner --output owners  # a page and patches for each owner
 express-path scan --baseline last.json --fail-on new  # for a pipeline: only new findings fail it
+express-path scan --plan plan.json --fail-on new  # before the deploy: what a Terraform plan would do
 """
 
 
@@ -148,6 +152,43 @@ BaselineFile = Annotated[
         metavar="FILE",
         help="The JSON output of an earlier scan. Findings are marked as new, unchanged, fixed, or unknown.",
         rich_help_panel=options.WHAT,
+    ),
+]
+PlanOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan",
+        metavar="FILE",
+        help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`, a "
+        "CloudFormation change set, or a template as a new stack.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+StackParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--stack-parameter",
+        metavar="NAME=VALUE",
+        help="With --plan: a parameter of the CloudFormation template; repeatable. Others have their default values.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan-only",
+        help="With --plan: judge what the plan contains, and do not read the network. Also without credentials.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+SourceFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--source",
+        metavar="PATH",
+        help="With --plan: the folder with the configuration that the plan was made of, for the lines of findings, and for "
+        "values that are not in a plan. Default: the folder of the plan, if it has .tf files. For a change set: the template.",
+        rich_help_panel=options.WHERE,
     ),
 ]
 Shown = Annotated[
@@ -214,6 +255,10 @@ def scan(
     from_scan: options.FromScan = None,
     from_dump: options.FromDump = None,
     example: options.Example = False,
+    plan: PlanOption = None,
+    plan_only: PlanOnly = False,
+    source: SourceFolder = None,
+    stack_parameter: StackParameters = None,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -247,8 +292,12 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, settings = Source(from_dump, aggregator, live, example), read_settings(config)
+    planned = _plan_input(plan, plan_only, source, stack_parameter, region)
+    regions = options.unique(region)
+    if planned and not (regions or from_dump or example or aggregator or all_regions):
+        regions = planned.file.regions
+    live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
+    network, settings = Source(from_dump, aggregator, live, example), read_settings(config)
     parameters = settings.rule_parameters(parameter)
     selected = [*(show or ()), *(verdict or ())]
     shown = parse_words("--show", selected or WORDS)
@@ -259,16 +308,17 @@ def scan(
     )
     table_options = {"--details": details, "--group-by": bool(group_by)}
     if split_by:
-        _check_split({"--format": bool(output_format), "--show": bool(selected), **table_options}, output)
+        others = {"--plan": bool(plan), "--format": bool(output_format), "--show": bool(selected), **table_options}
+        _check_split(others, output)
         grouping, chosen = parse_split(split_by), Format.MARKDOWN
     else:
         chosen = output_format or (settings.output_format if output is None else None) or format_of(output)
         _check_table(chosen, table_options)
     judged_by = options.rule_parameters(parameter) if from_scan else parameters.default
-    given = ScanOptions(source, parameter_words(judged_by), selection, tag_keys)
+    given = ScanOptions(network, parameter_words(judged_by), selection, tag_keys, bool(plan))
     rendering = RenderOptions(details, grouping, bool(selected), given)
     failing = _failing(fail_on)
-    if NEW in failing and not (baseline or from_scan):
+    if NEW in failing and not (baseline or from_scan or plan):
         raise _no_baseline()
     asked = ScanOutput(
         read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by), settings, show_ignored
@@ -278,8 +328,26 @@ def scan(
         scanned = read_earlier(from_scan, given, grouped, quiet=quiet)
         _check_baseline(scanned.result, asked)
     else:
-        scanned = read_now(given, parameters, rendering.tag_keys, quiet=quiet)
+        scanned = read_now(given, parameters, rendering.tag_keys, planned, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
+
+
+def _plan_input(
+    file: Path | None,
+    without_network: bool,  # an option of the command
+    source: Path | None,
+    stack_parameters: list[str] | None,
+    regions: list[str] | None,
+) -> PlanInput | None:
+    """Return the plan to judge, if there is one. Raise OptionError for an option that needs one."""
+    needs_plan = {"--plan-only": without_network, "--source": source, "--stack-parameter": stack_parameters}
+    for option, is_given in needs_plan.items():
+        if is_given and not file:
+            raise OptionError(f"{option} needs a plan", "add --plan FILE")
+    if file is None:
+        return None
+    given = dict(_pair(text) for text in stack_parameters or ())
+    return PlanInput(PlanFile(file, options.unique(regions), source, given), without_network)
 
 
 def _check_split(given: Mapping[str, bool], output: Path | None) -> None:
@@ -304,6 +372,13 @@ def _check_baseline(earlier: Result, asked: ScanOutput) -> None:
 
 def _no_baseline() -> OptionError:
     return OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise OptionError(f"--stack-parameter {name} has no value", "use NAME=VALUE")
+    return name, value
 
 
 def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:

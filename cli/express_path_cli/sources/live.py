@@ -5,8 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from express_path.adapters.aws import Aws
-from express_path.adapters.network_reader import SnapshotReader, assuming
+from express_path.adapters.aws import Aws, OptionalReads
+from express_path.adapters.network_reader import (
+    PrefixListReader,
+    SnapshotReader,
+    assuming,
+    read_transit_gateways,
+)
+from express_path.domain.network.addresses import Family
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
@@ -41,10 +47,12 @@ class Home:
         return AccountRegion(self.caller.account_id, self.aws)
 
 
-def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) -> NetworkViews:
+def read_live(
+    options: LiveOptions, parameters: RuleParameters, watch: Watch, *, for_plan: bool = False
+) -> NetworkViews:
     """Read every selected account and Region; what fails is kept with the rest.
 
-    Raise OptionError, and ApiError if the caller's identity cannot be read.
+    for_plan: also read what no path leads to now, because the paths of a plan may lead there. Raise OptionError, and ApiError if the caller's identity cannot be read.
     """
     options.check()
     home = find_home(options)
@@ -55,15 +63,41 @@ def read_live(options: LiveOptions, parameters: RuleParameters, watch: Watch) ->
             if options.all_regions
             else _in_regions(accounts, options.regions or (home.aws.region,))
         )
-        snapshots = [snapshot for _, snapshot in task_pool.run(selected, partial(_read_snapshot, options, parameters))]
+        read = partial(_read_snapshot, options, parameters, for_plan=for_plan)
+        snapshots = [snapshot for _, snapshot in task_pool.run(selected, read)]
     clients = {account.account_id: account.aws for account in accounts}
     access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
     failures = sorted([*task_pool.failures, *_role_failures(snapshots)], key=lambda failure: failure.where)
     return NetworkViews(views_of(snapshots), failures, _denials(snapshots), access)
 
 
-def _read_snapshot(options: LiveOptions, parameters: RuleParameters, account_region: AccountRegion) -> Snapshot:
-    return SnapshotReader(account_region.aws, options.external_id).read(account_region.account_id, None, parameters)
+def _read_snapshot(
+    options: LiveOptions, parameters: RuleParameters, account_region: AccountRegion, *, for_plan: bool
+) -> Snapshot:
+    reader = SnapshotReader(account_region.aws, options.external_id)
+    snapshot = reader.read(account_region.account_id, None, parameters)
+    return _with_unused(account_region.aws, snapshot) if for_plan else snapshot
+
+
+def _with_unused(aws: Aws, snapshot: Snapshot) -> Snapshot:
+    """Add the prefix lists and transit gateways that the network does not use yet."""
+    optional = OptionalReads()
+    routes = (route for table in snapshot.route_tables.values() for route in table.routes)
+    wanted = {route.destination for route in routes if isinstance(route.destination, str)}
+    lists = PrefixListReader(aws.ec2, aws.region).read(wanted, list(Family), optional)
+    if snapshot.transit_gateway_attachments is None:
+        gateways = read_transit_gateways(aws, optional)
+        snapshot = replace(
+            snapshot,
+            transit_gateway_attachments=gateways.attachments,
+            transit_gateway_route_tables=gateways.route_tables,
+        )
+    return replace(
+        snapshot,
+        prefix_lists=lists.by_id,
+        lists_ipv6_prefix_lists=lists.are_all_listed,
+        denied=tuple(dict.fromkeys((*snapshot.denied, *optional.denied))),
+    )
 
 
 def find_home(options: LiveOptions) -> Home:

@@ -35,8 +35,8 @@ class Source:
         """What a reader of the result should know about this source."""
         return (EXAMPLE_NOTE,) if self.example else ()
 
-    def read(self, parameters: RuleParameters, watch: Watch) -> NetworkViews:
-        """Read the network. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
+    def read(self, parameters: RuleParameters, watch: Watch, *, for_plan: bool = False) -> NetworkViews:
+        """Read the network; for a plan, also what it does not use yet. Raise DumpError, OptionError, or ApiError if nothing at all can be read."""
         self.check()
         if self.dump:
             return self._read_dump(self.dump)
@@ -47,7 +47,7 @@ class Source:
             return read_aggregator(self.aggregator, self.live, watch)
         from express_path_cli.sources.live import read_live  # noqa: PLC0415  # imports botocore
 
-        return read_live(self.live, parameters, watch)
+        return read_live(self.live, parameters, watch, for_plan=for_plan)
 
     def _read_dump(self, folder: Path) -> NetworkViews:
         """Read the Regions of a dump that are selected, or all. Folders that are bad input are failures."""

@@ -208,7 +208,7 @@ def _replacing(resource_type: str, region: str, properties: Mapping[str, Any]) -
     under a condition do so here, too, except for documents that get new versions:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ssm-document.html
     """
-    from cfnlint.schema.manager import (  # type: ignore[import-untyped]  # noqa: PLC0415  # it takes seconds
+    from cfnlint.schema.manager import (  # noqa: PLC0415  # it takes seconds
         PROVIDER_SCHEMA_MANAGER,
     )
 

@@ -642,6 +642,63 @@ def _enable(self: Moto) -> ActionResult:
     return ActionResult({"Propagation": _relation(table, attachment, "enabled")})
 
 
+def _disassociate(self: Moto) -> ActionResult:
+    """Dissociate an attachment from a table.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DisassociateTransitGatewayRouteTable.html.
+    """
+    table, attachment = _named(self)
+    if attachment.associated_with != table.id:
+        raise ApiError("InvalidAssociation.NotFound", f"{attachment.id} is not associated with {table.id}.")
+    attachment.associated_with = None
+    return ActionResult({"Association": _relation(table, attachment, "disassociating")})
+
+
+def _disable(self: Moto) -> ActionResult:
+    table, attachment = _named(self)
+    propagating = table.__dict__.setdefault("propagating", [])
+    if attachment.id not in propagating:
+        message = f"Propagation of {attachment.id} to {table.id} does not exist."
+        raise ApiError("TransitGatewayRouteTablePropagation.NotFound", message)
+    propagating.remove(attachment.id)
+    return ActionResult({"Propagation": _relation(table, attachment, "disabled")})
+
+
+def _get_associations(self: Moto) -> ActionResult:
+    """List the attachments that are associated with a table.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetTransitGatewayRouteTableAssociations.html.
+    """
+    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+    known = self.ec2_backend.transit_gateway_attachments.values()
+    rows = [{**attached(one), "State": "associated"} for one in known if one.associated_with == table.id]
+    return ActionResult({"Associations": matching(self, rows)})
+
+
+def _get_propagations(self: Moto) -> ActionResult:
+    """List the attachments that propagate routes to a table.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetTransitGatewayRouteTablePropagations.html.
+    """
+    table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
+    ids = table.__dict__.get("propagating", [])
+    rows = [{**attached(find(self.ec2_backend, one)), "State": "enabled"} for one in ids]
+    return ActionResult({"TransitGatewayRouteTablePropagations": matching(self, rows)})
+
+
+def _delete_table(self: Moto) -> ActionResult:
+    """Delete a table that no attachment is associated with.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGatewayRouteTable.html.
+    """
+    backend = self.ec2_backend
+    table = table_of(backend, self._get_param("TransitGatewayRouteTableId"))
+    if any(one.associated_with == table.id for one in backend.transit_gateway_attachments.values()):
+        raise ApiError("IncorrectState", f"{table.id} has associations")
+    del backend.transit_gateways_route_tables[table.id]
+    return ActionResult({"TransitGatewayRouteTable": {**_described_table(backend, table), "State": "deleting"}})
+
+
 def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
     return {**attached(attachment), "TransitGatewayRouteTableId": table.id, "State": state}
 
@@ -651,6 +708,11 @@ TABLE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "describe_transit_gateway_route_tables": _describe_tables,
     "associate_transit_gateway_route_table": _associate,
     "enable_transit_gateway_route_table_propagation": _enable,
+    "disassociate_transit_gateway_route_table": _disassociate,
+    "disable_transit_gateway_route_table_propagation": _disable,
+    "get_transit_gateway_route_table_associations": _get_associations,
+    "get_transit_gateway_route_table_propagations": _get_propagations,
+    "delete_transit_gateway_route_table": _delete_table,
 }
 """The operations, by the names of their methods."""
 
@@ -666,15 +728,6 @@ REGISTERED: dict[str, Any] = {
     **SEARCH_OPERATIONS,
 }
 """Operations that read no knob, by the name of their method."""
-
-NOT_MODELED = (
-    "delete_transit_gateway_route_table",
-    "disable_transit_gateway_route_table_propagation",
-    "disassociate_transit_gateway_route_table",
-    "get_transit_gateway_route_table_associations",
-    "get_transit_gateway_route_table_propagations",
-)
-"""Operations, by method name, that moto would answer from state that the corrected operations do not keep."""
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -696,13 +749,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     operations = {**REGISTERED, **attachment_operations(knobs)}
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
-    for name in NOT_MODELED:
-        patches.set(EC2Response, name, _refuse)
     patches.wrap(EC2Response, "serialized", with_more_available)
-
-
-def _refuse(self: Moto) -> ActionResult:
-    raise NotImplementedError(f"the sandbox does not model {self._get_action()}")
 
 
 def _beginning(original: Moto) -> Moto:

@@ -227,8 +227,31 @@ def test_filters(ec2: Client, vpc_id: str, gateway_id: str) -> None:
     for name, value in {**of_gateways, "options.dns-support": "disable", "options.amazon-side-asn": "64513"}.items():
         [gateway] = ec2.describe_transit_gateways(Filters=[{"Name": name, "Values": [value]}])["TransitGateways"]
         assert gateway["TransitGatewayId"] == other, name
-    with refused("InternalFailure"):  # not modeled; moto would answer without associations
-        ec2.get_transit_gateway_route_table_associations(TransitGatewayRouteTableId=table_id)
+    by_attachment = [{"Name": "transit-gateway-attachment-id", "Values": [attachment_id]}]
+    named = {"TransitGatewayRouteTableId": table_id}
+    [association] = ec2.get_transit_gateway_route_table_associations(**named, Filters=by_attachment)["Associations"]
+    assert (association["ResourceId"], association["State"]) == (vpc_id, "associated")
+
+
+def test_associations_and_propagations_end(ec2: Client, vpc_id: str, gateway_id: str) -> None:
+    """A table is deleted after its associations are gone, and what is not there cannot be removed."""
+    attachment_id = attach(ec2, gateway_id, vpc_id)
+    table_id = attachment_of(ec2, attachment_id)["Association"]["TransitGatewayRouteTableId"]
+    both = {"TransitGatewayRouteTableId": table_id, "TransitGatewayAttachmentId": attachment_id}
+    [listed] = ec2.get_transit_gateway_route_table_propagations(TransitGatewayRouteTableId=table_id)[
+        "TransitGatewayRouteTablePropagations"
+    ]
+    assert listed["TransitGatewayAttachmentId"] == attachment_id
+    with refused("IncorrectState"):
+        ec2.delete_transit_gateway_route_table(TransitGatewayRouteTableId=table_id)
+    ec2.disassociate_transit_gateway_route_table(**both)
+    with refused("InvalidAssociation.NotFound"):
+        ec2.disassociate_transit_gateway_route_table(**both)
+    ec2.disable_transit_gateway_route_table_propagation(**both)
+    with refused("TransitGatewayRouteTablePropagation.NotFound"):
+        ec2.disable_transit_gateway_route_table_propagation(**both)
+    ec2.delete_transit_gateway_route_table(TransitGatewayRouteTableId=table_id)
+    assert ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
 
 
 ALL = [{"Name": "state", "Values": ["active", "blackhole"]}]

@@ -12,6 +12,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding, parameter_values
 from express_path_cli.findings.options import ScanOptions
+from express_path_cli.findings.planned import TableChange, known_id
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
@@ -22,12 +23,14 @@ from express_path_cli.terminal.files import to_json
 
 def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     """Yield a scan as one JSON document: everything that another format or a report shows of it."""
-    compared = result.comparison is not None
+    compared, planned = result.comparison is not None, result.plan is not None
     changes = changes_of(worklist(result.rows).items())
     places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
-    subnets = (_row(row, places.get(change_key(row)), compared=compared) for row in result.rows)
+    subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
+    plan = {"plan": [*result.plan.sentences]} if result.plan else {}
+    tables = {"routeTables": map(_table_change, result.plan.tables)} if result.plan else {}
     lists = {"changes": map(_change, changes), "subnets": subnets}
-    yield from document({**_scan(result, scan), **lists, **_past(result)})
+    yield from document({**_scan(result, scan), **plan, **tables, **lists, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -172,8 +175,31 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _row(row: Row, change: int | None, *, compared: bool) -> dict[str, Any]:
-    """Return a row as JSON. `names`, `tags`, and what follows them contain only what exists."""
+def _planned(row: Row) -> dict[str, Any]:
+    """Return what only the row of a plan has. A table of the plan has an address as long as its ID is not known."""
+    table_id = row.route_table_id
+    return {
+        "address": row.address or None,
+        "routeTableAddress": None if table_id is None or known_id(table_id) else table_id,
+        "changedBy": list(row.changed_by),
+        **({"file": row.file, "line": row.line} if row.file else {}),
+    }
+
+
+def _table_change(change: TableChange) -> dict[str, Any]:
+    return {
+        "routeTableId": known_id(change.route_table_id),
+        "address": change.address or (None if known_id(change.route_table_id) else change.route_table_id),
+        "before": {reason.value: number for reason, number in sorted(change.before.items())},
+        "after": {reason.value: number for reason, number in sorted(change.after.items())},
+    }
+
+
+def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict[str, Any]:
+    """Return a row as JSON. `names`, `tags`, and what follows them contain only what exists.
+
+    planned: the row is of a plan, in which IDs may not be known yet.
+    """
     optional = {
         "note": row.note,
         "lacks": row.lacks,
@@ -183,9 +209,9 @@ def _row(row: Row, change: int | None, *, compared: bool) -> dict[str, Any]:
         "accountId": row.account_id,
         "region": row.region,
         "vpcId": row.vpc_id,
-        "subnetId": row.subnet_id,
+        "subnetId": known_id(row.subnet_id) if planned else row.subnet_id,
         "availabilityZoneId": row.availability_zone_id,
-        "routeTableId": row.route_table_id,
+        "routeTableId": known_id(row.route_table_id) if planned else row.route_table_id,
         "compliance": row.compliance,
         "reason": row.reason,
         "annotation": row.annotation,
@@ -196,6 +222,7 @@ def _row(row: Row, change: int | None, *, compared: bool) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value},
         **({"ignored": {"why": row.ignored.why, "expires": row.ignored.expires.isoformat()}} if row.ignored else {}),
         **({"baseline": row.baseline} if compared else {}),
+        **(_planned(row) if planned else {}),
     }
 
 

@@ -10,6 +10,7 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.findings.baseline import comparison_lines, comparison_text
 from express_path_cli.findings.formats.text import in_order_of_work
+from express_path_cli.findings.planned import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing, summary
@@ -66,6 +67,10 @@ class _Document:
         result = self._result
         title = summary(result.rows, result.evaluated)
         yield from ("## Paths to S3 Express One Zone", "", f"**{plain(title)}**", "")
+        if result.plan:
+            yield from (plain(" ".join(result.plan.sentences)), "")
+            lines = [f"- {_path_in_line(line)}" for line in table_lines(result.plan)]
+            yield from [*self._shown(lines), ""] if lines else []
         yield from self._baseline()
         for sentence in closing(
             result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
+from urllib.parse import quote
 
 from express_path.domain.findings.texts import RULE_NAME, path_text
 from express_path.domain.path.reasons import Compliance, Reason
@@ -67,7 +68,8 @@ def _driver() -> dict[str, Any]:
 def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
     row, kind = item.first, _KIND[item.first.compliance]
     table = row.route_table_id or "unknown"
-    # A network has no files. Viewers group by physical location, so it is the table's position in the network.
+    # A network has no files. Viewers group by physical location, so it is the table's position in the network, unless the
+    # table is one of a plan, and the configuration was read.
     location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", table))
     subnets = f"{count_text(len(item.rows), 'subnet')}: {', '.join(limited([row.subnet_id for row in item.rows]))}"
     return {
@@ -78,8 +80,13 @@ def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
         "message": {"text": f"{row.annotation} ({subnets})"},
         "locations": [
             {
-                "physicalLocation": {"artifactLocation": {"uri": location}, "region": {"startLine": 1}},
-                "logicalLocations": [{"name": table, "fullyQualifiedName": location, "kind": "resource"}],
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(row.file) if row.file else location},
+                    "region": {"startLine": row.line or 1},
+                },
+                "logicalLocations": [
+                    {"name": table, "fullyQualifiedName": row.address or location, "kind": "resource"}
+                ],
             }
         ],
         "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{row.reason}"},
@@ -134,6 +141,7 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
 def _properties(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
     names = item.first.names()
+    changed_by = list(dict.fromkeys(address for row in item.rows for address in row.changed_by))
     return {
         "routeTableId": item.first.route_table_id,
         "subnetIds": [row.subnet_id for row in item.rows],
@@ -141,6 +149,7 @@ def _properties(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
         "paths": list(dict.fromkeys(filter(None, map(path_text, item.rows)))),
         "names": {resource: name for resource, name in names.items() if resource != "subnet"},
         "resourceTags": {key: ", ".join(values) for key, values in item.tags(tag_keys).items()},
+        **({"changedBy": changed_by} if changed_by else {}),
     }
 
 

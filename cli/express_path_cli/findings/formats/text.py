@@ -8,6 +8,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
 from express_path_cli.findings.grouping import Grouping, group_layouts, group_record, groups
 from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.planned import PlanFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
@@ -48,6 +49,8 @@ class _Table:
         """Yield every line."""
         details, grouping = self._options.details, self._options.grouping
         yield from self._screen.folded(summary(self._result.rows, self._result.evaluated))
+        if self._result.plan:
+            yield from self._planned(self._result.plan)
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
         if grouping:
@@ -58,6 +61,12 @@ class _Table:
             yield from self._rows()
             yield from self._changes()
         yield from self._closing()
+
+    def _planned(self, plan: PlanFindings) -> Iterator[str]:
+        """Yield what a plan changes, and the route tables whose subnets have other verdicts after it."""
+        yield from self._screen.folded(" ".join(plan.sentences))
+        for line in table_lines(plan):
+            yield from self._screen.folded(line, "  ")
 
     def _compared(self, comparison: Comparison) -> Iterator[str]:
         """Yield how many findings are new, unchanged, fixed, or unknown, and which ones are not unchanged."""

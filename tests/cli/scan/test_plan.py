@@ -1,0 +1,559 @@
+"""express-path scan --plan: what a plan would do to the paths. tests/terraform compares real plans with their applies."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import validate
+
+from benchmarks.command_runs import environment
+from express_path_cli.findings.output import Format
+from tests.support.command import invoke
+from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
+
+PRIVATE, ANALYTICS, PUBLIC = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "rtb-0e5f7a2c4b9d81366"
+ANALYTICS_SUBNET, PUBLIC_SUBNET = "subnet-0f5b92c8e1d7a3640", "subnet-01e7d4a9c5b8f2360"
+NAT, ENDPOINT, VPC = "nat-0e92b5c7d1a3f6048", "vpce-0b1c6d8e3f5a7294c", "vpc-0a17f3c2d94b6e580"
+"""Route tables, subnets, and targets of the sample network."""
+
+
+def document(*options: str, status: int | None = None) -> dict[str, Any]:
+    """Return the JSON output of a scan."""
+    result = invoke(["scan", "--format", "json", *options])
+    assert result.exit_code in ((0, 1) if status is None else (status,)), result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def alone(plan: PlanBuilder, folder: Path, *options: str) -> dict[str, dict[str, Any]]:
+    """Return the subnets of a plan that is judged without a network, by their address."""
+    rows = document("--plan", str(plan.write(folder)), "--plan-only", *options)["subnets"]
+    return {row["address"]: row for row in rows}
+
+
+def reason(plan: PlanBuilder, folder: Path, *options: str) -> str:
+    """Return the reason of the private subnet of a plan that is judged without a network."""
+    return str(alone(plan, folder, *options)["aws_subnet.private"]["reason"])
+
+
+def over_sample(plan: PlanBuilder, folder: Path, *options: str) -> dict[str, Any]:
+    """Return the output for a plan that is laid over the sample network."""
+    return document("--plan", str(plan.write(folder)), "--example", *options)
+
+
+def test_a_reference_stands_for_an_id_that_is_not_known(tmp_path: Path) -> None:
+    """The path leads to the NAT gateway's address, and the IDs of the subnet and its table are null."""
+    [row] = alone(nat_route(network()), tmp_path).values()
+    assert row["reason"] == "NAT_GATEWAY"
+    assert row["path"] == [{"kind": "NAT_GATEWAY", "id": "aws_nat_gateway.this", "destination": "0.0.0.0/0"}]
+    assert (row["subnetId"], row["routeTableId"], row["routeTableAddress"]) == (None, None, "aws_route_table.private")
+    assert (row["accountId"], row["region"], row["baseline"]) == ("unknown", "us-east-1", "new")
+    assert row["changedBy"] == ["aws_route.nat", "aws_route_table_association.private"]
+
+
+def test_the_document_of_a_plan_fits_the_schema(tmp_path: Path) -> None:
+    """The schema describes what a plan adds."""
+    schema = json.loads(invoke(["schema"]).stdout)
+    validate(document("--plan", str(nat_route(network()).write(tmp_path)), "--plan-only"), schema)
+    validate(over_sample(PlanBuilder(), tmp_path), schema)
+
+
+def test_an_endpoint_of_the_plan_beats_the_default_route(tmp_path: Path) -> None:
+    """Without a network, the addresses of S3 Express are not known, but a prefix list is more specific than a default."""
+    assert reason(endpoint(nat_route(network())), tmp_path) == "ENDPOINT"
+
+
+def test_a_more_specific_public_route_needs_a_network(tmp_path: Path) -> None:
+    """Without a network, such a route may match. If that would change the verdict, a snapshot decides."""
+    plan = nat_route(endpoint(nat_route(network())), "52.0.0.0/8", "specific")
+    [row] = alone(plan, tmp_path).values()
+    assert row["reason"] == "UNRESOLVED_EGRESS"
+    assert "a snapshot decides" in row["annotation"]
+    private = nat_route(endpoint(nat_route(network())), "192.168.0.0/16", "specific")
+    assert reason(private, tmp_path) == "ENDPOINT"
+    same = nat_route(nat_route(network()), "52.0.0.0/8", "specific")
+    assert reason(same, tmp_path) == "NAT_GATEWAY"
+
+
+def tier(plan: PlanBuilder, keys: str = "ab") -> PlanBuilder:
+    """Add route tables with for_each."""
+    for key in keys:
+        plan.add(
+            f'aws_route_table.tier["{key}"]',
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"]},
+        )
+    return plan
+
+
+UNRESOLVED: dict[str, Callable[[], PlanBuilder]] = {
+    "some tables of a resource with for_each": lambda: endpoint(
+        tier(nat_route(network())), ["aws_route_table.tier", "aws_route_table.private.id", "aws_route_table.private"]
+    ),
+    "a local value": lambda: endpoint(nat_route(network()), ["local.tables"]),
+    "a variable selects": lambda: endpoint(nat_route(network()), ["var.enabled", "aws_route_table.private.id"]),
+    "the table of a route": lambda: network().add(
+        "aws_route.unknown",
+        {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
+        {"route_table_id": ["data.external.table.result"], "nat_gateway_id": ["aws_nat_gateway.this.id"]},
+    ),
+    "the destination of a route": lambda: endpoint(network()).add(
+        "aws_route.unknown",
+        {"route_table_id": UNKNOWN, "destination_cidr_block": UNKNOWN, "nat_gateway_id": UNKNOWN},
+        {
+            "route_table_id": ["aws_route_table.private.id"],
+            "destination_cidr_block": ["data.aws_vpc.peer.cidr_block"],
+            "nat_gateway_id": ["aws_nat_gateway.this.id"],
+        },
+    ),
+    "the kind of a gateway": lambda: network().add(
+        "aws_route.unknown",
+        {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "gateway_id": UNKNOWN},
+        {"route_table_id": ["aws_route_table.private.id"], "gateway_id": ["data.external.gateway.result"]},
+    ),
+    "the service of an endpoint": lambda: nat_route(network()).add(
+        "aws_vpc_endpoint.any",
+        {
+            "id": UNKNOWN,
+            "vpc_id": UNKNOWN,
+            "service_name": UNKNOWN,
+            "vpc_endpoint_type": "Gateway",
+            "route_table_ids": UNKNOWN,
+        },
+        {
+            "vpc_id": ["aws_vpc.this.id"],
+            "service_name": ["data.aws_region.here.name"],
+            "route_table_ids": ["aws_route_table.private.id"],
+        },
+    ),
+    "the subnet of another association": lambda: (
+        tier(
+            PlanBuilder()
+            .add("aws_vpc.this", {"id": UNKNOWN})
+            .add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+            .add("aws_nat_gateway.this", {"id": UNKNOWN}),
+            "a",
+        )
+        .add(
+            "aws_route.nat",
+            {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
+            {"route_table_id": ['aws_route_table.tier["a"].id'], "nat_gateway_id": ["aws_nat_gateway.this.id"]},
+        )
+        .add(
+            "aws_route_table_association.unknown",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"subnet_id": ["data.external.subnet.result"], "route_table_id": ['aws_route_table.tier["a"].id']},
+        )
+    ),
+}
+"""Plans in which a value is not known that decides about the private subnet."""
+
+
+@pytest.mark.parametrize("unknown", UNRESOLVED)
+def test_what_is_not_known_is_never_guessed(tmp_path: Path, unknown: str) -> None:
+    """The reason is UNRESOLVED_EGRESS, and the annotation names the value."""
+    row = alone(UNRESOLVED[unknown](), tmp_path)["aws_subnet.private"]
+    assert row["reason"] == "UNRESOLVED_EGRESS"
+    assert "known after" in row["annotation"]
+
+
+SOURCE = """
+resource "aws_vpc" "this" {}
+resource "aws_route_table" "private" {
+  vpc_id = aws_vpc.this.id
+}
+resource "aws_route_table" "tier" {
+  for_each = local.tiers
+  vpc_id   = aws_vpc.this.id
+}
+resource "aws_vpc_endpoint" "s3express" {
+  vpc_id          = aws_vpc.this.id
+  service_name    = "com.amazonaws.us-east-1.s3express"
+  route_table_ids = %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("concat([for table in aws_route_table.tier : table.id], [aws_route_table.private.id])", "ENDPOINT"),
+        (
+            'concat([for key, table in aws_route_table.tier : table.id if key == "a"], [aws_route_table.private.id])',
+            "ENDPOINT",
+        ),
+        ("slice(concat(values(aws_route_table.tier)[*].id, [aws_route_table.private.id]), 0, 2)", "NAT_GATEWAY"),
+        ("cidrsubnets(aws_route_table.tier, aws_route_table.private.id)", "UNRESOLVED_EGRESS"),
+        ("[aws_route_table.private.id]", "UNRESOLVED_EGRESS"),  # another configuration than that of the plan
+    ],
+)
+def test_the_configuration_says_what_a_plan_does_not(tmp_path: Path, expression: str, expected: str) -> None:
+    """Expressions are evaluated if the configuration is there and refers to what the plan says that it refers to."""
+    plan = UNRESOLVED["some tables of a resource with for_each"]()
+    folder = tmp_path / "configuration"
+    folder.mkdir()
+    (folder / "main.tf").write_text(SOURCE % expression, encoding="utf-8")
+    assert reason(plan, tmp_path, "--source", str(folder)) == expected
+    assert reason(plan, folder) == expected  # the folder of the plan is the default
+
+
+# --- over a network --------------------------------------------------------------------------------------------------
+
+
+def removed_endpoint() -> PlanBuilder:
+    """The association of the analytics table with the endpoint goes away."""
+    values = {"id": "a-1", "route_table_id": ANALYTICS, "vpc_endpoint_id": ENDPOINT}
+    table = {"id": ANALYTICS, "vpc_id": VPC, "route": []}
+    return (
+        PlanBuilder()
+        .add("aws_vpc_endpoint_route_table_association.analytics", None, before=values, actions=["delete"])
+        .add("aws_route_table.analytics", table, before=table, actions=["no-op"])
+    )
+
+
+def specific_route() -> PlanBuilder:
+    """The analytics table gets a more specific route to the NAT gateway."""
+    values = {"route_table_id": ANALYTICS, "destination_cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}
+    return PlanBuilder().add("aws_route.specific", values)
+
+
+def moved_subnet() -> PlanBuilder:
+    """The analytics subnet moves to the private table."""
+    before = {"id": "rtbassoc-1", "subnet_id": ANALYTICS_SUBNET, "route_table_id": ANALYTICS}
+    after = {**before, "route_table_id": PRIVATE}
+    return PlanBuilder().add("aws_route_table_association.analytics", after, before=before, actions=["update"])
+
+
+def replaced_table() -> PlanBuilder:
+    """The analytics table is replaced by one that only leads to the NAT gateway."""
+    before = {"id": ANALYTICS, "vpc_id": VPC, "route": []}
+    after = {"id": UNKNOWN, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
+    association = {"id": "rtbassoc-1", "subnet_id": ANALYTICS_SUBNET, "route_table_id": ANALYTICS}
+    return (
+        PlanBuilder()
+        .add("aws_route_table.analytics", after, before=before, actions=["delete", "create"])
+        .add(
+            "aws_route_table_association.analytics",
+            {**association, "route_table_id": UNKNOWN},
+            {"route_table_id": ["aws_route_table.analytics.id", "aws_route_table.analytics"]},
+            before=association,
+            actions=["update"],
+        )
+    )
+
+
+MAIN = """resource "aws_route_table" "analytics" {
+  vpc_id = "vpc-1"
+}
+
+resource "aws_route" "specific" {
+  route_table_id = "rtb-1"
+}
+
+resource "aws_route_table_association" "analytics" {
+  route_table_id = aws_route_table.analytics.id
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected", "sentence", "line"),
+    [
+        (removed_endpoint(), "NAT_GATEWAY", f"Route table {ANALYTICS} loses the endpoint.", 1),
+        (specific_route(), "PARTLY_NAT", "This plan puts 1 subnet behind a NAT.", 5),
+        (moved_subnet(), "NAT_GATEWAY", "This plan puts 1 subnet behind a NAT.", 9),
+        (replaced_table(), "NAT_GATEWAY", "This plan puts 1 subnet behind a NAT.", 9),
+    ],
+    ids=["removed endpoint", "specific route", "moved subnet", "replaced table"],
+)
+def test_a_change_for_the_worse_is_found(
+    tmp_path: Path, plan: PlanBuilder, expected: str, sentence: str, line: int
+) -> None:
+    """The finding is new, so that --fail-on new fails without a baseline, and SARIF has the line of the cause."""
+    (tmp_path / "main.tf").write_text(MAIN, encoding="utf-8")
+    found = over_sample(plan, tmp_path, "--fail-on", "new")
+    [row] = [row for row in found["subnets"] if row["subnetId"] == ANALYTICS_SUBNET]
+    assert (row["reason"], row["baseline"]) == (expected, "new")
+    assert sentence in found["plan"]
+    assert (row["file"], row["line"]) == ("main.tf", line)
+    sarif = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--example", "--format", "sarif"])
+    results = json.loads(sarif.stdout)["runs"][0]["results"]
+    [place] = [result["locations"][0]["physicalLocation"] for result in results if result.get("baselineState") == "new"]
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("main.tf", line)
+
+
+def test_the_worlds_before_and_after_are_compared_by_route_table(tmp_path: Path) -> None:
+    """A moved subnet leaves one route table and adds to another; text and Markdown show it too."""
+    plan = moved_subnet()
+    changed = {row["routeTableId"]: (row["before"], row["after"]) for row in over_sample(plan, tmp_path)["routeTables"]}
+    assert changed == {
+        PRIVATE: ({"NAT_GATEWAY": 2}, {"NAT_GATEWAY": 3}),
+        ANALYTICS: ({"ENDPOINT": 1}, {}),
+    }
+    for form in ("table", "markdown"):
+        shown = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--example", "--format", form]).stdout
+        assert "This plan puts 1 subnet behind a NAT." in shown
+        assert f"{PRIVATE}: 2 NAT" in shown.replace("\\", "")
+
+
+def test_an_unknown_route_table_is_null(tmp_path: Path) -> None:
+    """Subnets that several tables may govern are one entry without an ID and without an address."""
+    plan = tier(PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN}))
+    plan.add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+    table = {"route_table_id": ['aws_route_table.tier["a"].id']}
+    values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN}
+    plan.add("aws_route.nat", values, {**table, "nat_gateway_id": ["aws_nat_gateway.this.id"]})
+    either = {"subnet_id": ["aws_subnet.private.id"], "route_table_id": ["aws_route_table.tier", "var.tier"]}
+    plan.add("aws_route_table_association.any", {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}, either)
+    found = document("--plan", str(plan.write(tmp_path)), "--plan-only")
+    assert found["routeTables"] == [
+        {"routeTableId": None, "address": None, "before": {}, "after": {"UNRESOLVED_EGRESS": 1}}
+    ]
+    shown = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"]).stdout
+    assert "unknown route table: no subnet -> 1 UNRESOLVED_EGRESS" in shown
+    assert "NAT_GATEWAY or NO_ROUTE is possible" in found["subnets"][0]["annotation"]
+
+
+def test_findings_that_exist_do_not_fail_a_plan(tmp_path: Path) -> None:
+    """What is before the plan is the baseline: the sample network has findings, and this plan adds none."""
+    found = over_sample(PlanBuilder(), tmp_path, "--fail-on", "new")
+    assert {row["baseline"] for row in found["subnets"]} == {"unchanged", None}
+    assert found["plan"] == ["This plan puts no subnet behind a NAT."]
+    assert document("--plan", str(tmp_path / "plan.json"), "--example", "--fail-on", "new", status=0)
+
+
+def test_a_plan_that_fixes_a_finding_says_so(tmp_path: Path) -> None:
+    """An endpoint for the private table takes both subnets off the NAT."""
+    values = {"route_table_id": PRIVATE, "vpc_endpoint_id": ENDPOINT}
+    found = over_sample(PlanBuilder().add("aws_vpc_endpoint_route_table_association.private", values), tmp_path)
+    assert found["plan"] == ["This plan takes 2 subnets off a NAT."]
+    assert found["totals"]["compliances"]["NON_COMPLIANT"] == 0
+
+
+def test_a_deleted_nat_gateway_leaves_a_blackhole(tmp_path: Path) -> None:
+    """AWS drops what is still routed to it."""
+    plan = PlanBuilder().add("aws_nat_gateway.this", None, before={"id": NAT}, actions=["delete"])
+    reasons = over_sample(plan, tmp_path)["totals"]["reasons"]
+    assert reasons == {"DROPPED": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1}
+
+
+def test_a_plan_of_another_account_or_region_is_refused(tmp_path: Path) -> None:
+    """It would be laid over the wrong network."""
+    arn = "arn:aws:ec2:us-east-1:444455556666:subnet/subnet-1"
+    other = {"id": "subnet-1", "arn": arn}
+    plan = PlanBuilder().add("aws_subnet.other", other, before=other, actions=["no-op"]).write(tmp_path)
+    result = invoke(["scan", "--plan", str(plan), "--example"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is for account 444455556666" in result.stderr
+    elsewhere = network()
+    elsewhere.document["configuration"]["provider_config"]["aws"]["expressions"]["region"]["constant_value"] = (
+        "eu-west-1"
+    )
+    result = invoke(["scan", "--plan", str(elsewhere.write(tmp_path)), "--example"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "has resources in eu-west-1" in result.stderr
+
+
+def test_without_credentials_the_plan_is_judged_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline for a pull request may have none; a note says what that means."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    result = invoke(["scan", "--plan", str(nat_route(network()).write(tmp_path)), "--format", "json"])
+    assert result.exit_code == 1, result.output
+    assert "no AWS credentials" in result.stderr
+
+
+@pytest.mark.parametrize("options", [["--plan-only"], ["--source", "."]])
+def test_options_of_a_plan_need_a_plan(options: list[str]) -> None:
+    """They would be ignored."""
+    result = invoke(["scan", "--example", *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "needs a plan" in result.stderr
+
+
+# --- hostile input ---------------------------------------------------------------------------------------------------
+
+SECRET = "correct-horse-battery-staple"  # what must not be printed
+
+
+def broken(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
+    """Return a plan after a change, as text."""
+    plan = nat_route(network())
+    change(plan.document)
+    return plan.write(folder, "good.json").read_text(encoding="utf-8")
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "another format": lambda plan: plan.update(format_version="2.0"),
+    "an older format": lambda plan: plan.update(format_version="0.2"),
+    "no format": lambda plan: plan.pop("format_version"),
+    "a state": lambda plan: plan.pop("resource_changes"),
+    "a failed plan": lambda plan: plan.update(errored=True),
+    "no list": lambda plan: plan.update(resource_changes=SECRET),
+    "no objects": lambda plan: plan.update(resource_changes=[SECRET]),
+    "a new action": lambda plan: plan["resource_changes"][0]["change"].update(actions=[SECRET]),
+    "no address": lambda plan: plan["resource_changes"][0].update(address=7),
+    "an address that controls the terminal": lambda plan: plan["resource_changes"][0].update(address="\x1b[2J"),
+    "a module that is none": lambda plan: plan["resource_changes"][0].update(module_address=SECRET),
+    "no configuration": lambda plan: plan.update(configuration=SECRET),
+    "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
+}
+
+
+@pytest.mark.parametrize("fault", HOSTILE)
+def test_a_document_that_is_no_plan_is_an_error(tmp_path: Path, fault: str) -> None:
+    """The error names the file and what to do, and no value; nothing is printed to standard output."""
+    (tmp_path / "plan.json").write_text(broken(tmp_path, HOSTILE[fault]), encoding="utf-8")
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "plan.json: " in result.stderr
+    assert SECRET not in result.stderr
+    assert "unexpected" not in result.stderr
+
+
+@pytest.mark.parametrize("part", [0, 1, 40, 700])
+def test_a_plan_that_is_cut_short_is_an_error(tmp_path: Path, part: int) -> None:
+    """This is the same for a file that is empty."""
+    text = broken(tmp_path, lambda _: None)
+    (tmp_path / "plan.json").write_text(text[:part], encoding="utf-8")
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is cut short" in result.stderr
+
+
+def test_a_plan_that_is_too_large_is_an_error(tmp_path: Path) -> None:
+    """It is not read into memory."""
+    with (tmp_path / "plan.json").open("wb") as file:
+        file.truncate(200 << 20)
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "has 200 MiB" in result.stderr
+
+
+def test_secrets_are_never_printed(tmp_path: Path) -> None:
+    """Only facts about the network are shown: no other values, no sensitive tags, and no variables."""
+    plan = nat_route(network())
+    plan.add("aws_db_instance.main", {"id": UNKNOWN, "password": SECRET, "arn": SECRET})
+    plan.document["variables"] = {"password": {"value": SECRET}}
+    subnet = plan.document["resource_changes"][1]["change"]
+    subnet["after"]["tags_all"] = {"Name": SECRET, "owner": SECRET}
+    subnet["after_sensitive"] = {"tags_all": {"Name": True, "owner": True}}
+    file = str(plan.write(tmp_path))
+    for form in Format:
+        result = invoke(["scan", "--plan", file, "--plan-only", "--format", form, "--tags", "owner"])
+        assert result.exit_code == 1, result.output
+        assert SECRET not in result.output, form
+
+
+def test_values_of_any_shape_are_no_crash(tmp_path: Path) -> None:
+    """A provider may change the type of an argument; what cannot be read is not known."""
+    junk: list[Any] = [None, 0, "", "x", [], [1], [{}], {}, {"a": 1}, True]
+    for number, value in enumerate(junk):
+        plan = endpoint(nat_route(network()))
+        for row in plan.document["resource_changes"]:
+            change = row["change"]
+            change["after"] = {
+                **dict.fromkeys(("route", "cidr_block", "subnet_ids", "tags", "entry", "vpc_id"), value),
+                **change["after"],
+            }
+            change["after_unknown"] = {**change["after_unknown"], "route": value, "tags": value}
+        for block in plan.document["configuration"]["root_module"]["resources"]:
+            block["expressions"] = {**block["expressions"], "route": value, "subnet_ids": value}
+        file = plan.write(tmp_path, f"plan{number}.json")
+        result = invoke(["scan", "--plan", str(file), "--plan-only", "--format", "json"])
+        assert "unexpected" not in result.stderr, (value, result.stderr)
+
+
+RESOURCES = 10_000
+MEASURED = """
+import sys, time
+from pathlib import Path
+from express_path_cli.main import app
+try:
+    app(sys.argv[1:])
+except SystemExit as done:
+    status = int(done.code)
+[peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+print(status, time.process_time(), int(peak.split()[1]) / 1024)
+"""
+
+
+def large(blocks: int) -> PlanBuilder:
+    """Return a plan of 10,000 resources: each block of subnets has a table, a route, and an association for each."""
+    plan = PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN})
+    tags = {"Name": "private", "owner": "platform", "description": "x" * 200}
+    for block in range(blocks):
+        for number in range(RESOURCES // 4 // blocks):
+            values = {"id": UNKNOWN, "vpc_id": UNKNOWN, "tags_all": tags}
+            to_vpc, table = {"vpc_id": ["local.vpc_id"]}, [f"aws_route_table.t{block}", "count.index"]
+            plan.add(f"aws_subnet.s{block}[{number}]", values, to_vpc)
+            plan.add(f"aws_route_table.t{block}[{number}]", {**values, "route": UNKNOWN}, to_vpc)
+            plan.add(
+                f"aws_route.r{block}[{number}]",
+                {"destination_cidr_block": "0.0.0.0/0", "route_table_id": UNKNOWN, "nat_gateway_id": UNKNOWN},
+                {"route_table_id": table, "nat_gateway_id": ["aws_nat_gateway.this.id"]},
+            )
+            plan.add(
+                f"aws_route_table_association.a{block}[{number}]",
+                {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+                {"subnet_id": [f"aws_subnet.s{block}", "count.index"], "route_table_id": table},
+            )
+    return plan
+
+
+COUNTED = """
+locals {
+  vpc_id = aws_vpc.this.id
+}
+resource "aws_vpc" "this" {}
+resource "aws_subnet" "s0" {
+  count  = 2500
+  vpc_id = local.vpc_id
+}
+resource "aws_route_table" "t0" {
+  count  = 2500
+  vpc_id = local.vpc_id
+}
+resource "aws_route" "r0" {
+  count          = 2500
+  route_table_id = element(aws_route_table.t0[*].id, count.index)
+}
+resource "aws_route_table_association" "a0" {
+  count          = 2500
+  subnet_id      = element(aws_subnet.s0[*].id, count.index)
+  route_table_id = aws_route_table.t0[count.index].id
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is that of Linux")
+@pytest.mark.parametrize(("blocks", "configuration"), [(1, ""), (1, COUNTED), (500, "")], ids=["one", "read", "many"])
+def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int, configuration: str) -> None:
+    """At most 5 seconds of processor time and 300 MiB, with all imports, also if any of 2,500 tables may be meant."""
+    if configuration:
+        (tmp_path / "main.tf").write_text(configuration, encoding="utf-8")
+    command = [
+        "scan",
+        "--plan",
+        str(large(blocks).write(tmp_path)),
+        "--plan-only",
+        "--output",
+        str(tmp_path / "o.json"),
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *command], env=environment(), capture_output=True, text=True, check=True
+    )
+    status, seconds, mebibytes = done.stdout.split()
+    assert status == "1", done.stderr
+    assert float(seconds) < 5
+    assert float(mebibytes) < 300
+    assert json.loads((tmp_path / "o.json").read_text())["totals"]["reasons"] == {"NAT_GATEWAY": RESOURCES // 4}

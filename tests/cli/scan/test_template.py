@@ -1,0 +1,305 @@
+"""express-path scan --plan with a CloudFormation template: the paths of a new stack, before it is deployed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command import invoke
+
+TEMPLATE = """
+Parameters:
+  Cidr: {Type: String, Default: 10.0.0.0/16}
+  Nat: {Type: String, Default: "yes", AllowedValues: ["yes", "no"]}
+  Peer: {Type: String, Default: ""}
+Conditions:
+  HasNat: !Equals [!Ref Nat, "yes"]
+  HasPeer: !Not [!Equals [!Ref Peer, ""]]
+Resources:
+  Vpc:
+    Type: AWS::EC2::VPC
+    Properties: {CidrBlock: !Ref Cidr}
+  Gateway:
+    Type: AWS::EC2::InternetGateway
+  Attachment:
+    Type: AWS::EC2::VPCGatewayAttachment
+    Properties: {VpcId: !Ref Vpc, InternetGatewayId: !Ref Gateway}
+  Public:
+    Type: AWS::EC2::Subnet
+    Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.0.0/24}
+  PublicTable:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: !Ref Vpc}
+  PublicRoute:
+    Type: AWS::EC2::Route
+    DependsOn: Attachment
+    Properties: {RouteTableId: !Ref PublicTable, DestinationCidrBlock: 0.0.0.0/0, GatewayId: !Ref Gateway}
+  PublicAssociation:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: !Ref Public, RouteTableId: !Ref PublicTable}
+  Address:
+    Type: AWS::EC2::EIP
+    Condition: HasNat
+    Properties: {Domain: vpc}
+  NatGateway:
+    Type: AWS::EC2::NatGateway
+    Condition: HasNat
+    Properties: {SubnetId: !Ref Public, AllocationId: !GetAtt Address.AllocationId}
+  App:
+    Type: AWS::EC2::Subnet
+    Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.1.0/24}
+  AppTable:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: !Ref Vpc}
+  AppRoute:
+    Type: AWS::EC2::Route
+    Condition: HasNat
+    Properties: {RouteTableId: !Ref AppTable, DestinationCidrBlock: 0.0.0.0/0, NatGatewayId: !Ref NatGateway}
+  AppAssociation:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: !Ref App, RouteTableId: !Ref AppTable}
+  Data:
+    Type: AWS::EC2::Subnet
+    Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.2.0/24}
+  DataTable:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: !Ref Vpc}
+  DataRoute:
+    Type: AWS::EC2::Route
+    Condition: HasNat
+    Properties: {RouteTableId: !Ref DataTable, DestinationCidrBlock: 0.0.0.0/0, NatGatewayId: !Ref NatGateway}
+  DataAssociation:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: !Ref Data, RouteTableId: !Ref DataTable}
+  Endpoint:
+    Type: AWS::EC2::VPCEndpoint
+    Properties:
+      VpcId: !Ref Vpc
+      ServiceName: !Sub com.amazonaws.${AWS::Region}.s3express
+      RouteTableIds:
+        - !Ref DataTable
+        - !If [HasPeer, !Ref AppTable, !Ref "AWS::NoValue"]
+  Idle:
+    Type: AWS::EC2::Subnet
+    Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.3.0/24}
+"""
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Path:
+    """Return the file with the template."""
+    file = tmp_path / "template.yaml"
+    file.write_text(TEMPLATE, encoding="utf-8")
+    return file
+
+
+def rows(file: Path, *options: str) -> dict[str, dict[str, Any]]:
+    """Return the subnets of a plan by the name of the resource."""
+    result = invoke(["scan", "--plan", str(file), "--format", "json", *options])
+    assert result.exit_code in (0, 1), result.output
+    found = json.loads(result.stdout)["subnets"]
+    return {row["address"].removeprefix("Resources."): row for row in found if row["address"]}
+
+
+def reasons(file: Path, *options: str) -> dict[str, str]:
+    """Return the reason of each subnet of a template that is judged alone."""
+    alone = rows(file, "--plan-only", "--region", "us-east-1", *options)
+    return {name: row["reason"] for name, row in alone.items()}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "app"),
+    [({}, "NAT_GATEWAY"), ({"Nat": "no"}, "NO_ROUTE"), ({"Peer": "pcx-1"}, "ENDPOINT")],
+)
+def test_parameters_and_conditions_decide(template: Path, parameters: dict[str, str], app: str) -> None:
+    """The reasons are those of the stack with these parameters, alone and over a network."""
+    options = [f"--stack-parameter={name}={value}" for name, value in parameters.items()]
+    expected = {"Public": "INTERNET_GATEWAY", "App": app, "Data": "ENDPOINT", "Idle": "NO_ROUTE"}
+    assert reasons(template, *options) == expected
+    over_sample = rows(template, "--example", *options)
+    assert {name: row["reason"] for name, row in over_sample.items()} == expected
+
+
+def test_a_finding_has_the_line_of_the_route(template: Path) -> None:
+    """The file is the template."""
+    row = rows(template, "--plan-only", "--region", "us-east-1")["App"]
+    assert row["changedBy"] == ["Resources.AppRoute", "Resources.AppAssociation"]
+    assert TEMPLATE.splitlines()[row["line"] - 1] == "  AppRoute:"
+    assert row["file"] == template.as_posix()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("NatGatewayId: !Ref NatGateway}\n  AppAssociation", "GatewayId: !ImportValue out}\n  AppAssociation"),
+        ("{SubnetId: !Ref App, RouteTableId: !Ref AppTable}", "{SubnetId: !Ref App, RouteTableId: !ImportValue table}"),
+        ('HasPeer: !Not [!Equals [!Ref Peer, ""]]', "HasPeer: !Equals [!ImportValue peer, yes]"),
+        ('Peer: {Type: String, Default: ""}', "Peer: {Type: AWS::SSM::Parameter::Value<String>, Default: peer}"),
+    ],
+)
+def test_what_a_template_does_not_say_is_never_guessed(template: Path, old: str, new: str) -> None:
+    """An imported value, an undecided condition, and a parameter of Systems Manager are not known."""
+    assert old in TEMPLATE
+    template.write_text(TEMPLATE.replace(old, new), encoding="utf-8")
+    assert reasons(template)["App"] == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Resources: [", "is not a template"),
+        ("Resources: 7", "is not a template"),
+        ("", "is not a template"),
+        ("Transform: AWS::Serverless-2016-10-31\nResources: {}", "has a Transform"),
+        ("Resources: {A: secret}", "has a resource that is not an object"),
+        ("Parameters: {A: secret}\nResources: {}", "has a parameter that is not an object"),
+    ],
+)
+def test_what_is_no_template_is_an_error(template: Path, text: str, fault: str) -> None:
+    """The error names the file, and no value."""
+    template.write_text(text, encoding="utf-8")
+    result = invoke(["scan", "--plan", str(template), "--plan-only", "--region", "us-east-1"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert fault in result.stderr
+    assert "secret" not in result.stderr
+
+
+def test_a_parameter_must_exist(template: Path) -> None:
+    """A misspelled name would change nothing."""
+    result = invoke(
+        ["scan", "--plan", str(template), "--region", "us-east-1", "--plan-only", "--stack-parameter", "X=1"]
+    )
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "has no parameter 'X'" in result.stderr
+
+
+# --- change sets -----------------------------------------------------------------------------------------------------
+
+PRIVATE, ANALYTICS, ANALYTICS_SUBNET = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "subnet-0f5b92c8e1d7a3640"
+VPC, NAT = "vpc-0a17f3c2d94b6e580", "nat-0e92b5c7d1a3f6048"
+"""Resources of the sample network."""
+LATER = "{{changeSet:KNOWN_AFTER_APPLY}}"
+STACK = """
+Parameters:
+  Block: {Type: String}
+Resources:
+  Specific:
+    Type: AWS::EC2::Route
+    Properties: {RouteTableId: rtb-1, DestinationCidrBlock: !Ref Block, NatGatewayId: nat-1}
+  Table:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: vpc-1}
+  Default:
+    Type: AWS::EC2::Route
+    Properties: {RouteTableId: !Ref Table, DestinationCidrBlock: 0.0.0.0/0, NatGatewayId: nat-1}
+  Association:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: subnet-1, RouteTableId: !Ref Table}
+"""
+
+
+def change(action: str, name: str, kind: str, after: Any = None, before: Any = None, **more: Any) -> dict[str, Any]:
+    """Return a change of a resource."""
+    resource = {"Action": action, "LogicalResourceId": name, "ResourceType": f"AWS::EC2::{kind}", **more}
+    for field, properties in (("AfterContext", after), ("BeforeContext", before)):
+        if properties is not None:
+            resource[field] = json.dumps({"Properties": properties})
+    return {"Type": "Resource", "ResourceChange": resource}
+
+
+def change_set(folder: Path, *changes: dict[str, Any], account: str = "111122223333", **more: Any) -> Path:
+    """Return the file with a change set of a stack in the sample network."""
+    file = folder / "changes.json"
+    stack = f"arn:aws:cloudformation:us-east-1:{account}:stack/network/1"
+    parameters = [{"ParameterKey": "Block", "ParameterValue": "3.4.112.0/24"}]
+    answer = {"ChangeSetName": "next", "StackId": stack, "Parameters": parameters, "Changes": list(changes), **more}
+    file.write_text(json.dumps(answer), encoding="utf-8")
+    return file
+
+
+def analytics(file: Path, *options: str) -> dict[str, Any]:
+    """Return the analytics subnet of the sample network after a change set."""
+    result = invoke(["scan", "--plan", str(file), "--example", "--format", "json", *options])
+    assert result.exit_code in (0, 1), result.output
+    [row] = [row for row in json.loads(result.stdout)["subnets"] if row["subnetId"] == ANALYTICS_SUBNET]
+    found: dict[str, Any] = row
+    return found
+
+
+SPECIFIC = {"RouteTableId": ANALYTICS, "DestinationCidrBlock": "3.4.112.0/24", "NatGatewayId": NAT}
+NEW_TABLE = [
+    change("Add", "Table", "RouteTable", {"VpcId": VPC}),
+    change(
+        "Add", "Default", "Route", {"RouteTableId": LATER, "DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": NAT}
+    ),
+    change(
+        "Modify",
+        "Association",
+        "SubnetRouteTableAssociation",
+        {"SubnetId": ANALYTICS_SUBNET, "RouteTableId": LATER},
+        {"SubnetId": ANALYTICS_SUBNET, "RouteTableId": ANALYTICS},
+        PhysicalResourceId="rtbassoc-1",
+        Replacement="True",
+    ),
+]
+
+
+def test_a_change_set_is_laid_over_the_network(tmp_path: Path) -> None:
+    """A route that it adds is found, with its line in the template; one that it removes leaves the endpoint's."""
+    (tmp_path / "stack.yaml").write_text(STACK, encoding="utf-8")
+    file = change_set(tmp_path, change("Add", "Specific", "Route", SPECIFIC))
+    row = analytics(file, "--source", str(tmp_path / "stack.yaml"))
+    assert (row["reason"], row["baseline"], row["changedBy"]) == ("PARTLY_NAT", "new", ["Resources.Specific"])
+    assert STACK.splitlines()[row["line"] - 1] == "  Specific:"
+    assert analytics(file)["reason"] == "PARTLY_NAT"
+    gone = change(
+        "Remove", "Specific", "Route", None, {**SPECIFIC, "DestinationCidrBlock": "0.0.0.0/0"}, PhysicalResourceId="r-1"
+    )
+    assert analytics(change_set(tmp_path, gone))["reason"] == "ENDPOINT"
+
+
+def test_the_template_says_what_is_known_after_the_change(tmp_path: Path) -> None:
+    """Without it, the table of the association may be any, and so may be that of the route."""
+    (tmp_path / "stack.yaml").write_text(STACK, encoding="utf-8")
+    file = change_set(tmp_path, *NEW_TABLE)
+    row = analytics(file, "--source", str(tmp_path / "stack.yaml"))
+    assert (row["reason"], row["routeTableId"], row["routeTableAddress"]) == ("NAT_GATEWAY", None, "Resources.Table")
+    assert analytics(file)["reason"] == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        change("Dynamic", "Specific", "Route"),
+        change("Modify", "Specific", "Route", SPECIFIC, SPECIFIC, PhysicalResourceId="r-1", Replacement="Conditional"),
+    ],
+)
+def test_a_change_that_is_not_certain_may_change_every_table(tmp_path: Path, doubt: dict[str, Any]) -> None:
+    """CloudFormation itself does not say what it does."""
+    assert analytics(change_set(tmp_path, doubt))["reason"] == "UNRESOLVED_EGRESS"
+
+
+def test_what_stays_is_not_removed(tmp_path: Path) -> None:
+    """Resources that CloudFormation retains or imports are in the network."""
+    kept = change(
+        "Remove", "Subnet", "Subnet", None, {"VpcId": VPC}, PhysicalResourceId=ANALYTICS_SUBNET, PolicyAction="Retain"
+    )
+    imported = change("Import", "Subnet", "Subnet", {"VpcId": VPC}, PhysicalResourceId=ANALYTICS_SUBNET)
+    other = change("Add", "Bucket", "Fleet", {"Name": "x"})
+    assert analytics(change_set(tmp_path, kept, imported, other))["reason"] == "ENDPOINT"
+
+
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        (lambda folder: change_set(folder, change("Add", "A", "Route")), "has no property values"),
+        (lambda folder: change_set(folder, NextToken="more"), "is one page of a change set"),
+        (lambda folder: change_set(folder, *NEW_TABLE, account="444455556666"), "is for account 444455556666"),
+    ],
+)
+def test_what_is_no_complete_change_set_is_an_error(tmp_path: Path, file: Any, fault: str) -> None:
+    """The error says how to make one."""
+    result = invoke(["scan", "--plan", str(file(tmp_path)), "--example"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert fault in result.stderr

@@ -1,0 +1,190 @@
+"""Which resources a value names that is known only after the apply, by what it refers to, without the configuration."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import invoke
+from tests.support.plans import UNKNOWN, PlanBuilder
+
+VPC = {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]}
+NEW = {"id": UNKNOWN, "vpc_id": UNKNOWN}
+TABLE = {**NEW, "route": UNKNOWN}
+NAT = ["aws_nat_gateway.this.id", "aws_nat_gateway.this"]
+
+
+def reasons(plan: PlanBuilder, folder: Path) -> dict[str, str]:
+    """Return the reason of each subnet of a plan that is judged alone, by its address."""
+    result = invoke(["scan", "--plan", str(plan.write(folder)), "--plan-only", "--format", "json"])
+    assert result.exit_code in (0, 1), result.output
+    return {row["address"]: row["reason"] for row in json.loads(result.stdout)["subnets"]}
+
+
+def start() -> PlanBuilder:
+    """Return a VPC and a NAT gateway."""
+    return PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN})
+
+
+def association(
+    plan: PlanBuilder, address: str, subnet: Sequence[str], table: Sequence[str], for_each: Sequence[str] = ()
+) -> PlanBuilder:
+    """Add an association."""
+    values = {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}
+    return plan.add(address, values, {"subnet_id": subnet, "route_table_id": table}, for_each=for_each)
+
+
+def default_route(plan: PlanBuilder, address: str, table: Sequence[str], nat: Sequence[str] = NAT) -> PlanBuilder:
+    """Add a default route to a NAT gateway."""
+    values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN}
+    return plan.add(address, values, {"route_table_id": table, "nat_gateway_id": nat})
+
+
+def counted(*, nats: int, associations: int = 3) -> PlanBuilder:
+    """Return three subnets with three tables by count, of which some have a route."""
+    plan = start()
+    for number in range(3):
+        plan.add(f"aws_subnet.p[{number}]", NEW, VPC).add(f"aws_route_table.t[{number}]", TABLE, VPC)
+    for number in range(associations):
+        association(
+            plan,
+            f"aws_route_table_association.a[{number}]",
+            ["aws_subnet.p", "count.index"],
+            ["aws_route_table.t", "count.index"],
+        )
+    for number in range(nats):
+        default_route(plan, f"aws_route.r[{number}]", ["aws_route_table.t", "count.index"])
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (counted(nats=3), {"NAT_GATEWAY"}),  # whichever it is, it has a route
+        (counted(nats=0), {"NO_ROUTE"}),
+        (counted(nats=2), {"UNRESOLVED_EGRESS"}),
+        (counted(nats=3, associations=2), {"UNRESOLVED_EGRESS"}),  # one of them has the main table
+    ],
+)
+def test_as_many_as_there_are_is_each_of_them(tmp_path: Path, plan: PlanBuilder, expected: set[str]) -> None:
+    """A subnet has one association, and a table one default route, so counting decides where references do not."""
+    assert set(reasons(plan, tmp_path).values()) == expected
+
+
+def keyed(table: Sequence[str]) -> PlanBuilder:
+    """Return two subnets with for_each and two tables, of which only that of b has a route."""
+    plan = start()
+    for key in ("a", "b"):
+        plan.add(f'aws_subnet.p["{key}"]', NEW, VPC).add(f'aws_route_table.t["{key}"]', TABLE, VPC)
+        association(plan, f'aws_route_table_association.a["{key}"]', ["aws_subnet.p", "each.key"], table)
+    return default_route(
+        plan, "aws_route.r", ['aws_route_table.t["b"].id', 'aws_route_table.t["b"]', "aws_route_table.t"]
+    )
+
+
+def test_each_key_is_the_instance_with_that_key(tmp_path: Path) -> None:
+    """Unless something else may select the instance."""
+    own = {"a": "NO_ROUTE", "b": "NAT_GATEWAY"}
+    by_key = {f'aws_subnet.p["{key}"]': reason for key, reason in own.items()}
+    assert reasons(keyed(["aws_route_table.t", "each.key"]), tmp_path) == by_key
+    assert set(reasons(keyed(["aws_route_table.t", "var.of", "each.key"]), tmp_path).values()) == {"UNRESOLVED_EGRESS"}
+    # With each.value, it is only probable, and that decides only if nothing worse is possible.
+    probably = {'aws_subnet.p["a"]': "UNRESOLVED_EGRESS", 'aws_subnet.p["b"]': "NAT_GATEWAY"}
+    assert reasons(keyed(["aws_route_table.t", "each.value"]), tmp_path) == probably
+
+
+def test_each_value_is_what_for_each_refers_to(tmp_path: Path) -> None:
+    """An association for each subnet names that subnet."""
+    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t", TABLE, VPC)
+    association(
+        plan,
+        'aws_route_table_association.a["x"]',
+        ["each.value.id", "each.value"],
+        ["aws_route_table.t.id"],
+        ["aws_subnet.p"],
+    )
+    default_route(plan, "aws_route.r", ["aws_route_table.t.id"])
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NAT_GATEWAY"}
+
+
+def modular(*, table: Sequence[str], vpc: Sequence[str] = ("var.vpc_id",)) -> PlanBuilder:
+    """Return a subnet and its table in a module, and a route to the NAT gateway in the root module."""
+    plan = start()
+    plan.add("module.net.aws_subnet.p", NEW, {"vpc_id": vpc}).add(
+        "module.net.aws_route_table.t", TABLE, {"vpc_id": vpc}
+    )
+    association(plan, "module.net.aws_route_table_association.a", ["aws_subnet.p.id", "aws_subnet.p"], ["local.table"])
+    plan.pass_on("net", "vpc_id", VPC["vpc_id"]).output(
+        "net", "table_id", ["aws_route_table.t.id", "aws_route_table.t"]
+    )
+    return default_route(plan, "aws_route.r", table)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (["module.net.table_id", "module.net"], "NAT_GATEWAY"),
+        (["module.net"], "NAT_GATEWAY"),
+        (["module.net.missing", "module.net"], "UNRESOLVED_EGRESS"),
+        (["var.table"], "UNRESOLVED_EGRESS"),
+        (["random_shuffle.tables.result", "random_shuffle.tables"], "NAT_GATEWAY"),
+        (["aws_cloudformation_stack.tables.outputs", "aws_cloudformation_stack.tables"], "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_values_are_followed_through_modules(tmp_path: Path, table: list[str], expected: str) -> None:
+    """A local value is whatever its module contains: here only one route table, so that it is certain."""
+    plan = modular(table=table)
+    plan.add("random_shuffle.tables", {"result": UNKNOWN}, {"input": ["module.net.table_id", "module.net"]})
+    plan.add("aws_cloudformation_stack.tables", {"id": UNKNOWN, "outputs": UNKNOWN})
+    assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": expected}
+
+
+def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
+    """With a second table that has other routes, the association of the subnet is not certain."""
+    plan = modular(table=["module.net.table_id", "module.net"])
+    plan.add("module.net.aws_route_table.other", TABLE, {"vpc_id": ["var.vpc_id"]})
+    assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": "UNRESOLVED_EGRESS"}
+
+
+def test_modules_with_for_each_are_found_by_their_keys(tmp_path: Path) -> None:
+    """module.net[each.key].table_id is the output of that instance."""
+    plan = start()
+    for key in ("a", "b"):
+        module = f'module.net["{key}"]'
+        plan.add(f"{module}.aws_subnet.p", NEW, {"vpc_id": ["var.vpc_id"]}).add(
+            f"{module}.aws_route_table.t", TABLE, {"vpc_id": ["var.vpc_id"]}
+        )
+        association(
+            plan,
+            f"{module}.aws_route_table_association.a",
+            ["aws_subnet.p.id", "aws_subnet.p"],
+            ["aws_route_table.t.id", "aws_route_table.t"],
+        )
+    plan.pass_on("net", "vpc_id", VPC["vpc_id"]).output(
+        "net", "table_id", ["aws_route_table.t.id", "aws_route_table.t"]
+    )
+    default_route(plan, 'aws_route.r["b"]', ["module.net", "each.key"])
+    expected = {'module.net["a"].aws_subnet.p': "NO_ROUTE", 'module.net["b"].aws_subnet.p': "NAT_GATEWAY"}
+    assert reasons(plan, tmp_path) == expected
+
+
+def test_a_data_source_that_is_read_later_may_be_anything(tmp_path: Path) -> None:
+    """Its value is not in the plan."""
+    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t", TABLE, VPC)
+    association(
+        plan,
+        "aws_route_table_association.a",
+        ["aws_subnet.p.id"],
+        ["data.aws_route_table.x.id", "aws_route_table.t.id"],
+    )
+    plan.document["resource_changes"].append(
+        {
+            "address": "data.aws_route_table.x",
+            "mode": "data",
+            "type": "aws_route_table",
+            "name": "x",
+            "change": {"actions": ["read"], "before": None, "after": {}, "after_unknown": {"id": True}},
+        }
+    )
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "UNRESOLVED_EGRESS"}

@@ -1,0 +1,415 @@
+"""What each type of resource in a plan changes in the network, by the verdict on the subnet that it decides about."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.server import Sandbox
+from tests.support.command import invoke
+from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
+
+TABLE = {"route_table_id": ["aws_route_table.private.id", "aws_route_table.private"]}
+PRIVATE, ANALYTICS, PUBLIC = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "rtb-0e5f7a2c4b9d81366"
+MAIN, VPC, NAT = "rtb-0b6a1d8f3e7c5924d", "vpc-0a17f3c2d94b6e580", "nat-0e92b5c7d1a3f6048"
+ENDPOINT, APP_SUBNET = "vpce-0b1c6d8e3f5a7294c", "subnet-0c4e81b7a2d3f5961"
+"""Resources of the sample network."""
+
+
+def reasons(plan: PlanBuilder, folder: Path, *options: str) -> dict[str, str]:
+    """Return the reason of each subnet by its address or ID."""
+    result = invoke(["scan", "--plan", str(plan.write(folder)), "--format", "json", *(options or ("--plan-only",))])
+    assert result.exit_code in (0, 1), result.output
+    rows = json.loads(result.stdout)["subnets"]
+    return {row["subnetId"] or row["address"]: row["reason"] for row in rows}
+
+
+def route(
+    name: str, target: str, references: Sequence[str], *, table: Mapping[str, Sequence[str]] = TABLE, **more: Any
+) -> tuple[str, dict[str, Any], dict[str, Sequence[str]]]:
+    """Return a default route to a target that is known after the apply."""
+    values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", target: UNKNOWN, **more}
+    return f"aws_route.{name}", values, {**table, target: references}
+
+
+def with_gateway() -> PlanBuilder:
+    """Return the network with a route to an internet gateway."""
+    plan = network().add("aws_internet_gateway.this", {"id": UNKNOWN})
+    return plan.add(*route("out", "gateway_id", ["aws_internet_gateway.this.id", "aws_internet_gateway.this"]))
+
+
+def with_interface(check: bool) -> PlanBuilder:
+    """Return the network with a route to an instance, whose own subnet leads to an internet gateway."""
+    return (
+        network()
+        .add("aws_internet_gateway.this", {"id": UNKNOWN})
+        .add("aws_subnet.public", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+        .add(
+            "aws_route_table.public",
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"]},
+        )
+        .add(
+            "aws_route_table_association.public",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"subnet_id": ["aws_subnet.public.id"], "route_table_id": ["aws_route_table.public.id"]},
+        )
+        .add(
+            *route(
+                "public",
+                "gateway_id",
+                ["aws_internet_gateway.this.id"],
+                table={"route_table_id": ["aws_route_table.public.id"]},
+            )
+        )
+        .add(
+            "aws_instance.nat",
+            {"id": UNKNOWN, "subnet_id": UNKNOWN, "source_dest_check": check, "primary_network_interface_id": UNKNOWN},
+            {"subnet_id": ["aws_subnet.public.id"]},
+        )
+        .add(
+            *route("nat", "network_interface_id", ["aws_instance.nat.primary_network_interface_id", "aws_instance.nat"])
+        )
+    )
+
+
+def with_firewall() -> PlanBuilder:
+    """Return the network with a route to a firewall, behind which is a NAT gateway."""
+    return (
+        network()
+        .add("aws_subnet.firewall", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+        .add(
+            "aws_route_table.firewall",
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"]},
+        )
+        .add(
+            "aws_route_table_association.firewall",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"subnet_id": ["aws_subnet.firewall.id"], "route_table_id": ["aws_route_table.firewall.id"]},
+        )
+        .add(
+            *route(
+                "firewall",
+                "nat_gateway_id",
+                ["aws_nat_gateway.this.id"],
+                table={"route_table_id": ["aws_route_table.firewall.id"]},
+            )
+        )
+        .add(
+            "aws_networkfirewall_firewall.this",
+            {"id": UNKNOWN, "arn": UNKNOWN, "vpc_id": UNKNOWN, "firewall_status": UNKNOWN, "subnet_mapping": [{}]},
+            {"vpc_id": ["aws_vpc.this.id"], "subnet_mapping": ["aws_subnet.firewall.id", "aws_subnet.firewall"]},
+        )
+        .add(
+            *route(
+                "out",
+                "vpc_endpoint_id",
+                ["aws_networkfirewall_firewall.this.firewall_status", "aws_networkfirewall_firewall.this"],
+            )
+        )
+    )
+
+
+def with_transit(*, target: str = "egress", own_table: bool = True) -> PlanBuilder:
+    """Return the network with a route to a transit gateway, whose table leads to a VPC with a NAT gateway, or nowhere."""
+    attachment = {"id": UNKNOWN, "transit_gateway_id": UNKNOWN, "vpc_id": UNKNOWN, "subnet_ids": UNKNOWN}
+    gateway = ["aws_ec2_transit_gateway.this.id", "aws_ec2_transit_gateway.this"]
+    default = "disable" if own_table else "enable"
+    plan = (
+        network()
+        .add(
+            "aws_ec2_transit_gateway.this",
+            {"id": UNKNOWN, "default_route_table_association": default, "association_default_route_table_id": UNKNOWN},
+        )
+        .add("aws_vpc.egress", {"id": UNKNOWN})
+        .add("aws_subnet.egress", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.egress.id"]})
+        .add(
+            "aws_route_table.egress",
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.egress.id"]},
+        )
+        .add(
+            "aws_route_table_association.egress",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"subnet_id": ["aws_subnet.egress.id"], "route_table_id": ["aws_route_table.egress.id"]},
+        )
+        .add(
+            *route(
+                "egress",
+                "nat_gateway_id",
+                ["aws_nat_gateway.this.id"],
+                table={"route_table_id": ["aws_route_table.egress.id"]},
+            )
+        )
+        .add(*route("transit", "transit_gateway_id", gateway))
+    )
+    for name, subnet in (("this", "private"), ("egress", "egress")):
+        plan.add(
+            f"aws_ec2_transit_gateway_vpc_attachment.{name}",
+            attachment,
+            {
+                "transit_gateway_id": gateway,
+                "vpc_id": [f"aws_vpc.{name}.id"],
+                "subnet_ids": [f"aws_subnet.{subnet}.id", f"aws_subnet.{subnet}"],
+            },
+        )
+    table = ["aws_ec2_transit_gateway.this.association_default_route_table_id", "aws_ec2_transit_gateway.this"]
+    if own_table:
+        table = ["aws_ec2_transit_gateway_route_table.this.id", "aws_ec2_transit_gateway_route_table.this"]
+        plan.add("aws_ec2_transit_gateway_route_table.this", {"id": UNKNOWN})
+        for kind in ("association", "propagation"):
+            plan.add(
+                f"aws_ec2_transit_gateway_route_table_{kind}.this",
+                {"transit_gateway_attachment_id": UNKNOWN, "transit_gateway_route_table_id": UNKNOWN},
+                {
+                    "transit_gateway_attachment_id": ["aws_ec2_transit_gateway_vpc_attachment.this.id"],
+                    "transit_gateway_route_table_id": table,
+                },
+            )
+    values = {"destination_cidr_block": "0.0.0.0/0", "transit_gateway_route_table_id": UNKNOWN}
+    way: dict[str, Any] = {"blackhole": True} if target == "blackhole" else {"transit_gateway_attachment_id": UNKNOWN}
+    names = {
+        "egress": ["aws_ec2_transit_gateway_vpc_attachment.egress.id"],
+        "vpn": ["aws_vpn_connection.office.transit_gateway_attachment_id", "aws_vpn_connection.office"],
+        "blackhole": [],
+    }[target]
+    if target == "vpn":
+        plan.add("aws_vpn_connection.office", {"id": UNKNOWN, "transit_gateway_attachment_id": UNKNOWN})
+    return plan.add(
+        "aws_ec2_transit_gateway_route.out",
+        {**values, **way},
+        {"transit_gateway_attachment_id": names, "transit_gateway_route_table_id": table},
+    )
+
+
+def with_prefix_list(entry: Any) -> PlanBuilder:
+    """Return an endpoint and a route to a customer's prefix list."""
+    plan = endpoint(network()).add(
+        "aws_ec2_managed_prefix_list.office",
+        {"id": UNKNOWN, "address_family": "IPv4", "entry": [] if entry is UNKNOWN else [{"cidr": entry}]},
+        {"entry": ["var.entries"]},
+    )
+    if entry is UNKNOWN:
+        plan.add(
+            "aws_ec2_managed_prefix_list_entry.office",
+            {"prefix_list_id": UNKNOWN, "cidr": UNKNOWN},
+            {"prefix_list_id": ["aws_ec2_managed_prefix_list.office.id"], "cidr": ["data.external.cidr.result"]},
+        )
+    return plan.add(
+        "aws_route.office",
+        {"route_table_id": UNKNOWN, "destination_prefix_list_id": UNKNOWN, "nat_gateway_id": UNKNOWN},
+        {
+            **TABLE,
+            "destination_prefix_list_id": ["aws_ec2_managed_prefix_list.office.id"],
+            "nat_gateway_id": ["aws_nat_gateway.this.id"],
+        },
+    )
+
+
+def in_main_table(how: str) -> PlanBuilder:
+    """Return a subnet without an association, and what decides about the main route table of its VPC."""
+    plan = (
+        PlanBuilder()
+        .add("aws_vpc.this", {"id": UNKNOWN, "default_route_table_id": UNKNOWN, "main_route_table_id": UNKNOWN})
+        .add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]})
+        .add("aws_nat_gateway.this", {"id": UNKNOWN, "subnet_id": UNKNOWN})
+    )
+    main = {"default_route_table_id": ["aws_vpc.this.default_route_table_id", "aws_vpc.this"]}
+    if how == "route":
+        plan.add(
+            *route(
+                "main",
+                "nat_gateway_id",
+                ["aws_nat_gateway.this.id"],
+                table={"route_table_id": ["aws_vpc.this.main_route_table_id"]},
+            )
+        )
+    elif how == "default":
+        values = {"id": UNKNOWN, "default_route_table_id": UNKNOWN, "vpc_id": UNKNOWN}
+        plan.add(
+            "aws_default_route_table.main",
+            {**values, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]},
+            {**main, "route": []},
+        )
+    elif how == "association":
+        plan.add(
+            "aws_route_table.private",
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"]},
+        )
+        nat_route(plan)
+        plan.add(
+            "aws_main_route_table_association.main",
+            {"vpc_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"], **TABLE},
+        )
+    elif how == "unknown association":
+        plan.add(
+            "aws_main_route_table_association.main",
+            {"vpc_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id"], "route_table_id": ["data.external.table.result"]},
+        )
+    return plan
+
+
+CASES = {
+    "internet gateway": (with_gateway(), "INTERNET_GATEWAY"),
+    "instance that forwards": (with_interface(check=False), "NAT_INSTANCE"),
+    "instance that does not": (with_interface(check=True), "UNRESOLVED_EGRESS"),
+    "firewall": (with_firewall(), "NAT_BEHIND_APPLIANCE"),
+    "transit gateway, own table": (with_transit(), "NAT_BEYOND_TRANSIT_GATEWAY"),
+    "transit gateway, default table": (with_transit(own_table=False), "NAT_BEYOND_TRANSIT_GATEWAY"),
+    "transit gateway, blackhole": (with_transit(target="blackhole"), "DROPPED"),
+    "transit gateway, VPN": (with_transit(target="vpn"), "UNRESOLVED_EGRESS"),
+    "prefix list elsewhere": (with_prefix_list("192.168.0.0/16"), "ENDPOINT"),
+    "prefix list with public addresses": (with_prefix_list("52.0.0.0/8"), "UNRESOLVED_EGRESS"),
+    "prefix list with an unknown entry": (with_prefix_list(UNKNOWN), "UNRESOLVED_EGRESS"),
+    "main table without routes": (in_main_table(""), "NO_ROUTE"),
+    "main table with a route": (in_main_table("route"), "NAT_GATEWAY"),
+    "default route table": (in_main_table("default"), "NAT_GATEWAY"),
+    "another main table": (in_main_table("association"), "NAT_GATEWAY"),
+    "an unknown main table": (in_main_table("unknown association"), "UNRESOLVED_EGRESS"),
+    "peering connection": (
+        network().add(*route("peer", "vpc_peering_connection_id", ["aws_vpc_peering_connection.this.id"])),
+        "UNRESOLVED_EGRESS",
+    ),
+    "egress-only internet gateway": (
+        network().add(*route("out", "egress_only_gateway_id", ["aws_egress_only_internet_gateway.this[0].id"])),
+        "INTERNET_GATEWAY",
+    ),
+    "two targets that may be set": (
+        network().add(
+            *route("any", "nat_gateway_id", ["aws_nat_gateway.this.id"], gateway_id=UNKNOWN),
+        ),
+        "NAT_GATEWAY",
+    ),
+    "block public access changes": (
+        with_gateway().add("aws_vpc_block_public_access_options.this", {"id": UNKNOWN}),
+        "UNRESOLVED_EGRESS",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_resources_decide_about_a_new_subnet(tmp_path: Path, case: str) -> None:
+    """The private subnet of a plan that is judged alone has the reason of AWS's routing."""
+    plan, expected = CASES[case]
+    assert reasons(plan, tmp_path)["aws_subnet.private"] == expected
+
+
+def test_a_deferred_resource_may_change_every_table(tmp_path: Path) -> None:
+    """Its values are not known, so a path that is not certainly a NAT is unknown."""
+    plan = endpoint(network())
+    plan.document["deferred_changes"] = [{"resource_change": {"address": "aws_route.later"}}]
+    plan.document["complete"] = False
+    assert reasons(plan, tmp_path)["aws_subnet.private"] == "UNRESOLVED_EGRESS"
+
+
+def test_an_association_may_be_in_another_configuration(tmp_path: Path) -> None:
+    """Without a network, an existing subnet is not assumed to use the main table, unless the plan ends its association."""
+    subnet = {"id": "subnet-1", "vpc_id": "vpc-1"}
+    vpc = {"id": "vpc-1", "main_route_table_id": "rtb-1", "default_route_table_id": "rtb-1"}
+    main = {"id": "rtb-1", "default_route_table_id": "rtb-1", "vpc_id": "vpc-1", "route": []}
+    plan = PlanBuilder()
+    for address, values in {"aws_vpc.a": vpc, "aws_default_route_table.a": main, "aws_subnet.a": subnet}.items():
+        plan.add(address, values, before=values, actions=["no-op"])
+    assert reasons(plan, tmp_path) == {"subnet-1": "UNRESOLVED_EGRESS"}
+    association = {"id": "rtbassoc-1", "subnet_id": "subnet-1", "route_table_id": "rtb-2"}
+    plan.add("aws_route_table_association.a", None, before=association, actions=["delete"])
+    assert reasons(plan, tmp_path) == {"subnet-1": "NO_ROUTE"}
+
+
+def gone(address: str, **before: Any) -> PlanBuilder:
+    """Return a plan that deletes a resource."""
+    return PlanBuilder().add(address, None, before=before, actions=["delete"])
+
+
+def changed(address: str, before: Mapping[str, Any], **after: Any) -> PlanBuilder:
+    """Return a plan that updates a resource."""
+    return PlanBuilder().add(address, {**before, **after}, before=before, actions=["update"])
+
+
+INLINE = {"id": ANALYTICS, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
+OVER_SAMPLE = {
+    "a route goes": (
+        gone("aws_route.out", route_table_id=PRIVATE, destination_cidr_block="0.0.0.0/0"),
+        {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "an endpoint goes": (gone("aws_vpc_endpoint.this", id=ENDPOINT), {"NAT_GATEWAY": 3, "INTERNET_GATEWAY": 1}),
+    "an association goes": (
+        gone("aws_route_table_association.a", subnet_id=APP_SUBNET, route_table_id=PRIVATE),
+        {"NO_ROUTE": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "a subnet goes": (gone("aws_subnet.app", id=APP_SUBNET), {"NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1}),
+    "an internet gateway goes": (
+        gone("aws_internet_gateway.this", id="igw-03d8e1f5a6c7b2940"),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "DROPPED": 1},
+    ),
+    "routes inside a table change": (
+        changed("aws_route_table.analytics", INLINE, route=[{"cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}]),
+        {"NAT_GATEWAY": 2, "PARTLY_NAT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "only tags of a table change": (
+        changed("aws_route_table.analytics", INLINE, tags={"a": "b"}),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "an endpoint lists other tables": (
+        changed(
+            "aws_vpc_endpoint.this",
+            {
+                "id": ENDPOINT,
+                "vpc_id": VPC,
+                "vpc_endpoint_type": "Gateway",
+                "service_name": "com.amazonaws.us-east-1.s3express",
+                "route_table_ids": [ANALYTICS],
+            },
+            route_table_ids=[PRIVATE],
+        ),
+        {"ENDPOINT": 2, "NAT_GATEWAY": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "another main table": (
+        PlanBuilder()
+        .add("aws_main_route_table_association.main", {"vpc_id": VPC, "route_table_id": PRIVATE})
+        .add("aws_subnet.new", {"id": UNKNOWN, "vpc_id": VPC}),
+        {"NAT_GATEWAY": 3, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "a subnet is forgotten, and stays": (
+        PlanBuilder().add("aws_subnet.app", None, before={"id": APP_SUBNET, "vpc_id": VPC}, actions=["forget"]),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "a subnet is excluded": (
+        changed("aws_subnet.app", {"id": APP_SUBNET, "vpc_id": VPC}, tags_all={"express-path:exclude": ""}),
+        {"EXCLUDED": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OVER_SAMPLE)
+def test_changes_of_the_sample_network(tmp_path: Path, case: str) -> None:
+    """How many subnets have each reason after the apply."""
+    plan, expected = OVER_SAMPLE[case]
+    found = list(reasons(plan, tmp_path, "--example").values())
+    assert {reason: found.count(reason) for reason in found} == expected
+
+
+def test_a_new_directory_bucket_brings_subnets_into_scope(sandbox: Sandbox, tmp_path: Path) -> None:
+    """With the scope DIRECTORY_BUCKETS, a plan that makes the first bucket, or shares a subnet, makes the paths matter."""
+    network_of(sandbox)
+    options = ["--parameter", "scope=DIRECTORY_BUCKETS", "--region", "us-east-1"]
+    assert set(reasons(PlanBuilder(), tmp_path, *options).values()) == {"NO_DIRECTORY_BUCKETS"}
+    for kind in ("aws_s3_directory_bucket", "aws_ram_resource_association"):
+        plan = PlanBuilder().add(f"{kind}.this", {"id": UNKNOWN})
+        assert set(reasons(plan, tmp_path, *options).values()) == {"NO_ROUTE"}
+
+
+def network_of(sandbox: Sandbox) -> None:
+    """Make a VPC with a subnet."""
+    ec2 = sandbox.client("ec2")
+    for vpc in ec2.describe_vpcs()["Vpcs"]:
+        for subnet in ec2.describe_subnets(Filters=[{"Name": "vpc-id", "Values": [vpc["VpcId"]]}])["Subnets"]:
+            ec2.delete_subnet(SubnetId=subnet["SubnetId"])
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")

@@ -1,0 +1,162 @@
+"""Plans as Terraform prints them, with only what the command reads. tests/terraform compares real ones."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+UNKNOWN = object()
+"""A value that is known only after the apply."""
+Values = Mapping[str, Any]
+
+
+class PlanBuilder:
+    """A plan that is being written: resources, and what their arguments refer to."""
+
+    def __init__(self) -> None:
+        """Start without resources."""
+        self.document: dict[str, Any] = {
+            "format_version": "1.2",
+            "terraform_version": "1.11.4",
+            "resource_changes": [],
+            "configuration": {
+                "provider_config": {"aws": {"name": "aws", "expressions": {"region": {"constant_value": "us-east-1"}}}},
+                "root_module": {"resources": []},
+            },
+        }
+        self._blocks: dict[tuple[str, str, str], dict[str, Any]] = {}
+
+    def add(
+        self,
+        address: str,
+        after: Values | None,
+        references: Mapping[str, Sequence[str]] | None = None,
+        *,
+        before: Values | None = None,
+        actions: Sequence[str] = ("create",),
+        for_each: Sequence[str] = (),
+    ) -> "PlanBuilder":
+        """Add a resource; after has UNKNOWN for what is known after the apply. references: of each argument."""
+        *modules, kind, rest = re.findall(r"(?:module\.)?[\w-]+(?:\[[^]]*\])?", address)
+        name, _, key = rest.partition("[")
+        known = {field: value for field, value in (after or {}).items() if value is not UNKNOWN}
+        change = {
+            "actions": list(actions),
+            "before": before,
+            "after": None if after is None else known,
+            "after_unknown": {field: True for field, value in (after or {}).items() if value is UNKNOWN},
+            "after_sensitive": {},
+        }
+        row = {"address": address, "mode": "managed", "type": kind, "name": name, "change": change}
+        if modules:
+            row["module_address"] = ".".join(modules)
+        if key:
+            row["index"] = json.loads(key.removesuffix("]"))
+        self.document["resource_changes"].append(row)
+        calls = ".".join(module.partition("[")[0].removeprefix("module.") for module in modules)
+        if (calls, kind, name) not in self._blocks:
+            block = {
+                "address": f"{kind}.{name}",
+                "mode": "managed",
+                "type": kind,
+                "name": name,
+                "provider_config_key": "aws",
+                "expressions": {field: {"references": list(names)} for field, names in (references or {}).items()},
+            }
+            if for_each:
+                block["for_each_expression"] = {"references": list(for_each)}
+            self._blocks[calls, kind, name] = block
+            self._module(calls).setdefault("resources", []).append(block)
+        return self
+
+    def _module(self, calls: str) -> dict[str, Any]:
+        module: dict[str, Any] = self.document["configuration"]["root_module"]
+        for name in filter(None, calls.split(".")):
+            call = module.setdefault("module_calls", {}).setdefault(name, {"expressions": {}, "module": {}})
+            module = call["module"]
+        return module
+
+    def pass_on(
+        self, call: str, argument: str, references: Sequence[str], for_each: Sequence[str] = ()
+    ) -> "PlanBuilder":
+        """Give an argument to a module that the root module calls."""
+        self._module(call)
+        found = self.document["configuration"]["root_module"]["module_calls"][call]
+        found["expressions"][argument] = {"references": list(references)}
+        if for_each:
+            found["for_each_expression"] = {"references": list(for_each)}
+        return self
+
+    def output(self, call: str, name: str, references: Sequence[str]) -> "PlanBuilder":
+        """Add an output to a module that the root module calls."""
+        expression = {"references": list(references)}
+        self._module(call).setdefault("outputs", {})[name] = {"expression": expression}
+        return self
+
+    def write(self, folder: Path, name: str = "plan.json") -> Path:
+        """Write the plan into a folder."""
+        file = folder / name
+        file.write_text(json.dumps(self.document), encoding="utf-8")
+        return file
+
+
+def network() -> PlanBuilder:
+    """Return a plan of a new VPC with a private subnet, its route table, a NAT gateway, and a route to it."""
+    return (
+        PlanBuilder()
+        .add("aws_vpc.this", {"id": UNKNOWN, "cidr_block": "10.0.0.0/16"})
+        .add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]})
+        .add(
+            "aws_route_table.private",
+            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
+            {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]},
+        )
+        .add(
+            "aws_route_table_association.private",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {
+                "subnet_id": ["aws_subnet.private.id", "aws_subnet.private"],
+                "route_table_id": ["aws_route_table.private.id", "aws_route_table.private"],
+            },
+        )
+        .add(
+            "aws_nat_gateway.this",
+            {"id": UNKNOWN, "subnet_id": UNKNOWN, "connectivity_type": "public"},
+            {"subnet_id": ["aws_subnet.public.id"]},
+        )
+    )
+
+
+def nat_route(plan: PlanBuilder, destination: str = "0.0.0.0/0", name: str = "nat") -> PlanBuilder:
+    """Add a route from the private table to the NAT gateway."""
+    return plan.add(
+        f"aws_route.{name}",
+        {
+            "route_table_id": UNKNOWN,
+            "destination_cidr_block": destination,
+            "nat_gateway_id": UNKNOWN,
+            "network_interface_id": UNKNOWN,
+        },
+        {
+            "route_table_id": ["aws_route_table.private.id", "aws_route_table.private"],
+            "nat_gateway_id": ["aws_nat_gateway.this.id", "aws_nat_gateway.this"],
+        },
+    )
+
+
+def endpoint(
+    plan: PlanBuilder, tables: Sequence[str] = ("aws_route_table.private.id", "aws_route_table.private")
+) -> PlanBuilder:
+    """Add a gateway endpoint of S3 Express that lists route tables."""
+    return plan.add(
+        "aws_vpc_endpoint.s3express",
+        {
+            "id": UNKNOWN,
+            "vpc_id": UNKNOWN,
+            "service_name": "com.amazonaws.us-east-1.s3express",
+            "vpc_endpoint_type": "Gateway",
+            "route_table_ids": UNKNOWN,
+        },
+        {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"], "route_table_ids": tables},
+    )

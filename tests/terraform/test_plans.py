@@ -1,0 +1,176 @@
+"""A plan is judged as a scan judges the network after its apply: real Terraform, real provider, generated configurations."""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
+from sandbox.server import Sandbox
+from tests.support.command import invoke
+from tests.support.terraform import Workspace, needs_terraform
+from tests.terraform.configurations import FAMILIES, POPULAR, Versions, files_of
+
+pytestmark = pytest.mark.slow
+
+HEAD = """
+terraform {
+  required_providers {
+    aws = { source = "hashicorp/aws" }
+  }
+}
+provider "aws" {}
+"""
+PER_FAMILY = 9
+"""How many configurations of each family `make verify` applies."""
+
+
+@pytest.fixture
+def workspace(sandbox: Sandbox, tmp_path: Path) -> Iterator[Workspace]:
+    """Yield an empty folder in which Terraform works."""
+    needs_terraform()
+    with Workspace(tmp_path, sandbox) as made:
+        yield made
+
+
+def write(workspace: Workspace, modules: Sequence[str]) -> None:
+    """Write a configuration that calls each of these modules once."""
+    for number, text in enumerate(modules):
+        for name, content in files_of(text).items():
+            file = workspace.folder / f"c{number}" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+    calls = (f'module "c{number}" {{\n  source = "./c{number}"\n}}\n' for number in range(len(modules)))
+    (workspace.folder / "main.tf").write_text(HEAD + "".join(calls), encoding="utf-8")
+
+
+def scanned(*options: str) -> list[dict[str, Any]]:
+    """Return the subnets of a scan."""
+    result = invoke(["scan", "--format", "json", *options])
+    assert result.exit_code in (0, 1), result.output
+    rows: list[dict[str, Any]] = json.loads(result.stdout)["subnets"]
+    return rows
+
+
+@dataclass
+class Score:
+    """How many subnets of plans have the reason that they have after the apply, and which plans say better."""
+
+    resolved: int = 0
+    subnets: int = 0
+    better: list[str] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+
+    def add(self, planned: Sequence[dict[str, Any]], applied: dict[str, str], ids: dict[str, str]) -> None:
+        """Compare the rows of a plan with the reason of each subnet after the apply, by its id."""
+        for row in planned:
+            actual = applied[row["subnetId"] or ids[row["address"]]]
+            text = f"{row['address'] or row['subnetId']}: {row['reason']}, after the apply {actual}"
+            self.subnets += 1
+            if row["reason"] == actual:
+                self.resolved += 1
+            elif row["reason"] == Reason.UNRESOLVED_EGRESS:
+                self.unresolved.append(text)
+            elif SEVERITY_ORDER[Reason(row["reason"])] > SEVERITY_ORDER[Reason(actual)]:
+                self.better.append(text)
+
+    @property
+    def rate(self) -> float:
+        """The part of the subnets that is resolved."""
+        return self.resolved / self.subnets
+
+
+def judge(workspace: Workspace, versions: Sequence[Versions], folder: Path) -> list[Score]:
+    """Plan, judge, apply, and scan. Return the score with the configuration, without it, and without a network."""
+    before, after = [list(texts) for texts in zip(*versions, strict=True)]
+    write(workspace, before)
+    workspace.init()
+    if before != after:
+        workspace.run("apply", "-auto-approve", "-input=false")
+        write(workspace, after)
+    plan = workspace.plan_file()
+    alone = folder / "alone.json"
+    shutil.copy(plan, alone)
+    ways = [["--plan", str(plan)], ["--plan", str(alone)], ["--plan", str(plan), "--plan-only"]]
+    planned = [scanned(*way) for way in ways]
+    workspace.apply_plan()
+    applied = {row["subnetId"]: row["reason"] for row in scanned()}
+    ids = {address: values["id"] for address, values in workspace.state().items() if "id" in values}
+    scores = [Score() for _ in ways]
+    for score, rows in zip(scores, planned, strict=True):
+        score.add(rows, applied, ids)
+    return scores
+
+
+def test_three_configurations(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each subnet of a plan has the verdict that it has after the apply, whether or not a network was read."""
+    versions = [FAMILIES[family](Random(family)) for family in ("plain", "for_each", "modules")]
+    scores = judge(workspace, versions, tmp_path_factory.mktemp("alone"))
+    for score in scores:
+        assert score.better == []
+    assert scores[0].unresolved == []
+    assert scores[0].subnets > 5
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No plan says better than a scan after the apply, and of each family, at least 80 % of the subnets are resolved."""
+    needs_terraform()
+    total, rates = Score(), {}
+    for family, generate in FAMILIES.items():
+        sandbox.reset()
+        with Workspace(tmp_path_factory.mktemp(family), sandbox) as workspace:
+            versions = [generate(Random(f"{family} {number}")) for number in range(PER_FAMILY)]
+            scores = judge(workspace, versions, tmp_path_factory.mktemp("alone"))
+        assert [score.better for score in scores] == [[], [], []], family
+        rates[family] = scores[0].rate
+        total.resolved, total.subnets = total.resolved + scores[0].resolved, total.subnets + scores[0].subnets
+    assert min(rates.values()) >= 0.8, rates
+    assert total.rate >= 0.9, rates
+
+
+@pytest.mark.long
+def test_shapes_of_the_popular_modules(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Every subnet of every shape is resolved, with and without a network."""
+    scores = judge(workspace, [(text, text) for text in POPULAR.values()], tmp_path_factory.mktemp("alone"))
+    assert [score.better for score in scores] == [[], [], []]
+    assert scores[0].unresolved == []
+
+
+PULL_REQUEST = """
+resource "aws_route" "specific" {
+  route_table_id         = aws_route_table.a.id
+  destination_cidr_block = "192.0.2.0/30"
+  nat_gateway_id         = aws_nat_gateway.this.id
+}
+"""
+
+
+@pytest.mark.long
+def test_a_pull_request_from_the_plan_to_the_fix(workspace: Workspace) -> None:
+    """The summary names the table, SARIF has the line of the new route, and the check passes after the route is gone."""
+    before, _ = FAMILIES["changes"](Random("pull request"))
+    main = workspace.folder / "main.tf"
+    main.write_text(HEAD + before, encoding="utf-8")
+    workspace.run("apply", "-auto-approve", "-input=false")
+    changed = HEAD + before + PULL_REQUEST
+    main.write_text(changed, encoding="utf-8")
+    plan = ["scan", "--plan", str(workspace.plan_file())]
+    assert invoke([*plan, "--fail-on", "new"]).exit_code == 1
+    summary = invoke([*plan, "--fail-on", "never", "--format", "markdown"])
+    assert summary.exit_code == 0
+    assert "This plan puts 1 subnet behind a NAT." in summary.stdout
+    assert "1 ENDPOINT -> 1 PARTLY" in summary.stdout.replace("\\", "")
+    sarif = json.loads(invoke([*plan, "--format", "sarif"]).stdout)
+    [found] = [result for result in sarif["runs"][0]["results"] if result.get("baselineState") == "new"]
+    place = found["locations"][0]["physicalLocation"]
+    line = changed.splitlines().index('resource "aws_route" "specific" {') + 1
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("main.tf", line)
+    main.write_text(HEAD + before, encoding="utf-8")
+    assert invoke(["scan", "--plan", str(workspace.plan_file()), "--fail-on", "new"]).exit_code == 0
