@@ -174,6 +174,14 @@ def test_a_parameter_must_exist(template: Path) -> None:
     assert "has no parameter 'X'" in result.stderr
 
 
+def test_options_that_do_nothing_are_refused(template: Path, tmp_path: Path) -> None:
+    """A template has no other source, and only a template has parameters that are not in the file."""
+    for plan, option in ((template, ["--source", str(tmp_path)]), (change_set(tmp_path), ["--stack-parameter", "A=1"])):
+        result = invoke(["scan", "--plan", str(plan), "--example", *option])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert f"{option[0]} does nothing" in result.stderr
+
+
 # --- change sets -----------------------------------------------------------------------------------------------------
 
 PRIVATE, ANALYTICS, ANALYTICS_SUBNET = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "subnet-0f5b92c8e1d7a3640"

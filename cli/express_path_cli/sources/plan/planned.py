@@ -102,6 +102,10 @@ class PlanFile:
         )
         self._template: Template | None = None
         self._configuration: Configuration | None = None
+        ignored = "--source" if self._is_template and source else ""
+        ignored = "--stack-parameter" if parameters and not self._is_template else ignored
+        if ignored:
+            raise OptionError(f"{ignored} does nothing for {file}", "leave it out")
         if is_change_set(document):
             if source:
                 region = region_of_change_set(document) or self._given
