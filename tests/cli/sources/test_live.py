@@ -83,6 +83,7 @@ def _offers(sandbox: Sandbox, region: str) -> bool:
 
 WITHOUT_REGION = {
     "policies": ["--account"],
+    "org shadow": ["--role-name", "Operations"],
     "org stop": ["--role-name", "Operations"],
     "org start": ["--role-name", "Operations"],
     "org undo": ["--role-name", "Operations", "--since", "2026-11-25T09:00Z"],

@@ -71,6 +71,7 @@ def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
     # A network has no files. Viewers group by physical location, so it is the table's position in the network, unless the
     # table is one of a plan, and the configuration was read.
     location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", table))
+    located = next((row for row in item.rows if row.file), row)
     subnets = f"{count_text(len(item.rows), 'subnet')}: {', '.join(limited([row.subnet_id for row in item.rows]))}"
     return {
         "ruleId": row.reason,
@@ -81,11 +82,11 @@ def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(row.file) if row.file else location},
-                    "region": {"startLine": row.line or 1},
+                    "artifactLocation": {"uri": quote(located.file) if located.file else location},
+                    "region": {"startLine": located.line or 1},
                 },
                 "logicalLocations": [
-                    {"name": table, "fullyQualifiedName": row.address or location, "kind": "resource"}
+                    {"name": table, "fullyQualifiedName": located.address or location, "kind": "resource"}
                 ],
             }
         ],
