@@ -21,7 +21,6 @@ SAM_VENV := .venv-sam/.ready
 CHECKOV_VENV := .venv-checkov/.ready
 AWSCLI_VENV := .venv-awscli/.ready
 DOCS_VENV := .venv-docs/.ready
-RECORD_VENV := .venv-record/.ready
 RELEASE_VENV := .venv-release/.ready
 RIE := .lambda-rie/aws-lambda-rie
 # Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
@@ -33,7 +32,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
 PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/record requirements/command requirements/build requirements/release
+LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/command requirements/build requirements/release
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -175,7 +174,7 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 .PHONY: clean
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-docs .venv-record .venv-release .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+	rm -rf .venv .venv-docs .venv-release .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
 
 ACCEPTED := requirements/accepted-vulnerabilities.txt
 # A lock does not say which package needs which, and the tool warns of that.
@@ -223,11 +222,6 @@ $(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
 $(DOCS_VENV): .venv/bin/uv requirements/docs.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-docs
 	$(UV_SYNC) --python=.venv-docs requirements/docs.txt
-	touch $@
-
-$(RECORD_VENV): .venv/bin/uv requirements/record.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-record
-	$(UV_SYNC) --python=.venv-record requirements/record.txt
 	touch $@
 
 $(RELEASE_VENV): .venv/bin/uv requirements/release.txt
