@@ -125,6 +125,7 @@ def test_pages_are_turned(page: Page) -> None:
     expect(pager.get_by_role("button", name="Next")).to_be_disabled()
 
 
+@pytest.mark.long
 def test_paper_has_every_row(page: Page) -> None:
     """A print has all subnets, tables, and VPCs; the screen is small again afterwards."""
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
