@@ -52,7 +52,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Percentiles of the latency of successful requests, the maximum, and the mean, in ms. None: not known."""
+    """Percentiles of the latency, the maximum, and the mean, in ms. None: not known.
+
+    Requests without an answer count with the time that they waited. Failed requests do not count.
+    """
 
     p50: float | None = None
     p90: float | None = None
@@ -78,7 +81,9 @@ class Step:
     second (open). stage: what the step did (sync), such as "upload to the directory bucket". seconds: its length.
     requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_peak_percent:
     the highest use of all of the client's processors together, 0 to 100; None if it was not measured. errors: failed
-    requests by HTTP status or by the name of the error.
+    requests by HTTP status or by the name of the error. unfinished: requests that had no answer when the step ended,
+    oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for too long
+    (`load.HANG_SECONDS`), so the step is invalid.
     """
 
     repeat: int
@@ -94,6 +99,9 @@ class Step:
     cpu_peak_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
+    unfinished: int = 0
+    oldest_unfinished_ms: float | None = None
+    hangs: bool = False
 
     @property
     def failed(self) -> int:
@@ -167,5 +175,8 @@ def _step(step: Step) -> dict[str, Any]:
         "latencyMs": {name: None if value is None else round(value, 3) for name, value in asdict(step.latency).items()},
         "cpuPeakPercent": None if step.cpu_peak_percent is None else round(step.cpu_peak_percent, 1),
         "errors": dict(step.errors),
+        "unfinished": step.unfinished,
+        "oldestUnfinishedMs": None if step.oldest_unfinished_ms is None else round(step.oldest_unfinished_ms, 3),
+        "hangs": step.hangs,
         "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
     }

@@ -112,6 +112,9 @@ def _step(row: Description, name: str) -> Step:
         cpu_peak_percent=_optional_amount(row, "cpuPeakPercent", name),
         errors=_counts(nested(row, "errors", name), name),
         statuses=tuple(_second(second, name) for second in rows(row, "statusOverTime", name)),
+        unfinished=number(row, "unfinished", name) or 0,
+        oldest_unfinished_ms=_optional_amount(row, "oldestUnfinishedMs", name),
+        hangs=row.get("hangs") is True,
     )
 
 

@@ -66,10 +66,10 @@ class Session:
         self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {self.store.bucket.name}")
         self.will_write(self.store, keys)
         tally = self._send("PUT", self.store, keys, self.how.object_bytes)
-        if tally.errors:
+        if left := len(keys) - tally.requests:
             raise OptionError(
-                f"{tally.errors.total()} of {len(keys)} objects could not be uploaded to {self.store.bucket.name}: "
-                f"{tally.failure}",
+                f"{left} of {len(keys)} objects could not be uploaded to {self.store.bucket.name}: "
+                f"{tally.failure or 'it took too long'}",
                 "check that the bucket exists, and that you may write to it",
             )
 
@@ -78,8 +78,8 @@ class Session:
         for store, keys in self._keys.items():
             try:
                 tally = self._send("DELETE", store, keys)
-                left = tally.errors.total() - tally.errors["404"]
-                failure = f"{left} of {len(keys)} objects: {tally.failure}" if left else ""
+                left = len(keys) - tally.requests - tally.errors["404"]
+                failure = f"{left} of {len(keys)} objects: {tally.failure or 'it took too long'}" if left else ""
             except ExpressPathError as error:
                 failure = f"{len(keys)} objects: {one_line(error)}"
             if failure:

@@ -18,19 +18,27 @@ class Steps:
     invalid_reason: str = ""
 
     def run(self, load: Load, repeat: int, name: str) -> bool:
-        """Run one step. Return False if the measurement must end, because a request failed or none succeeded."""
-        tally = self.session.engine.run(load)
-        return self.add(step_of(load, tally, repeat), tally.failure, name)
+        """Run one step. Return False if the measurement must end, because the step is invalid."""
+        return self.add(load, self.session.engine.run(load), repeat, name)
 
-    def add(self, step: Step, failure: str, name: str) -> bool:
-        """Add a step that was run. Return False if the measurement must end."""
+    def add(self, load: Load, tally: Tally, repeat: int, name: str, stage: str | None = None) -> bool:
+        """Add a step that was run. Return False if the measurement must end, because the step is invalid.
+
+        It is if a request failed or hangs, if none succeeded, or if fewer than the load's count ended in time.
+        """
+        step = step_of(load, tally, repeat, stage)
         self.done.append(step)
         self.session.tell(_summary(step, name))
+        ended = step.requests + step.failed
         if step.errors and not self.session.how.allow_errors:
             number = f"{step.failed:,} request{'s' if step.failed > 1 else ''}"
-            self.invalid_reason = f"{name}: {number} failed, the first with {failure}"
+            self.invalid_reason = f"{name}: {number} failed, the first with {tally.failure}"
+        elif step.hangs:
+            self.invalid_reason = f"{name}: {_open_text(step)}"
         elif not step.requests:
             self.invalid_reason = f"{name}: no request ended in {step.seconds:g} seconds"
+        elif load.count and ended < load.count:
+            self.invalid_reason = f"{name}: only {ended:,} of {load.count:,} requests ended in {load.limit:g} seconds"
         return not self.invalid_reason
 
 
@@ -50,8 +58,7 @@ def sweep(
 def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> Step:
     """Return the step that a load and what was measured make.
 
-    A load with a duration counts the requests that ended in it. With a rate, all requests are counted, also those that
-    ended later.
+    A load with a duration counts the requests that ended in it. With a rate, those that ended later count, too.
     """
     elapsed = max(0.0, tally.ended - tally.started)
     seconds = elapsed if load.seconds is None else max(load.seconds, elapsed if load.rate else 0)
@@ -70,6 +77,9 @@ def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> 
         cpu_peak_percent=tally.cpu_peak_percent,
         errors=dict(tally.errors),
         statuses=_statuses(tally),
+        unfinished=tally.unfinished,
+        oldest_unfinished_ms=tally.oldest * 1e3 if tally.unfinished else None,
+        hangs=tally.hangs,
     )
 
 
@@ -80,8 +90,14 @@ def _statuses(tally: Tally) -> tuple[SecondStatuses, ...]:
     return tuple(SecondStatuses(second, counts) for second, counts in seconds.items())
 
 
+def _open_text(step: Step) -> str:
+    number = "1 request was" if step.unfinished == 1 else f"{step.unfinished:,} requests were"
+    return f"{number} still open at the end, the oldest for {(step.oldest_unfinished_ms or 0) / 1e3:,.1f} s"
+
+
 def _summary(step: Step, name: str) -> str:
     p99 = "" if step.latency.p99 is None else f", p99 {step.latency.p99:,.1f} ms"
     errors = ", ".join(f"{count:,} x {status}" for status, count in step.errors.items())
     speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.0f} requests/s"
-    return f"{name}: {speed}{p99}{f', failed: {errors}' if errors else ''}"
+    failed = f", failed: {errors}" if errors else ""
+    return f"{name}: {speed}{p99}{failed}{f', {_open_text(step)}' if step.unfinished else ''}"

@@ -187,6 +187,24 @@ def test_errors_can_be_allowed() -> None:
 
 
 @pytest.mark.usefixtures("_credentials")
+def test_a_hanging_request_makes_the_result_invalid(tmp_path: Path) -> None:
+    """A request without an answer for more than a second is no healthy step, also with --allow-errors."""
+    file = tmp_path / "run.json"
+    reads = iter([READ, READ])
+    with serving(lambda request: next(reads, b"") if request.startswith(b"GET") else response("200 OK")) as raw:
+        line = ["bench", "get", "lab", "--endpoint-url", raw.url, *SHORT, "--region", "us-east-1", "--repeats", "1"]
+        line += ["--connections", "1,2", "--duration", "1.2", "--allow-errors", "--output", str(file)]
+        result = invoke(line)
+    assert result.exit_code == 2
+    measured = read_bench(file)
+    [step] = measured.steps
+    assert (step.unfinished, step.hangs) == (1, True)
+    assert (step.oldest_unfinished_ms or 0) > 1000
+    assert (step.latency.max or 0) > 1000
+    assert measured.invalid_reason == "1 connection: 1 request was still open at the end, the oldest for 1.2 s"
+
+
+@pytest.mark.usefixtures("_credentials")
 def test_a_redirect_is_not_followed() -> None:
     """A server that redirects is reported, and the server that it names gets no request."""
     with serving() as other:

@@ -3,11 +3,13 @@
 import os
 import ssl
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -127,14 +129,33 @@ def test_tls_proves_that_the_server_is_the_right_one(
         assert len(raw.requests) == 2
 
 
-def test_requests_that_are_active_at_the_end_are_cancelled() -> None:
-    """A step of awscrt ends although a request has no answer yet."""
-    with serving(
-        lambda _: b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"
-    ) as raw:
-        tally = CrtEngine().run(Load(raw.server, reads(1), 100, connections=2, seconds=0.2))
-    assert tally.requests == 0
-    assert tally.errors == {}
+PART = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("ends", [{"seconds": 0.3}, {"count": 5, "count_limit": 0.3}], ids=["seconds", "count"])
+def test_requests_that_are_open_at_the_end_count_with_their_age(engine: Engine, ends: dict[str, Any]) -> None:
+    """A step ends in time although two requests hang, and its latency is at least as long as they waited."""
+    before = time.monotonic()
+    with serving(lambda _: PART) as raw:
+        tally = engine.run(Load(raw.server, reads(1), 100, connections=2, **ends))
+    assert time.monotonic() - before < 30  # the timeout of a request is 60 s
+    assert (tally.requests, tally.errors, tally.unfinished) == (0, {}, 2)
+    latency = tally.latency()
+    assert tally.oldest >= 0.2
+    assert (latency.p50 or 0) >= 200
+    assert (latency.max or 0) >= 200
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_one_request_that_hangs_is_the_maximum(engine: Engine) -> None:
+    """While one connection goes on, the request that hangs on the other is in the maximum, and alone unfinished."""
+    answers = iter([PART])
+    with serving(lambda request: next(answers, None) or with_object(request)) as raw:
+        tally = engine.run(Load(raw.server, reads(1), 100, connections=2, seconds=0.5))
+    assert tally.requests > 0
+    assert tally.unfinished in {1, 2}  # the other connection may be about to get an answer
+    assert (tally.latency().max or 0) >= 300
 
 
 def test_a_process_that_ends_early_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

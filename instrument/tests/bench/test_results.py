@@ -45,6 +45,9 @@ OPEN = Step(
     requests_per_second=75.0,
     rate_per_second=100.0,
     errors={"503": 49, "timed out": 1},
+    unfinished=3,
+    oldest_unfinished_ms=1234.5,
+    hangs=True,
     statuses=(SecondStatuses(0, {"200": 100}), SecondStatuses(1, {"200": 50, "503": 49, "timed out": 1})),
 )
 RESULT = BenchResult(
