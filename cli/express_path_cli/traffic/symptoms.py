@@ -17,7 +17,7 @@ from statistics import fmean, median, quantiles
 
 from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
+from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify
 
 Points = Sequence[tuple[datetime, float]]
 """Pairs of (start of period, value): aware times, one pair for each period with a datapoint."""
@@ -320,7 +320,7 @@ def _plateau(plateau: Plateau, unit: str, limit: float, load: MeterLoad) -> Symp
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
     at_limit = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
-    cause = classify(SaturationEvidence(plateau=True, path_reports_limit=bool(at_limit)))
+    cause = classify(SaturationEvidence(Growth.FLAT, path_reports_limit=bool(at_limit)))
     severity = Severity.HIGH if cause is ThroughputLimit.PATH_CEILING else Severity.MEDIUM
     return SymptomFinding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
 

@@ -12,10 +12,8 @@ from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import OptionError, say
 from express_path_cli.terminal.files import write_bytes
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import Comparison, compare
-from express_path_instrument.bench.compare_json import as_comparison_json
+from express_path_instrument.bench.compare import Comparison, as_comparison_json, compare, verdict
 from express_path_instrument.bench.compare_text import print_comparison
-from express_path_instrument.bench.compare_verdict import verdict
 from express_path_instrument.bench.plot import Plot
 from express_path_instrument.bench.plot_png import as_png
 from express_path_instrument.bench.plot_svg import as_plot_svg

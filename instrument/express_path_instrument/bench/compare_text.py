@@ -8,8 +8,7 @@ from rich.table import Table
 
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.classify import share_of_model
-from express_path_instrument.bench.compare import Comparison
-from express_path_instrument.bench.compare_verdict import verdict
+from express_path_instrument.bench.compare import Comparison, verdict
 from express_path_instrument.bench.plot_text import as_text_plot
 from express_path_instrument.bench.results import Kind
 

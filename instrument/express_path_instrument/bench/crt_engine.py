@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from express_path_instrument.bench.load import Load, Tally, Target
-from express_path_instrument.bench.processor import ProcessorPeak
+from express_path_instrument.bench.processor import ProcessorTimes, busiest_thread, usable_cpus, use_between
 
 _SMALLEST_PART = 5 << 20
 """The smallest part, in bytes, of aws-c-s3, which adjusts a smaller one."""
@@ -42,9 +42,10 @@ class CrtEngine:
         """Send a load and return what was measured. A rate is not possible."""
         with _without_proxies(), _upload_file(load) as upload:
             loop = _Loop(load, _client(load), upload)
-            with ProcessorPeak() as peak:
-                loop.run()
-        loop.tally.cpu_peak_percent = peak.percent
+            before = ProcessorTimes.now()
+            loop.run()
+            after = ProcessorTimes.now()
+        loop.tally.use = use_between(before, after, 0, busiest_thread(before, after), usable_cpus())
         return loop.tally
 
 

@@ -1,6 +1,5 @@
 """The engines, and which of them measures what (docs/decisions/0012)."""
 
-import os
 from enum import StrEnum
 from importlib.util import find_spec
 from typing import Protocol
@@ -9,6 +8,7 @@ from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.crt_engine import CrtEngine
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load, Server, Tally
+from express_path_instrument.bench.processor import cpus
 
 LARGE = 8 << 20
 """From this size on, in bytes, awscrt is used over TLS. For smaller objects, one process is too few."""
@@ -48,11 +48,6 @@ def engine_for(name: EngineName, server: Server, object_bytes: int, processes: i
     if name is EngineName.AWSCRT or (name is EngineName.AUTO and server.tls and object_bytes >= LARGE):
         return CrtEngine()
     return HttpEngine(processes or cpus())
-
-
-def cpus() -> int:
-    """Return how many processors this process can use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def require_extra() -> None:

@@ -12,7 +12,7 @@ from typing import IO, cast
 
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.load import Load, Tally, total_of
-from express_path_instrument.bench.processor import ProcessorPeak
+from express_path_instrument.bench.processor import ProcessorTimes, usable_cpus, use_between
 
 _WORKER = [sys.executable, "-m", "express_path_instrument.bench.http_worker"]
 _LEAD = 0.05
@@ -39,14 +39,15 @@ class HttpEngine:
                 if worker.output.readline() != b"ready\n":
                     raise _ended()
             start = time.monotonic() + _LEAD
-            with ProcessorPeak() as peak:
-                for worker in workers:
-                    worker.send(repr(start))
-                answers = [worker.output.readline() for worker in workers]
+            before = ProcessorTimes.now()
+            for worker in workers:
+                worker.send(repr(start))
+            answers = [worker.output.readline() for worker in workers]
+            after = ProcessorTimes.now()
         if not all(answers):
             raise _ended()
         total = total_of(map(Tally.from_json, answers))
-        total.cpu_peak_percent = peak.percent
+        total.use = use_between(before, after, total.cpu_seconds, total.busiest, usable_cpus())
         return total
 
 

@@ -38,6 +38,7 @@ def run(load: Load, start: float) -> Tally:
     threads = [threading.Thread(target=sender.run, daemon=True) for sender in senders]
     for thread in threads:
         thread.start()
+    began, spent = time.monotonic(), time.process_time()
     end = start + load.limit
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
@@ -46,6 +47,8 @@ def run(load: Load, start: float) -> Tally:
     for thread in threads:
         thread.join()
     total = total_of(sender.tally for sender in senders)
+    total.cpu_seconds = time.process_time() - spent
+    total.busiest = total.cpu_seconds / (time.monotonic() - began)
     if load.rate:
         _count_never_sent(total, load, start, next(numbers))
     return total

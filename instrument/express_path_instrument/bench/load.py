@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from express_path_instrument.bench.processor import ProcessorUse
 from express_path_instrument.bench.results import Latency
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ class Tally:
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
     of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
     and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
-    failure: the first error in words.
+    failure: the first error in words. cpu_seconds: processor time of the processes that sent. busiest: how much of one
+    processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -151,7 +153,9 @@ class Tally:
     failure: str = ""
     unfinished: int = 0
     oldest: float = 0
-    cpu_peak_percent: float | None = None
+    cpu_seconds: float = 0
+    busiest: float = 0
+    use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: "HdrHistogram" = field(default_factory=_histogram)
     waits: "HdrHistogram" = field(default_factory=_histogram)
 
@@ -197,7 +201,8 @@ class Tally:
         self.unfinished += other.unfinished
         self.oldest = max(self.oldest, other.oldest)
         self.waits.add(other.waits)
-        self.cpu_peak_percent = max(filter(None, (self.cpu_peak_percent, other.cpu_peak_percent)), default=None)
+        self.cpu_seconds += other.cpu_seconds
+        self.busiest = max(self.busiest, other.busiest)
         self.latencies.add(other.latencies)
 
     def as_json(self) -> str:
@@ -208,7 +213,18 @@ class Tally:
             "latencies": self.latencies.encode().decode("ascii"),
             "waits": self.waits.encode().decode("ascii"),
         }
-        same = ("requests", "transferred", "seconds", "started", "ended", "failure", "unfinished", "oldest")
+        same = (
+            "requests",
+            "transferred",
+            "seconds",
+            "started",
+            "ended",
+            "failure",
+            "unfinished",
+            "oldest",
+            "cpu_seconds",
+            "busiest",
+        )
         return json.dumps({name: getattr(self, name) for name in same} | encoded)
 
     @classmethod

@@ -36,9 +36,10 @@ class Summary:
         return median(step.requests_per_second for step in self.steps)
 
     @property
-    def cpu_peak_percent(self) -> float | None:
-        """The highest use of the client's processors in any repeat."""
-        return max((step.cpu_peak_percent for step in self.steps if step.cpu_peak_percent is not None), default=None)
+    def cpu_percent(self) -> float | None:
+        """The median use of the client's processors."""
+        known = [step.cpu_percent for step in self.steps if step.cpu_percent is not None]
+        return median(known) if known else None
 
     @property
     def errors(self) -> Counter[str]:

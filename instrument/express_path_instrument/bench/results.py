@@ -79,8 +79,9 @@ class Step:
 
     connections: how many requests were in flight (get, put, sync). rate_per_second: how many were to be started in each
     second (open). stage: what the step did (sync), such as "upload to the directory bucket". seconds: its length.
-    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_peak_percent:
-    the highest use of all of the client's processors together, 0 to 100; None if it was not measured. errors: failed
+    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_percent:
+    what the client itself used of the processors that it may use, or its busiest process or thread of one processor,
+    0 to 100; None if it was not measured. other_cpu_percent: what other work used of all processors. errors: failed
     requests by HTTP status or by the name of the error. unfinished: requests that had no answer when the step ended,
     oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for too long
     (`load.HANG_SECONDS`), so the step is invalid.
@@ -96,7 +97,8 @@ class Step:
     connections: int | None = None
     rate_per_second: float | None = None
     stage: str | None = None
-    cpu_peak_percent: float | None = None
+    cpu_percent: float | None = None
+    other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
     unfinished: int = 0
@@ -173,7 +175,8 @@ def _step(step: Step) -> dict[str, Any]:
         "gbps": round(step.gbps, 6),
         "requestsPerSecond": round(step.requests_per_second, 3),
         "latencyMs": {name: None if value is None else round(value, 3) for name, value in asdict(step.latency).items()},
-        "cpuPeakPercent": None if step.cpu_peak_percent is None else round(step.cpu_peak_percent, 1),
+        "cpuPercent": None if step.cpu_percent is None else round(step.cpu_percent, 1),
+        "otherCpuPercent": None if step.other_cpu_percent is None else round(step.other_cpu_percent, 1),
         "errors": dict(step.errors),
         "unfinished": step.unfinished,
         "oldestUnfinishedMs": None if step.oldest_unfinished_ms is None else round(step.oldest_unfinished_ms, 3),

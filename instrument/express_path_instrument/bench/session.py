@@ -13,12 +13,13 @@ from express_path.errors import ExpressPathError
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect, connect_anywhere
 from express_path_cli.terminal.errors import OptionError, one_line, say
 from express_path_instrument.bench.bucket import check_zone_id, check_zones, parse_bucket
-from express_path_instrument.bench.engines import Engine, cpus, engine_for, require_extra
+from express_path_instrument.bench.engines import Engine, engine_for, require_extra
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance
 from express_path_instrument.bench.load import Load, Tally
 from express_path_instrument.bench.measured_path import read_path
 from express_path_instrument.bench.plan import How, Where
+from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
 from express_path_instrument.bench.store import Store, open_store
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from express_path_instrument.bench.compare_verdict import limit_of
+from express_path_instrument.bench.compare import limit_of
 from express_path_instrument.bench.repeats import Summary, summaries
 from express_path_instrument.bench.results import BenchResult, Kind
 
@@ -60,7 +60,7 @@ def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) 
     for percentile in _PERCENTILES:
         latency = summary.latency(percentile)
         yield "-" if latency is None else f"{latency:,.1f}"
-    yield "-" if summary.cpu_peak_percent is None else f"{summary.cpu_peak_percent:.0f}"
+    yield "-" if summary.cpu_percent is None else f"{summary.cpu_percent:.0f}"
     if with_errors:
         yield ", ".join(f"{count:,} x {status}" for status, count in summary.errors.items()) or "0"
 
@@ -68,7 +68,7 @@ def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) 
 def _footnotes(result: BenchResult) -> Iterator[Text]:
     repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: their 80th percentile"
     latency = "from the time at which each request was to be sent" if result.kind is Kind.OPEN else "of whole requests"
-    yield Text(f"{repeats}. Latency in ms, {latency}. CPU: the highest use of all processors.", "dim")
+    yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
     if limit := limit_of(result):
         yield Text(limit, "bold")
     if not result.valid:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import Comparison, compare
-from express_path_instrument.bench.compare_verdict import verdict
+from express_path_instrument.bench.compare import Comparison, compare, verdict
 from express_path_instrument.bench.plot import PENS, Plot, Series
 from express_path_instrument.bench.plot_svg import as_plot_svg
 from express_path_instrument.bench.results_reader import read_bench

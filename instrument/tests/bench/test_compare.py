@@ -3,14 +3,15 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import compare
-from express_path_instrument.bench.compare_verdict import limit_of, verdict
-from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step, as_bench_json
+from express_path_instrument.bench.compare import compare, limit_of, verdict
+from express_path_instrument.bench.results import BenchResult, Client, Kind, SecondStatuses, Step, Target, as_bench_json
 from express_path_instrument.bench.results_reader import read_bench
 from tests.support.command import invoke
 
@@ -33,30 +34,82 @@ def test_verdict_is_one_sentence_with_the_numbers() -> None:
     sentence = verdict(compare([nat(), endpoint()]))
     assert sentence == (
         "NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's "
-        "CPU), and gateway endpoint is not saturated at 64 connections (55.7 Gbit/s); at 64 connections, gateway "
-        "endpoint has 2.24 times the throughput of NAT gateway."
+        "CPU), and gateway endpoint starts to flatten at 64 connections (55.7 Gbit/s): measure with more; at 64 "
+        "connections, gateway endpoint has 2.24 times the throughput of NAT gateway."
     )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client": Client("c7gn.large", 2, "http", "3.13")},
+        {"target": Target("another--use1-az4--x-s3", "", "use1-az4")},
+        {"invalid_reason": "1 request failed"},
+    ],
+    ids=["client", "bucket", "invalid"],
+)
+def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -> None:
+    """A faster run of another client, to another bucket, or an invalid one, does not show what limits the first."""
+    assert compare([nat(), replace(endpoint(), **change)]).runs[0].cause is ThroughputLimit.CEILING
+
+
+def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
+    """If both paths stop at the same throughput, what they share is the limit."""
+    slower = tuple(replace(step, requests_per_second=step.requests_per_second * 0.95) for step in nat().steps)
+    comparison = compare([nat(), replace(nat(), label="other", steps=slower)])
+    assert [run.cause for run in comparison.runs] == [ThroughputLimit.CEILING] * 2
+    assert "these paths stop at the same throughput, so what they share is the limit" in verdict(comparison)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"cpu_peak_percent": 97.0}, "is client-bound at 24.9 Gbit/s (97 % of the client's CPU)"),
-        ({"cpu_peak_percent": None}, "stays flat at 24.9 Gbit/s, because of the path or the client"),
+        ({"cpu_percent": 97.0}, "is client-bound at 24.9 Gbit/s (at most 97 % of the client's CPU)"),
+        ({"cpu_percent": 70.0}, "stays flat at 24.9 Gbit/s, but the client uses 70 % of its CPU, so it may be the"),
+        ({"cpu_percent": 30.0, "other_cpu_percent": 50.0}, "uses 30 % of its CPU, and other work 50 % of all CPUs"),
+        ({"cpu_percent": None}, "stays flat at 24.9 Gbit/s, because of the path or the client (p99 goes from 253 ms"),
         ({"errors": {"503": 5000}}, "is throttled (503 for"),
+        ({"errors": {"timed out": 1}}, "CPU), with 6 timeouts"),
+        ({"errors": {"timed out": 90}}, "has requests without an answer (540 timeouts), so nothing else is known"),
+        (
+            {"unfinished": 2, "oldest_unfinished_ms": 9000.0, "hangs": True},
+            "has requests without an answer (12 requests open for up to 9,000 ms), so nothing else is known",
+        ),
     ],
 )
-def test_verdict_says_what_else_limits(change: dict[str, object], words: str) -> None:
-    """A busy client, an unknown one, and throttling each have their own words."""
+def test_verdict_says_what_else_limits(change: dict[str, Any], words: str) -> None:
+    """A busy client, other work, an unknown CPU, throttling, and missing answers each have their own words."""
     steps = tuple(replace(step, **change) for step in nat().steps)
     assert words in verdict(compare([replace(nat(), steps=steps), endpoint()]))
 
 
 def test_one_measurement_has_a_verdict_too() -> None:
-    """A single measurement says what limits it; one in stages has no load, so it says nothing."""
-    assert limit_of(nat()).startswith("NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms")
-    assert limit_of(replace(endpoint(), label="")) == "this path is not saturated at 64 connections (55.7 Gbit/s)."
+    """A single measurement names all causes of a ceiling; one in stages has no load, so it says nothing."""
+    assert limit_of(nat()) == (
+        "NAT gateway has a ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's CPU), "
+        "because of the path, the network of the instance, the server, or a quota: measure a second path to the same "
+        "bucket with the same client, and compare."
+    )
+    few = replace(endpoint(), label="", steps=endpoint().steps[:1])
+    assert limit_of(few) == "this path reaches 1 Gbit/s at 1 connection; one load shows no limit."
+    assert "the loads are too alike" in limit_of(replace(endpoint(), steps=endpoint().steps[4:]))
     assert limit_of(replace(nat(), steps=())) == ""
+
+
+def constant_rate(achieved: float) -> BenchResult:
+    """Return an open loop that achieves less than its highest rate."""
+    steps = tuple(
+        replace(step, connections=None, rate_per_second=rate, requests_per_second=min(rate, achieved))
+        for step, rate in zip(endpoint().steps, (100.0, 200.0, 400.0, 800.0), strict=False)
+    )
+    return replace(endpoint(), kind=Kind.OPEN, steps=steps)
+
+
+def test_an_open_loop_first_says_what_it_did_not_achieve() -> None:
+    """Below 95 % of a rate, the achieved rate comes first."""
+    assert limit_of(constant_rate(700)).startswith("gateway endpoint achieves 700 of 800 requests/s and ")
+    assert limit_of(constant_rate(770)).startswith("gateway endpoint starts to flatten at 800 requests/s")
+    assert limit_of(constant_rate(800)).startswith("gateway endpoint is not saturated at 800 requests/s")
 
 
 def test_equal_measurements_are_called_so() -> None:
@@ -92,7 +145,7 @@ def test_json_has_the_same(tmp_path: Path) -> None:
     options = [f"--chart={chart}" for chart in charts]
     shown = invoke(["bench", "compare", str(NAT), str(ENDPOINT), "--format", "json", "--quiet", *options])
     document = json.loads(shown.stdout)
-    assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "NOT_SATURATED"]
+    assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "FLATTENING"]
     assert document["verdict"] == verdict(compare([nat(), endpoint()]))
     last = document["runs"][1]["points"][-1]
     assert (last["load"], last["ratio"], last["shareOfModel"]) == (64, pytest.approx(2.237, abs=0.001), 0.87)
@@ -156,6 +209,13 @@ def test_sync_is_compared_by_stage(tmp_path: Path) -> None:
     assert "standard takes 45 s for all stages, and express takes 15 s, 0.333 times as long." in shown.stdout
     assert "was not written" in shown.stderr
     assert not (tmp_path / "a.svg").exists()
+
+
+def test_measurements_with_different_stages_have_no_sum() -> None:
+    """A run that ended early is not called fast."""
+    steps = tuple(replace(nat().steps[0], connections=None, stage=stage) for stage in ("upload", "download"))
+    whole = replace(nat(), kind=Kind.SYNC, steps=steps)
+    assert "do not have the same stages" in verdict(compare([whole, replace(whole, steps=steps[:1])]))
 
 
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
