@@ -203,7 +203,11 @@ def _behind(run: Run) -> str:
     late = next((point for point in run.points if point.throughput < _KEEPS_UP * point.load), None)
     if late is None:
         return ""
-    return f"achieves {late.throughput:,.0f} of {late.load:,g} requests/s and "
+    steps = [step for step in run.result.steps if step.rate_per_second == late.load]
+    lags = [step.lag_p99_ms for step in steps if step.lag_p99_ms is not None]
+    served = [step.server_p99_ms for step in steps if step.server_p99_ms is not None]
+    parts = f" (p99: sent {_ms(max(lags))} late, answered in {_ms(max(served))})" if lags and served else ""
+    return f"achieves {late.throughput:,.0f} of {late.load:,g} requests/s{parts} and "
 
 
 def _unanswered(run: Run) -> str:

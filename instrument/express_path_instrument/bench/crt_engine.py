@@ -4,14 +4,15 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from express_path_instrument.bench.http_engine import Sign, renewing
 from express_path_instrument.bench.load import Load, Tally, Target
 from express_path_instrument.bench.processor import ProcessorTimes, busiest_thread, usable_cpus, use_between
 
@@ -38,12 +39,13 @@ class CrtEngine:
         """The version of awscrt."""
         return version("awscrt")
 
-    def run(self, load: Load) -> Tally:
-        """Send a load and return what was measured. A rate is not possible."""
+    def run(self, load: Load, sign: Sign | None = None) -> Tally:
+        """Send a load and return what was measured. A rate is not possible. sign: as in HttpEngine."""
         with _without_proxies(), _upload_file(load) as upload:
             loop = _Loop(load, _client(load), upload)
             before = ProcessorTimes.now()
-            loop.run()
+            with renewing(sign, loop.use):
+                loop.run()
             after = ProcessorTimes.now()
         loop.tally.use = use_between(before, after, 0, busiest_thread(before, after), usable_cpus())
         return loop.tally
@@ -114,6 +116,10 @@ class _Loop:
     _all_ended: threading.Event = field(default_factory=threading.Event)
     _open: dict[int, "_Request"] = field(default_factory=dict)
     _end: float = 0
+
+    def use(self, targets: Sequence[Target]) -> None:
+        """Use requests that are signed again."""
+        self.load = replace(self.load, targets=targets)
 
     def run(self) -> None:
         """Send until the end. Cancel the requests that are still open then, and count them."""

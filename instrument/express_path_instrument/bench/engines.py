@@ -6,7 +6,7 @@ from typing import Protocol
 
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.crt_engine import CrtEngine
-from express_path_instrument.bench.http_engine import HttpEngine
+from express_path_instrument.bench.http_engine import HttpEngine, Sign
 from express_path_instrument.bench.load import Load, Server, Tally
 from express_path_instrument.bench.processor import cpus
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
         """The version of what sends the requests."""
         ...
 
-    def run(self, load: Load) -> Tally:
+    def run(self, load: Load, sign: Sign | None = None) -> Tally:
         """Send a load, and return what was measured."""
         ...
 

@@ -1,11 +1,13 @@
 """One process that sends requests: `python -m express_path_instrument.bench.http_worker`, which the HTTP engine starts.
 
 It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to start, and writes its tally
-in one line. It ends when its standard input is closed, so that it does not outlive the command.
+in one line. Meanwhile it reads lines with the same requests, signed again. It ends when its standard input is closed, so
+that it does not outlive the command.
 """
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import ssl
@@ -13,12 +15,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import BinaryIO
 
 from express_path_instrument.bench.http_connection import BadAnswerError, Connection
-from express_path_instrument.bench.load import Load, Tally, Target, total_of
+from express_path_instrument.bench.load import Load, Tally, Target, targets_of, total_of
 
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
@@ -124,7 +126,13 @@ class _Sender:
         return self.load.targets[number % len(self.load.targets)]
 
     def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float) -> None:
-        """Send one request and count it, also if it is still open at the deadline."""
+        """Send one request and count it, also if it is still open at the deadline.
+
+        sent: from when on its latency counts; with a rate, that is before it is sent.
+        """
+        started = time.monotonic()
+        if self.load.rate and is_counted:
+            self.tally.started_late(started - sent)
         try:
             answer = self.connection.send(target, deadline)
         except OSError as error:
@@ -152,6 +160,8 @@ class _Sender:
             self.tally.failed("wrong size", f"an object has {answer.body_bytes} bytes, not {expected}")
         elif is_counted:
             self.tally.succeeded(ended - sent, self.load.object_bytes)
+            if self.load.rate:
+                self.tally.answered(ended - started)
 
     def _left_open(self, seconds: float, *, is_counted: bool) -> None:
         if is_counted:
@@ -182,16 +192,23 @@ def main(lines: BinaryIO, answers: BinaryIO) -> None:
     answers.flush()
     start = lines.readline()
     if start:
-        threading.Thread(target=_end_with, args=(lines,), daemon=True).start()
+        targets = list(load.targets)
+        load = replace(load, targets=targets)
+        threading.Thread(target=_follow, args=(lines.fileno(), targets), daemon=True).start()
         answers.write(run(load, float(start)).as_json().encode("ascii") + b"\n")
         answers.flush()
 
 
-def _end_with(lines: BinaryIO) -> None:
-    """End the process when the command closes its standard input or is gone."""
+def _follow(descriptor: int, targets: list[Target]) -> None:
+    """Use requests that are signed again. End the process when the command closes its standard input or is gone."""
+    line = bytearray()
     with contextlib.suppress(OSError):
-        # Not lines.read(): at the end of the process, Python would wait for that object's lock.
-        os.read(lines.fileno(), 1)
+        # Not the buffered object: at the end of the process, Python would wait for its lock.
+        while received := os.read(descriptor, 1 << 20):
+            line += received
+            if line.endswith(b"\n"):
+                targets[:] = targets_of(json.loads(line))
+                line.clear()
     os._exit(1)
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -111,12 +111,14 @@ class Load:
     def from_json(cls, line: str | bytes) -> Self:
         """Return the load in a line that `as_json` made."""
         found = json.loads(line)
-        targets = [
-            Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"])
-            for row in found["targets"]
-        ]
+        targets = targets_of(found["targets"])
         server = Server(**found["server"] | {"addresses": tuple(found["server"]["addresses"])})
         return cls(**found | {"server": server, "targets": targets})
+
+
+def targets_of(rows: Iterable[Mapping[str, Any]]) -> list[Target]:
+    """Return the requests in rows of JSON."""
+    return [Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"]) for row in rows]
 
 
 def _share(number: int, part: int, parts: int) -> int:
@@ -130,12 +132,16 @@ def _histogram() -> "HdrHistogram":
     return HdrHistogram(1, _LONGEST, _DIGITS)
 
 
+_HISTOGRAMS = ("latencies", "waits", "lags", "served")
+
+
 @dataclass(slots=True)
 class Tally:
     """What was measured: by one connection, or by many of them after `add`.
 
     requests, transferred: how many succeeded, and the bytes of their objects. seconds: the sum of all latencies.
-    latencies: of requests that succeeded. waits: of requests that got no answer, which waited at least as long.
+    latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
+    from then on, which is the server's. waits: of requests that got no answer, which waited at least as long.
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
     of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
     and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
@@ -158,6 +164,8 @@ class Tally:
     use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: "HdrHistogram" = field(default_factory=_histogram)
     waits: "HdrHistogram" = field(default_factory=_histogram)
+    lags: "HdrHistogram" = field(default_factory=_histogram)
+    served: "HdrHistogram" = field(default_factory=_histogram)
 
     def succeeded(self, seconds: float, object_bytes: int) -> None:
         """Count a request that succeeded after this latency."""
@@ -170,6 +178,14 @@ class Tally:
         """Count requests that got no answer for this long, so that the slowest ones are not missing in the latency."""
         self.seconds += seconds * number
         self.waits.record_value(_recorded(seconds), number)
+
+    def started_late(self, seconds: float) -> None:
+        """Count how late a request of a constant rate was sent, because the client or its connections were busy."""
+        self.lags.record_value(_recorded(seconds))
+
+    def answered(self, seconds: float) -> None:
+        """Count how long the server took for a request of a constant rate."""
+        self.served.record_value(_recorded(seconds))
 
     def left_open(self, seconds: float, number: int = 1) -> None:
         """Count requests that were open at the end for this long."""
@@ -200,18 +216,17 @@ class Tally:
         self.failure = self.failure or other.failure
         self.unfinished += other.unfinished
         self.oldest = max(self.oldest, other.oldest)
-        self.waits.add(other.waits)
+        for name in _HISTOGRAMS:
+            getattr(self, name).add(getattr(other, name))
         self.cpu_seconds += other.cpu_seconds
         self.busiest = max(self.busiest, other.busiest)
-        self.latencies.add(other.latencies)
 
     def as_json(self) -> str:
         """Return the tally in one line."""
         encoded = {
             "errors": dict(self.errors),
             "statuses": [(second, status, count) for (second, status), count in self.statuses.items()],
-            "latencies": self.latencies.encode().decode("ascii"),
-            "waits": self.waits.encode().decode("ascii"),
+            **{name: getattr(self, name).encode().decode("ascii") for name in _HISTOGRAMS},
         }
         same = (
             "requests",
@@ -235,8 +250,8 @@ class Tally:
             errors=Counter(found.pop("errors")),
             statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
         )
-        tally.latencies.decode_and_add(found.pop("latencies"))
-        tally.waits.decode_and_add(found.pop("waits"))
+        for name in _HISTOGRAMS:
+            getattr(tally, name).decode_and_add(found.pop(name))
         for name, value in found.items():
             setattr(tally, name, value)
         return tally
@@ -255,6 +270,11 @@ class Tally:
         # The mean of the histogram takes a tenth of a second to calculate, and is less exact.
         mean = self.seconds * 1e3 / both.get_total_count()
         return Latency(p50, p90, p99, p999, both.get_max_value() / 1e3, mean)
+
+
+def p99_ms(histogram: "HdrHistogram") -> float | None:
+    """Return the 99th percentile in ms, or None if nothing was recorded."""
+    return histogram.get_value_at_percentile(99) / 1e3 if histogram.get_total_count() else None
 
 
 def _recorded(seconds: float) -> int:

@@ -84,7 +84,8 @@ class Step:
     0 to 100; None if it was not measured. other_cpu_percent: what other work used of all processors. errors: failed
     requests by HTTP status or by the name of the error. unfinished: requests that had no answer when the step ended,
     oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for too long
-    (`load.HANG_SECONDS`), so the step is invalid.
+    (`load.HANG_SECONDS`), so the step is invalid. lag_p99_ms, server_p99_ms (open): how late requests were sent, and how
+    long the server took from then on. The latency has both.
     """
 
     repeat: int
@@ -104,6 +105,8 @@ class Step:
     unfinished: int = 0
     oldest_unfinished_ms: float | None = None
     hangs: bool = False
+    lag_p99_ms: float | None = None
+    server_p99_ms: float | None = None
 
     @property
     def failed(self) -> int:
@@ -166,6 +169,7 @@ def as_bench_json(result: BenchResult) -> str:
 def _step(step: Step) -> dict[str, Any]:
     """Return a step. It has `connections`, `ratePerSecond`, and `stage` only if its kind of measurement has them."""
     own = {"connections": step.connections, "ratePerSecond": step.rate_per_second, "stage": step.stage}
+    late = {"lagP99Ms": step.lag_p99_ms, "serverP99Ms": step.server_p99_ms} if step.rate_per_second else {}
     return {
         **{name: value for name, value in own.items() if value is not None},
         "repeat": step.repeat,
@@ -181,5 +185,6 @@ def _step(step: Step) -> dict[str, Any]:
         "unfinished": step.unfinished,
         "oldestUnfinishedMs": None if step.oldest_unfinished_ms is None else round(step.oldest_unfinished_ms, 3),
         "hangs": step.hangs,
+        **{name: None if value is None else round(value, 3) for name, value in late.items()},
         "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
     }

@@ -116,6 +116,8 @@ def _step(row: Description, name: str) -> Step:
         unfinished=number(row, "unfinished", name) or 0,
         oldest_unfinished_ms=_optional_amount(row, "oldestUnfinishedMs", name),
         hangs=row.get("hangs") is True,
+        lag_p99_ms=_optional_amount(row, "lagP99Ms", name),
+        server_p99_ms=_optional_amount(row, "serverP99Ms", name),
     )
 
 

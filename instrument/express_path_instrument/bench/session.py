@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import FrameType
 from uuid import uuid4
 
@@ -107,10 +108,11 @@ class Session:
         """Send one request for each key, without measuring."""
         total = Tally()
         for start in range(0, len(keys), _BATCH):
-            targets = store.targets(method, keys[start : start + _BATCH], body_bytes)
+            sign = partial(store.targets, method, keys[start : start + _BATCH], body_bytes)
+            targets = sign()
             connections = min(_CONNECTIONS, len(targets))
             load = Load(store.server, targets, body_bytes, connections, count=len(targets), timeout=self.how.timeout)
-            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load))
+            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load, sign))
         return total
 
 

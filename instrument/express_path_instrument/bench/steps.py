@@ -3,8 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from express_path_instrument.bench.load import Load, Tally
+from express_path_instrument.bench.http_engine import Sign
+from express_path_instrument.bench.load import Load, Tally, Target, p99_ms
 from express_path_instrument.bench.results import SecondStatuses, Step
 from express_path_instrument.bench.session import Session
 
@@ -17,9 +19,9 @@ class Steps:
     done: list[Step] = field(default_factory=list)
     invalid_reason: str = ""
 
-    def run(self, load: Load, repeat: int, name: str) -> bool:
+    def run(self, load: Load, sign: Sign, repeat: int, name: str) -> bool:
         """Run one step. Return False if the measurement must end, because the step is invalid."""
-        return self.add(load, self.session.engine.run(load), repeat, name)
+        return self.add(load, self.session.engine.run(load, sign), repeat, name)
 
     def add(self, load: Load, tally: Tally, repeat: int, name: str, stage: str | None = None) -> bool:
         """Add a step that was run. Return False if the measurement must end, because the step is invalid.
@@ -50,9 +52,13 @@ def sweep(
     for repeat in range(1, session.how.repeats + 1):
         for value in values:
             name = name_of(value) + (f", repeat {repeat}" if session.how.repeats > 1 else "")
-            if not steps.run(load_of(value), repeat, name):
+            if not steps.run(load_of(value), partial(_signed, load_of, value), repeat, name):
                 return steps
     return steps
+
+
+def _signed(load_of: Callable[[int], Load], value: int) -> Sequence[Target]:
+    return load_of(value).targets
 
 
 def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> Step:
@@ -81,6 +87,8 @@ def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> 
         unfinished=tally.unfinished,
         oldest_unfinished_ms=tally.oldest * 1e3 if tally.unfinished else None,
         hangs=tally.hangs,
+        lag_p99_ms=p99_ms(tally.lags),
+        server_p99_ms=p99_ms(tally.served),
     )
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from express_path_instrument.bench.load import Load, Tally, Target
 from express_path_instrument.bench.results import BenchResult, Kind
@@ -86,11 +87,12 @@ class _Sync:
         total, seconds, how = Tally(), 0.0, self.session.how
         load = Load(store.server, (), how.object_bytes, self.connections, count=0, timeout=how.timeout)
         for start in range(0, len(keys), _BATCH):
-            targets = sign(keys[start : start + _BATCH])
+            sign_batch = partial(sign, keys[start : start + _BATCH])
+            targets = sign_batch()
             load = Load(
                 store.server, targets, how.object_bytes, self.connections, count=len(targets), timeout=how.timeout
             )
-            tally = self.session.engine.run(load)
+            tally = self.session.engine.run(load, sign_batch)
             seconds += tally.ended - tally.started
             total.add(tally)
         total.started, total.ended = 0.0, seconds

@@ -274,7 +274,7 @@ def test_sigterm_deletes_all_objects() -> None:
         (["--connections", "1,x"], "--connections 1,x"),
         (["--connections", "0"], "--connections 0"),
         (["--duration", "1", "--count", "1"], "--duration and --count"),
-        (["--duration", "400"], "402 seconds"),
+        (["--duration", "7200"], "7202 seconds"),
         (["--zone-id", "us-east-1a"], "not a zone ID"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -105,9 +105,16 @@ def constant_rate(achieved: float) -> BenchResult:
     return replace(endpoint(), kind=Kind.OPEN, steps=steps)
 
 
+def with_lag(step: Step) -> Step:
+    """Return a step whose client was late, and whose server was not."""
+    return replace(step, lag_p99_ms=900.0, server_p99_ms=2.0)
+
+
 def test_an_open_loop_first_says_what_it_did_not_achieve() -> None:
     """Below 95 % of a rate, the achieved rate comes first."""
     assert limit_of(constant_rate(700)).startswith("gateway endpoint achieves 700 of 800 requests/s and ")
+    late = replace(constant_rate(700), steps=tuple(map(with_lag, constant_rate(700).steps)))
+    assert "of 800 requests/s (p99: sent 900 ms late, answered in 2 ms) and " in limit_of(late)
     assert limit_of(constant_rate(770)).startswith("gateway endpoint starts to flatten at 800 requests/s")
     assert limit_of(constant_rate(800)).startswith("gateway endpoint is not saturated at 800 requests/s")
 

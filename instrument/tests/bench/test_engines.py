@@ -15,8 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from express_path.errors import ApiError
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench import engines
+from express_path_instrument.bench import engines, http_engine
 from express_path_instrument.bench.crt_engine import CrtEngine
 from express_path_instrument.bench.engines import Engine, EngineName, engine_for
 from express_path_instrument.bench.http_engine import HttpEngine
@@ -128,6 +129,28 @@ def test_tls_proves_that_the_server_is_the_right_one(
             tallies = list(threads.map(engine.run, loads))
         assert [tally.errors.total() for tally in tallies] == [1, 1], tallies
         assert len(raw.requests) == 2
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_requests_of_a_long_step_are_signed_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a session expires, every process uses new signatures, and the step goes on. A failure is tried again."""
+    monkeypatch.setattr(http_engine, "RENEW_SECONDS", 0.1)
+    signed = iter([ApiError("s3:CreateSession", "SlowDown", "Reduce your rate.")])
+
+    def sign() -> list[Target]:
+        for error in signed:
+            raise error
+        return [Target("GET", f"/{position}?again") for position in range(4)]
+
+    def answer(request: bytes) -> bytes:
+        seen.add(request.split()[1])
+        return with_object(request)
+
+    seen: set[bytes] = set()
+    with serving(answer) as raw:
+        tally = engine.run(Load(raw.server, reads(4), 100, connections=4, seconds=2), sign)
+    assert tally.errors == {}
+    assert seen == {path for number in range(4) for path in (b"/%d" % number, b"/%d?again" % number)}
 
 
 PART = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"

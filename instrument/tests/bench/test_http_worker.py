@@ -12,7 +12,7 @@ import pytest
 
 from express_path_instrument.bench import load as load_module
 from express_path_instrument.bench.http_worker import main, run
-from express_path_instrument.bench.load import Load, Tally
+from express_path_instrument.bench.load import Load, Tally, p99_ms
 from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, reads, response, serving
 
 
@@ -95,6 +95,22 @@ def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
     assert (closed.p999 or 1000) < 500
     assert (constant.p999 or 0) >= 900
     assert (constant.p90 or 0) >= 500
+
+
+def test_lag_and_server_are_told_apart() -> None:
+    """If one connection is too few, requests are sent late, although the server answers each one fast."""
+
+    def slowly(_request: bytes) -> bytes:
+        threading.Event().wait(0.1)
+        return response("200 OK", OBJECT)
+
+    with serving(slowly) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.5, rate=20))
+    lag = p99_ms(tally.lags) or 0
+    assert lag >= 350  # the last of ten is sent after 0.9 s, 0.45 s late
+    assert (p99_ms(tally.served) or 0) >= 100
+    assert (tally.latency().p99 or 0) >= lag + 90
+    assert p99_ms(Tally().lags) is None
 
 
 def test_a_constant_rate_ends_also_if_the_server_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

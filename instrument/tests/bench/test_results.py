@@ -49,6 +49,8 @@ OPEN = Step(
     unfinished=3,
     oldest_unfinished_ms=1234.5,
     hangs=True,
+    lag_p99_ms=12.5,
+    server_p99_ms=0.5,
     statuses=(SecondStatuses(0, {"200": 100}), SecondStatuses(1, {"200": 50, "503": 49, "timed out": 1})),
 )
 RESULT = BenchResult(
