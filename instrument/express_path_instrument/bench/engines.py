@@ -43,8 +43,14 @@ class Engine(Protocol):
 def engine_for(name: EngineName, server: Server, object_bytes: int, processes: int | None = None) -> Engine:
     """Return the engine with a name, or the one that measured best for such objects.
 
-    processes: None for one for each processor.
+    processes: None for one for each processor. Raise OptionError for awscrt without TLS and with a name, which it would
+    resolve again.
     """
+    if name is EngineName.AWSCRT and not server.tls and server.host not in server.addresses:
+        raise OptionError(
+            f"--engine awscrt resolves {server.host} itself, so without TLS nothing proves the server; nothing was sent",
+            "use --engine http, https, or an address in --endpoint-url",
+        )
     if name is EngineName.AWSCRT or (name is EngineName.AUTO and server.tls and object_bytes >= LARGE):
         return CrtEngine()
     return HttpEngine(processes or cpus())

@@ -15,6 +15,7 @@ from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect, connect_anywhe
 from express_path_cli.terminal.errors import OptionError, one_line, say
 from express_path_instrument.bench.bucket import check_zone_id, check_zones, parse_bucket
 from express_path_instrument.bench.engines import Engine, engine_for, require_extra
+from express_path_instrument.bench.guard import check_settings, guard_session
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance
 from express_path_instrument.bench.load import Load, Tally
@@ -22,7 +23,7 @@ from express_path_instrument.bench.measured_path import read_path
 from express_path_instrument.bench.plan import How, Where
 from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
-from express_path_instrument.bench.store import Store, open_store
+from express_path_instrument.bench.store import Store, open_store, own_ca_file
 
 FOLDER = "express-path-bench"
 """What the keys of all objects of measurements start with, unless a prefix scheme says otherwise."""
@@ -130,7 +131,10 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
     if where.zone_id or not where.endpoint_url:
         check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
     aws = _connect(where)
+    guard_session(aws.session, where.endpoint_url, own_ca_file())
     store = open_store(bucket, aws, where.endpoint_url)
+    if where.endpoint_url:
+        check_settings(aws.session, where.endpoint_url)
     session = Session(store, how, instance, _path(where, instance, aws), quiet)
     session.tell(f"path: {_path_text(session.path)}")
     with _terminable():
