@@ -33,14 +33,14 @@ def lanes(diagnosis: Diagnosis) -> list[Lane]:
         Lane("plateau", "━", "=", _findings(diagnosis, Symptom.PLATEAU)),
         Lane("drops", "×", "x", _nonzero(load.dropped, period)),  # noqa: RUF001  # the multiplication sign is intended
         Lane("no ports", "!", "!", _nonzero(load.port_errors, period)),
-        Lane("peaks", "▲", "^", _findings(diagnosis, Symptom.PEAK_NEAR_LIMIT)),
+        Lane("peaks", "▲", "^", _findings(diagnosis, Symptom.PEAKS_FLAT, Symptom.PEAK_NEAR_LIMIT)),
         Lane("no data", "?", "?", _gaps(diagnosis, period)),
     ]
     return [lane for lane in all_lanes if lane.spans]
 
 
-def _findings(diagnosis: Diagnosis, symptom: Symptom) -> tuple[Span, ...]:
-    return tuple((finding.start, finding.end) for finding in diagnosis.findings if finding.symptom is symptom)
+def _findings(diagnosis: Diagnosis, *symptoms: Symptom) -> tuple[Span, ...]:
+    return tuple((finding.start, finding.end) for finding in diagnosis.findings if finding.symptom in symptoms)
 
 
 def _nonzero(points: Points, period: timedelta) -> tuple[Span, ...]:
@@ -264,7 +264,7 @@ class Panel:
 def as_svg(panels: Sequence[Panel]) -> str:
     """Return one document with the charts of all panels, one below the other; texts are escaped."""
     descriptions = (" ".join((f"{panel.title}:", *panel.sentences)) for panel in panels)
-    root = new_document("Throughput of the NAT gateways that S3 Express traffic crosses", "\n".join(descriptions))
+    root = new_document("Throughput of the NAT gateways on flagged paths", "\n".join(descriptions))
     top = 0
     for panel in panels:
         top += draw_panel(root, top, panel.title, panel.sentences, panel.diagnosis)
