@@ -80,12 +80,12 @@ text { font: 13px system-ui, sans-serif; fill: var(--ink) }
 """
 
 
-def new_document(title: str, description: str, style: str = "") -> Element:
-    """Return an empty document with the colors and texts of all charts. style: more rules of CSS."""
+def new_document(title: str, description: str) -> Element:
+    """Return an empty document with the colors and texts of all charts."""
     root = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "aria-labelledby": "title desc"})
     SubElement(root, "title", id="title").text = title
     SubElement(root, "desc", id="desc").text = description
-    SubElement(root, "style").text = _STYLE + style
+    SubElement(root, "style").text = _STYLE
     SubElement(root, "rect", {"class": "back", "width": "100%", "height": "100%"})
     return root
 

@@ -27,7 +27,7 @@ MIN_LOAD_RATIO = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """One load of a sweep, the median of its repeats, and the TP80 of their throughput (the 80th percentile).
+    """One load of a sweep, the median of its repeats, and the TP80 of their throughput, which 80 % of them reach.
 
     load: connections, or the requests to be started in each second. throughput: requests that succeeded, per second.
     repeats: that of each. gbps, gbps_tp80: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the

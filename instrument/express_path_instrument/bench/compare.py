@@ -10,13 +10,14 @@ from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.texts import count_text, rate_text, share_text
 from express_path_instrument.bench.classify import LoadPoint, cause_of, evidence_of, load_points, share_of_model
-from express_path_instrument.bench.plot import PENS
 from express_path_instrument.bench.results import SCHEMA_VERSION, BenchResult, Kind
 
 FEWEST = 2
-"""How many measurements a comparison needs. It has a pen for at most len(PENS)."""
+"""How many measurements a comparison needs."""
 OTHER_PATH_RATIO = 1.25
 """From this ratio of throughputs on, a path carries more than another one, beyond what repeats differ."""
+MBPS = 125
+"""How many MB (10^6 bytes) a second one Gbit/s is."""
 _NEARLY_EQUAL = 0.1
 """Throughputs that differ by at most this share are called about the same: repeats differ as much."""
 _KEEPS_UP = 0.95
@@ -80,14 +81,14 @@ def single_run(result: BenchResult) -> Run:
 
 
 def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comparison:
-    """Return the comparison of two to four measurements; costs are in their order, or empty.
+    """Return the comparison of two or more measurements; costs are in their order, or empty.
 
     Raise OptionError if they did not measure the same.
     """
-    if not FEWEST <= len(results) <= len(PENS):
+    if len(results) < FEWEST:
         raise OptionError(
             f"{len(results)} measurements were given",
-            f"give {FEWEST} to {len(PENS)} files that express-path bench wrote",
+            f"give {FEWEST} or more files that express-path bench wrote",
         )
     if costs and len(costs) != len(results):
         raise OptionError(
@@ -324,9 +325,14 @@ def _run_json(comparison: Comparison, run: Run) -> dict[str, Any]:
         "costPerHour": run.cost_per_hour,
         "bestGbps": best and best.gbps,
         "bestGbpsTp80": best and best.gbps_tp80,
-        "gbpsPerCost": best.gbps / run.cost_per_hour if best and run.cost_per_hour else None,
+        "mbpsPerCent": _per_cent(run, best.gbps) if best else None,
+        "tp80MbpsPerCent": _per_cent(run, best.gbps_tp80) if best else None,
         "points": [_point_json(comparison, run, point) for point in run.points],
     }
+
+
+def _per_cent(run: Run, gbps: float) -> float | None:
+    return gbps * MBPS / run.cost_per_hour / 100 if run.cost_per_hour else None
 
 
 def _point_json(comparison: Comparison, run: Run, point: LoadPoint) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from rich.table import Table
 
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.classify import share_of_model
-from express_path_instrument.bench.compare import Comparison, verdict
-from express_path_instrument.bench.plot_text import as_text_plot
+from express_path_instrument.bench.compare import MBPS, Comparison, verdict
+from express_path_instrument.bench.plot import as_text_plot
 from express_path_instrument.bench.results import Kind
 
 _WIDEST_PLOT = 100
@@ -33,7 +33,8 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         console.print(_costs(comparison))
     for plot in plots_of(comparison):
         console.print()
-        console.print(as_text_plot(plot, min(console.width, _WIDEST_PLOT)), soft_wrap=True)
+        width, is_ascii = min(console.width, _WIDEST_PLOT), console.options.ascii_only
+        console.print(as_text_plot(plot, width, ascii_only=is_ascii), soft_wrap=True, markup=False, highlight=False)
 
 
 def _table(*columns: str, title: str | None = None) -> Table:
@@ -94,25 +95,17 @@ def _stages(comparison: Comparison) -> Table:
 
 
 def _costs(comparison: Comparison) -> Table:
-    """Return bandwidth per cost at the best load: median and TP80, also in percent of the best measurement."""
+    """Return throughput and its cost at the best load, in MB (10^6 bytes) per second, and per US cent of an hour."""
     table = _table(
-        "USD/h", "measurement", "Gbit/s", "of best", "TP80", "of best", "per USD/h", "of best",
-        title="\nBandwidth and cost",
-    )  # fmt: skip
-    runs = [run for run in comparison.runs if run.points]
-    medians = [run.best.gbps for run in runs]
-    lows = [run.best.gbps_tp80 for run in runs]
-    per_cost = [run.best.gbps / run.cost_per_hour if run.cost_per_hour else 0.0 for run in runs]
-    for index, run in enumerate(runs):
-        cells = [[f"{values[index]:.4g}", _of_best(values, index)] for values in (medians, lows, per_cost)]
-        table.add_row(
-            f"{run.cost_per_hour:g}", run.name, *cells[0], *cells[1], *(cells[2] if per_cost[index] else ["free", ""])
-        )
+        "cents/hour", "measurement", "MBps", "TP80 MBps", "MBps/cent", "TP80/cent", title="\nThroughput and cost"
+    )
+    for run in comparison.runs:
+        if run.points and run.cost_per_hour is not None:
+            rates = [run.best.gbps * MBPS, run.best.gbps_tp80 * MBPS]
+            cents = run.cost_per_hour * 100
+            per_cent = [f"{rate / cents:.2f}" if cents else "free" for rate in rates]
+            table.add_row(f"{cents:.2f}", run.name, *(f"{rate:.1f}" for rate in rates), *per_cent)
     return table
-
-
-def _of_best(values: Sequence[float], index: int) -> str:
-    return _percent(100 * values[index] / max(values)) if max(values) else ""
 
 
 def _percent(value: float | None) -> str:

@@ -66,7 +66,7 @@ def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) 
 
 
 def _footnotes(result: BenchResult) -> Iterator[Text]:
-    repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: their 80th percentile"
+    repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: what 80 % of them reach"
     latency = "from the time at which each request was to be sent" if result.kind is Kind.OPEN else "of whole requests"
     yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
     if limit := limit_of(result):

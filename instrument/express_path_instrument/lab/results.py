@@ -8,8 +8,7 @@ from typing import Any
 
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare, verdict
-from express_path_instrument.bench.plot import PENS, Plot, Series
-from express_path_instrument.bench.plot_svg import as_plot_svg
+from express_path_instrument.bench.plot import Plot, Series, write_plots
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab.route_change import RouteChange
 
@@ -34,7 +33,7 @@ def write_results(printed: str, folder: Path) -> LabResult:
     comparison = compare([read_bench(folder / NAT_FILE), read_bench(folder / ENDPOINT_FILE)])
     changes = tuple(RouteChange(**row) for row in document["routeChanges"])
     plots = [*plots_of(comparison), route_change_plot(changes)]
-    (folder / CHART_FILE).write_text(as_plot_svg(plots, "The path lab", verdict(comparison)), encoding="utf-8")
+    write_plots(folder / CHART_FILE, plots, "The path lab", verdict(comparison))
     return LabResult(comparison, document["natBitsPerSecond"], changes)
 
 
@@ -44,9 +43,8 @@ def route_change_plot(changes: tuple[RouteChange, ...]) -> Plot:
         Series(
             "resets" if change.resets else "no resets",
             tuple((second + 0.5, bits) for second, bits in enumerate(change.bits_per_second)),
-            pen,
         )
-        for change, pen in zip(changes, PENS, strict=False)
+        for change in changes
     )
     seconds = max(len(change.bits_per_second) for change in changes)
     title = f"Downloads while the route is added, after {changes[0].changed_at:.1f} s"
