@@ -7,8 +7,7 @@ from math import log, pi, sqrt
 from statistics import fmean, median
 
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify, limits
-from express_path_instrument.bench.repeats import tp80
-from express_path_instrument.bench.results import BenchResult, Step
+from express_path_instrument.bench.results import BenchResult, Step, tp80
 
 FLAT_GROWTH = 0.3
 """Flat throughput grows at most with this power of the load over its last doubling: 1 is linear, 0 is flat."""

@@ -11,9 +11,9 @@ from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import OptionError, say
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, as_comparison_json, compare, verdict
-from express_path_instrument.bench.compare_text import print_comparison
 from express_path_instrument.bench.plot import SUFFIXES, write_plots
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.bench.tables import print_comparison
 
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal

@@ -102,9 +102,8 @@ def write_plots(file: Path, plots: Sequence[Plot], title: str, description: str)
             color, style = f"C{index}", _STYLES[index % len(_STYLES)]
             marker = _MARKERS[index % len(_MARKERS)] if len(line.points) <= _MOST_MARKERS else ""
             axes.plot(*_coordinates(line), color=color, linestyle=style, marker=marker, label=line.name)
-        for line in plot.series:
-            if line.is_model:
-                axes.plot(*_coordinates(line), color="gray", linestyle=":", linewidth=1, label=line.name)
+        for style, line in zip(cycle((":", "-.")), (line for line in plot.series if line.is_model), strict=False):
+            axes.plot(*_coordinates(line), color="gray", linestyle=style, linewidth=1, label=line.name)
         axes.set(title=plot.title, xlabel=plot.x_name, xlim=(0, plot.right), ylim=(0, plot.top))
         axes.set_xticks(plot.x_values)
         axes.yaxis.set_major_formatter(EngFormatter(plot.unit))

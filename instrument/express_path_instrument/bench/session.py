@@ -17,9 +17,8 @@ from express_path_instrument.bench.bucket import check_zone_id, check_zones, par
 from express_path_instrument.bench.engines import Engine, engine_for, require_extra
 from express_path_instrument.bench.guard import check_settings, guard_session
 from express_path_instrument.bench.http_engine import HttpEngine
-from express_path_instrument.bench.instance import Instance, read_instance
+from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from express_path_instrument.bench.load import Load, Tally
-from express_path_instrument.bench.measured_path import read_path
 from express_path_instrument.bench.plan import How, Where
 from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target

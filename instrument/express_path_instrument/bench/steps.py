@@ -1,14 +1,16 @@
-"""Run the steps of a measurement, and turn what an engine measured into steps of the result."""
+"""The steps of `bench get`, `put`, and `open`: which requests they send, and what they measured."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
+from hashlib import sha256
 
 from express_path_instrument.bench.http_engine import Sign
 from express_path_instrument.bench.load import Load, Tally, Target, p99_ms
-from express_path_instrument.bench.results import SecondStatuses, Step
-from express_path_instrument.bench.session import Session
+from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step
+from express_path_instrument.bench.session import FOLDER, Session
 
 
 @dataclass(slots=True)
@@ -109,4 +111,99 @@ def _summary(step: Step, name: str) -> str:
     errors = ", ".join(f"{count:,} x {status}" for status, count in step.errors.items())
     speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.0f} requests/s"
     failed = f", failed: {errors}" if errors else ""
-    return f"{name}: {speed}{p99}{failed}{f', {_open_text(step)}' if step.unfinished else ''}"
+    # At the end of a closed loop, each connection has an open request.
+    is_notable = step.hangs or (step.rate_per_second and step.unfinished)
+    return f"{name}: {speed}{p99}{failed}{f', {_open_text(step)}' if is_notable else ''}"
+
+
+def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]) -> BenchResult:
+    """Read or write objects with each of these numbers of connections. Raise OptionError and ApiError."""
+    how, store = session.how, session.store
+    # Each connection writes an object of its own: writes to one object at the same time can be throttled.
+    number = max(how.objects, *connections) if kind is Kind.PUT else how.objects
+    keys = [f"{FOLDER}/{session.run_id}/{position}" for position in range(number)]
+    if kind is Kind.GET:
+        session.upload(keys)
+    else:
+        session.will_write(store, keys)
+
+    def load_of(value: int) -> Load:
+        """Return the load of a step with this many connections."""
+        body_bytes = how.object_bytes if kind is Kind.PUT else 0
+        return Load(
+            store.server,
+            store.targets(kind.upper(), keys, body_bytes),
+            how.object_bytes,
+            value,
+            how.warm_up,
+            how.seconds,
+            how.count,
+            timeout=how.timeout,
+        )
+
+    steps = sweep(session, connections, load_of, lambda value: f"{value} connection{'s' if value > 1 else ''}")
+    return session.result(kind, steps.done, steps.invalid_reason)
+
+
+_TENANTS = 16
+
+
+class Prefixes(StrEnum):
+    """How keys start. General purpose buckets divide their request rate by prefix, directory buckets do not.
+
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html and
+    https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-optimizing-performance.html
+    """
+
+    NONE = "none"
+    COMMON = "common"
+    TENANTS = "tenants"
+    RANDOM = "random"
+
+
+class Operation(StrEnum):
+    """What each request does."""
+
+    GET = "get"
+    PUT = "put"
+
+
+def measure_open_loop(
+    session: Session, operation: Operation, rates: Sequence[int], connections: int, prefixes: Prefixes
+) -> BenchResult:
+    """Read or write objects at each of these rates. Raise OptionError and ApiError."""
+    how, store = session.how, session.store
+    keys = [key_of(prefixes, session.run_id, position) for position in range(how.objects)]
+    if operation is Operation.GET:
+        session.upload(keys)
+    else:
+        session.will_write(store, keys)
+
+    def load_of(rate: int) -> Load:
+        """Return the load of a step with this many requests per second."""
+        body_bytes = how.object_bytes if operation is Operation.PUT else 0
+        return Load(
+            store.server,
+            store.targets(operation.upper(), keys, body_bytes),
+            how.object_bytes,
+            connections,
+            how.warm_up,
+            how.seconds,
+            rate=rate,
+            timeout=how.timeout,
+        )
+
+    steps = sweep(session, rates, load_of, lambda rate: f"{rate} requests/s")
+    return session.result(Kind.OPEN, steps.done, steps.invalid_reason)
+
+
+def key_of(prefixes: Prefixes, run_id: str, position: int) -> str:
+    """Return the key of an object: without a prefix, or under one for all, one for each tenant, or a random one."""
+    name = f"{FOLDER}-{run_id}-{position}"
+    if prefixes is Prefixes.COMMON:
+        return f"{FOLDER}/{name}"
+    if prefixes is Prefixes.TENANTS:
+        return f"tenant-{position % _TENANTS:02}/{name}"
+    if prefixes is Prefixes.RANDOM:
+        return f"{sha256(name.encode()).hexdigest()[:8]}/{name}"
+    return name

@@ -191,7 +191,7 @@ def test_a_process_that_ends_early_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_engine_is_the_one_that_measured_best() -> None:
     """Large objects over TLS are read with awscrt, and everything else from several processes."""
-    secure, plain = (Server("localhost", 1, ("127.0.0.1",), tls) for tls in (True, False))
+    secure, plain = Server("localhost", 1, ("127.0.0.1",), tls=True), Server("127.0.0.1", 1, ("127.0.0.1",), tls=False)
     assert engine_for(EngineName.AUTO, secure, 8 << 20).name == "awscrt"
     assert engine_for(EngineName.AUTO, secure, (8 << 20) - 1).name == "http"
     assert engine_for(EngineName.AUTO, plain, 1 << 30).name == "http"
