@@ -72,14 +72,16 @@ ALLOWED = {
         *CORE,
         *AWS,
         "mypy_boto3",
+        "matplotlib",
         "orjson",
+        "plotille",
         "rich",
         "typer",
         "express_path.adapters",
         "express_path_cli",
     ),
     "express_path_instrument": (
-        *(*CORE, *AWS, "awscrt", "hdrh", "matplotlib", "mypy_boto3", "plotille", "rich", "typer", "urllib3"),
+        *(*CORE, *AWS, "awscrt", "hdrh", "matplotlib", "mypy_boto3", "rich", "typer", "urllib3"),
         *("express_path.adapters", "express_path_cli", "express_path_instrument"),
     ),
 }

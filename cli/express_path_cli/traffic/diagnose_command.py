@@ -18,12 +18,13 @@ from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import metered_source
+from express_path_cli.terminal.charts import check_chart
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import json_document, write_file
+from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
-from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart
+from express_path_cli.traffic.charts import Panel, as_text_chart, write_panels
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
 from express_path_cli.traffic.symptoms import (
     BAND,
@@ -81,7 +82,11 @@ Period = Annotated[
 ]
 Chart = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.svg", help="Also write the charts to this SVG file.", rich_help_panel=options.HOW),
+    typer.Option(
+        metavar="FILE",
+        help="Also write the charts to this file, which ends in .svg, .png, or .pdf.",
+        rich_help_panel=options.HOW,
+    ),
 ]
 
 
@@ -114,7 +119,8 @@ def diagnose(
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     during = timing(datetime.now(UTC), hours, since, until, period)
-    _check(chart)
+    if chart:
+        check_chart(chart)
     with watching(quiet=quiet) as watch:
         network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
@@ -131,19 +137,12 @@ def diagnose(
     raise typer.Exit(any(diagnosis.has_symptoms for diagnosis in diagnoses))
 
 
-def _check(chart: Path | None) -> None:
-    if chart and chart.suffix.lower() != ".svg":
-        raise OptionError(
-            f"--chart {chart}: charts are SVG files", "use a name that ends in .svg, which any browser shows"
-        )
-
-
 def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
     if chart is None:
         return
     drawn = panels(diagnoses)
     if drawn:
-        write_file(chart, [as_svg(drawn)])
+        write_panels(chart, drawn)
     if not (drawn and quiet):
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 

@@ -7,11 +7,12 @@ import typer
 
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
+from express_path_cli.terminal.charts import check_chart
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import OptionError, say
+from express_path_cli.terminal.errors import say
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, as_comparison_json, compare, verdict
-from express_path_instrument.bench.plot import SUFFIXES, write_plots
+from express_path_instrument.bench.plot import write_plots
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.bench.tables import print_comparison
 
@@ -60,7 +61,7 @@ def bench_compare(
     The first file is the base of all ratios, so give the measurement before a heal first.
     """
     for file in chart or ():
-        _check(file)
+        check_chart(file)
     comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
     for file in chart or ():
         _draw(file, comparison, quiet=quiet)
@@ -68,13 +69,6 @@ def bench_compare(
         echo(as_comparison_json(comparison), nl=False)
     else:
         print_comparison(Terminal(), comparison)
-
-
-def _check(file: Path) -> None:
-    if file.suffix.lower() not in SUFFIXES:
-        raise OptionError(
-            f"--chart {file}: charts are SVG, PNG, or PDF files", f"use a name that ends in {', '.join(SUFFIXES)}"
-        )
 
 
 def _draw(file: Path, comparison: Comparison, *, quiet: bool) -> None:

@@ -58,9 +58,9 @@ def engine_for(name: EngineName, server: Server, object_bytes: int, processes: i
 
 def require_extra() -> None:
     """Raise OptionError if the libraries of the extra `bench` are not installed."""
-    missing = [name for name in ("awscrt", "hdrh", "plotille") if find_spec(name) is None]
+    missing = [name for name in ("awscrt", "hdrh") if find_spec(name) is None]
     if missing:
         raise OptionError(
             f"bench needs the Python package{'s' if len(missing) > 1 else ''} {' and '.join(missing)}",
-            "install them with: pipx inject express-path awscrt hdrhistogram plotille",
+            "install them with: pipx inject express-path awscrt hdrhistogram",
         )

@@ -1,20 +1,17 @@
 """Plots of lines over a numeric axis: in the terminal with plotille, and in a file with matplotlib."""
 
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import plotille  # type: ignore[import-untyped]  # it has types, but no py.typed
-
-from express_path_cli.terminal.errors import OptionError
-from express_path_cli.terminal.files import write_bytes
+from express_path_cli.terminal.charts import GUTTER, figure_in, text_figure, text_lines
 from express_path_cli.terminal.texts import prefix_of
 
-SUFFIXES = (".svg", ".png", ".pdf")
-"""The files that charts can be written to."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _SIGNS = "o#^*x+%@"
 """The markers of lines in the terminal."""
 _MARKERS, _STYLES = "os^Dxv", ("-", "--", "-.", ":")
@@ -22,8 +19,6 @@ _MARKERS, _STYLES = "os^Dxv", ("-", "--", "-.", ":")
 _MOST_MARKERS = 24
 """Lines with more points have no markers, which would hide the line."""
 _ROWS = 14
-_BESIDE = 15
-"""How many columns the labels beside the plot take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,56 +59,37 @@ class Plot:
 def as_text_plot(plot: Plot, width: int, *, ascii_only: bool) -> str:
     """Return the plot, width columns wide, without colors. ascii_only: dots instead of braille."""
     prefix, factor = prefix_of(plot.top)
-    figure = plotille.Figure()
-    figure.width, figure.height, figure.with_colors = max(24, width - _BESIDE), _ROWS, False
+    figure = text_figure(width, _ROWS, f"{prefix}{plot.unit}")
     figure.set_x_limits(0, plot.right)
     figure.set_y_limits(0, plot.top / factor)
-    figure.x_label, figure.y_label = "", f"{prefix}{plot.unit}"
-    figure.register_label_formatter(float, _label)
     signed = list(zip(cycle(_SIGNS), plot.measured, strict=False))
     for sign, line in signed:
-        figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign, label=line.name)
-    drawn = "\n".join(line.replace("\u2800", " ")[:width].rstrip() for line in figure.show().splitlines())
-    if ascii_only:
-        drawn = re.sub("[\u2801-\u28ff]", ".", drawn)
-    return f"{plot.title}\n{drawn}\n{'':11}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}"
-
-
-def _label(value: float, chars: int, delta: float, left: bool = False) -> str:  # noqa: ARG001  # plotille's interface
-    """Return the label of an axis, with this many characters."""
-    text = f"{value:.3g}"
-    return text.ljust(chars) if left else text.rjust(chars)
+        figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign)
+    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}"
+    return "\n".join([plot.title, *text_lines(figure, width, ascii_only=ascii_only), names])
 
 
 def write_plots(file: Path, plots: Sequence[Plot], title: str, description: str) -> None:
     """Write all plots to a file, one below the other. Raise OptionError without matplotlib."""
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415  # belongs to the extra `charts`
-        from matplotlib.figure import Figure  # noqa: PLC0415
-        from matplotlib.ticker import EngFormatter  # noqa: PLC0415
-    except ImportError as error:
-        raise OptionError(
-            "charts in files need matplotlib, which is not installed",
-            "install it with: pipx inject express-path matplotlib",
-        ) from error
-    figure = Figure(figsize=(9.6, 4 * len(plots)), layout="constrained")
-    for axes, plot in zip(figure.subplots(len(plots), squeeze=False)[:, 0], plots, strict=True):
-        for index, line in enumerate(plot.measured):
-            color, style = f"C{index}", _STYLES[index % len(_STYLES)]
-            marker = _MARKERS[index % len(_MARKERS)] if len(line.points) <= _MOST_MARKERS else ""
-            axes.plot(*_coordinates(line), color=color, linestyle=style, marker=marker, label=line.name)
-        for style, line in zip(cycle((":", "-.")), (line for line in plot.series if line.is_model), strict=False):
-            axes.plot(*_coordinates(line), color="gray", linestyle=style, linewidth=1, label=line.name)
-        axes.set(title=plot.title, xlabel=plot.x_name, xlim=(0, plot.right), ylim=(0, plot.top))
-        axes.set_xticks(plot.x_values)
-        axes.yaxis.set_major_formatter(EngFormatter(plot.unit))
-        axes.grid(alpha=0.3)
-        axes.legend()
-    written = io.BytesIO()
-    metadata = {".svg": {"Title": title, "Description": description, "Date": None}, ".png": {"Title": title}}
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "express-path"}):
-        figure.savefig(written, format=file.suffix[1:].lower(), dpi=150, metadata=metadata.get(file.suffix.lower()))
-    write_bytes(file, [written.getvalue()])
+    with figure_in(file, 4 * len(plots), title, description) as figure:
+        for axes, plot in zip(figure.subplots(len(plots), squeeze=False)[:, 0], plots, strict=True):
+            _draw(axes, plot)
+
+
+def _draw(axes: "Axes", plot: Plot) -> None:
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415  # optional
+
+    for index, line in enumerate(plot.measured):
+        color, style = f"C{index}", _STYLES[index % len(_STYLES)]
+        marker = _MARKERS[index % len(_MARKERS)] if len(line.points) <= _MOST_MARKERS else ""
+        axes.plot(*_coordinates(line), color=color, linestyle=style, marker=marker, label=line.name)
+    for style, line in zip(cycle((":", "-.")), (line for line in plot.series if line.is_model), strict=False):
+        axes.plot(*_coordinates(line), color="gray", linestyle=style, linewidth=1, label=line.name)
+    axes.set(title=plot.title, xlabel=plot.x_name, xlim=(0, plot.right), ylim=(0, plot.top))
+    axes.set_xticks(plot.x_values)
+    axes.yaxis.set_major_formatter(EngFormatter(plot.unit))
+    axes.grid(alpha=0.3)
+    axes.legend()
 
 
 def _coordinates(line: Series) -> tuple[list[float], list[float]]:

@@ -207,5 +207,5 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
     with serving() as raw:
         result = invoke(["bench", "get", "lab", "--endpoint-url", raw.url])
     assert result.exit_code == 2
-    assert "pipx inject express-path awscrt hdrhistogram plotille" in result.stderr
+    assert "pipx inject express-path awscrt hdrhistogram" in result.stderr
     assert raw.requests == []

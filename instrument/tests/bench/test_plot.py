@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from PIL import Image
 
+from express_path_cli.terminal.charts import SUFFIXES
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench.plot import SUFFIXES, Plot, Series, as_text_plot, write_plots
+from express_path_instrument.bench.plot import Plot, Series, as_text_plot, write_plots
 
 FLAT = Series("flat & low", ((1, 1e9), (8, 8e9), (64, 9e9)))
 STEEP = Series("steep", ((1, 1e9), (8, 8e9), (64, 60e9)))

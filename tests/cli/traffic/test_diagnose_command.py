@@ -279,10 +279,10 @@ def test_a_saturated_gateway_has_its_findings_its_chart_and_one_command(
     assert f"express-path heal {second}" not in result.stdout
     for words in ("HIGH plateau, ", "HIGH port allocation errors, ", "HIGH packets dropped, "):
         assert words in text
-    assert "Gbit/s carried, both directions" in result.stdout
+    assert "carried, both directions" in result.stdout
     assert "A limit of less than 18 min, or with variations of more than 5%, cannot be seen at this resolution." in text
     assert "Use express-path cost --flow-logs to measure the S3 Express share" in text
-    described = ET.fromstring(file.read_text(encoding="utf-8")).findtext("{http://www.w3.org/2000/svg}desc") or ""
+    described = " ".join(ET.fromstring(file.read_bytes()).itertext())
     assert sentence in described
     assert f"express-path heal {first} --region us-east-1" in described
 
@@ -300,7 +300,7 @@ def test_the_json_has_every_number(network: BehindNatGateway) -> None:
     [only] = nat["meters"]
     assert (only["availabilityZone"], only["state"]) == (None, "SYMPTOMS")
     assert only["sentence"].startswith(f"{network.nat} ran flat at 24.9 Gbit/s for 8 h ")
-    assert only["missing"] == pytest.approx(0, abs=1.5 / 1440)  # another period may have ended meanwhile
+    assert only["missing"] == pytest.approx(0, abs=6.5 / 1440)  # the last five minutes may have no data yet
     symptoms = ["PLATEAU", "PORT_ALLOCATION_ERRORS", "PACKETS_DROPPED"]
     assert [finding["symptom"] for finding in only["findings"]] == symptoms
     [flat, *_] = only["findings"]
@@ -323,7 +323,7 @@ def test_traffic_without_symptoms_ends_with_status_0(network: BehindNatGateway, 
     result = diagnose(*options)
     assert result.exit_code == 0
     assert f"NO SIGN: {network.nat} shows no sign of saturation in " in flowing(result)
-    assert "Gbit/s carried" in result.stdout
+    assert "carried, both directions" in result.stdout
 
 
 def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
@@ -340,7 +340,7 @@ def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
     meters = diagnose_json(exit_code=1)["nats"][0]["meters"]
     states = {meter["availabilityZone"]: meter["state"] for meter in meters}
     assert states == {"us-east-1a": "NO_SIGN", "us-east-1b": "SYMPTOMS"}
-    assert flowing(diagnose()).count("Gbit/s carried, both directions") == 1
+    assert flowing(diagnose()).count("carried, both directions") == 1
 
 
 def test_gateways_with_symptoms_come_first(sandbox: Sandbox) -> None:
@@ -401,7 +401,7 @@ def test_without_a_nat_on_the_path_there_is_nothing_to_diagnose(network: BehindN
     [
         (("--from-dump", str(dump_of("nat-gateway-zonal"))), "a dump contains no CloudWatch metrics (leave"),
         (("--aggregator", "all"), "an aggregator contains no CloudWatch metrics"),
-        (("--chart", "nat.png"), "--chart nat.png: charts are SVG files (use a name that ends in .svg"),
+        (("--chart", "nat.gif"), "--chart nat.gif: charts are SVG, PNG, or PDF files (use a name that ends in .svg"),
         (("--from", "noon"), "--from noon: not a valid time (use a time such as 2026-03-01T09:00 (UTC)"),
     ],
 )
