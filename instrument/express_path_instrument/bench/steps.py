@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from hashlib import sha256
+from math import ceil
 
 from express_path_instrument.bench.http_engine import Sign
 from express_path_instrument.bench.load import Load, Tally, Target, p99_ms
@@ -146,6 +147,8 @@ def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]
 
 
 _TENANTS = 16
+MOST_KEYS = 1_000_000
+"""How many keys an open loop writes at most, because each is signed before. Then they are written again."""
 
 
 class Prefixes(StrEnum):
@@ -171,9 +174,15 @@ class Operation(StrEnum):
 def measure_open_loop(
     session: Session, operation: Operation, rates: Sequence[int], connections: int, prefixes: Prefixes
 ) -> BenchResult:
-    """Read or write objects at each of these rates. Raise OptionError and ApiError."""
+    """Read or write objects at each of these rates. Raise OptionError and ApiError.
+
+    Each write of a step has a key of its own, as those of users have, up to MOST_KEYS.
+    """
     how, store = session.how, session.store
-    keys = [key_of(prefixes, session.run_id, position) for position in range(how.objects)]
+    number = how.objects
+    if operation is Operation.PUT:
+        number = max(number, min(MOST_KEYS, ceil(max(rates) * (how.warm_up + (how.seconds or 0)))))
+    keys = [key_of(prefixes, session.run_id, position) for position in range(number)]
     if operation is Operation.GET:
         session.upload(keys)
     else:

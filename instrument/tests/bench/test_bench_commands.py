@@ -156,6 +156,17 @@ def test_writes_are_measured_and_their_objects_deleted() -> None:
 
 
 @pytest.mark.usefixtures("_credentials")
+def test_each_write_of_an_open_loop_has_a_key_of_its_own() -> None:
+    """Writes do not hit the same few objects, and all that were written are deleted."""
+    with serving(lambda _: response("200 OK")) as raw:
+        line = ["bench", "open", "lab", "--endpoint-url", raw.url, *SHORT, "--region", "us-east-1", "--rate", "40"]
+        result = invoke([*line, "--operation", "put", "--prefixes", "random", "--duration", "0.5", "--output", "-"])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["steps"][0]["requests"] == 20
+    assert_all_deleted(raw, 20)
+
+
+@pytest.mark.usefixtures("_credentials")
 def test_a_failed_request_makes_the_result_invalid(tmp_path: Path) -> None:
     """The measurement ends after the step, with status 2, and the file says why. Objects are deleted all the same."""
     file = tmp_path / "run.json"
