@@ -1,5 +1,6 @@
 """A measurement, and a comparison, as tables for the terminal."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
@@ -20,12 +21,9 @@ _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
     has_errors = any(step.errors for step in result.steps)
-    table = Table(title=_title(result), title_justify="left", title_style="bold")
-    table.add_column(
-        _FIRST_COLUMN[result.kind],
-        justify="left" if result.kind is Kind.SYNC else "right",
-        min_width=24 if result.kind is Kind.SYNC else None,
-    )
+    table = Table(title=_title(result), title_justify="left", title_style="bold", box=None, header_style="bold")
+    table.padding = (0, 1, 0, 0)  # the columns need 80 characters together, also with errors
+    table.add_column(_FIRST_COLUMN[result.kind], justify="left" if result.kind is Kind.SYNC else "right", no_wrap=True)
     tp80 = ["TP80"] if result.repeats > 1 else []
     columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
     if result.kind is Kind.SYNC:
@@ -53,25 +51,28 @@ def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) 
     step = summary.steps[0]
     if kind is Kind.SYNC:
         yield str(step.stage)
-        yield f"{summary.seconds:,.2f}"
+        yield _number(summary.seconds)
     else:
         yield f"{step.rate_per_second:g}" if step.rate_per_second else str(step.connections)
-    yield f"{summary.gbps:,.3f}"
+    yield _number(summary.gbps)
     if with_tp80:
-        yield f"{summary.gbps_tp80:,.3f}"
-    yield f"{summary.requests_per_second:,.1f}"
+        yield _number(summary.gbps_tp80)
+    yield _number(summary.requests_per_second)
     for percentile in _PERCENTILES:
         latency = summary.latency(percentile)
-        yield "-" if latency is None else f"{latency:,.1f}"
+        yield "-" if latency is None else _number(latency)
     yield "-" if summary.cpu_percent is None else f"{summary.cpu_percent:.0f}"
     if with_errors:
-        yield ", ".join(f"{count:,} x {status}" for status, count in summary.errors.items()) or "0"
+        yield f"{summary.errors.total():,}"
 
 
 def _footnotes(result: BenchResult) -> Iterator[Text]:
     repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: what 80 % of them reach"
     latency = "from the time at which each request was to be sent" if result.kind is Kind.OPEN else "of whole requests"
     yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
+    failed = sum((summary.errors for summary in summaries(result)), Counter[str]())
+    if failed:
+        yield Text(f"Failed: {', '.join(f'{count:,} x {status}' for status, count in failed.most_common())}", "yellow")
     if limit := limit_of(result):
         yield Text(limit, "bold")
     if not result.valid:
@@ -86,6 +87,7 @@ def _size(number: int) -> str:
 
 
 _WIDEST_PLOT = 100
+_LONGEST_NAME = 18
 _EXPLANATION = """model: share of concurrency x size / latency, with the smallest load's latency
 repeats: lowest and highest p99. CPU: of the client. ratio: to the first row"""
 
@@ -100,7 +102,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     if comparison.kind is Kind.SYNC:
         console.print(_stages(comparison))
     else:
-        console.print(_loads(comparison))
+        console.print(loads_table(comparison))
         console.print(_EXPLANATION, style="dim")
     if any(run.cost_per_hour is not None for run in comparison.runs):
         console.print(_costs(comparison))
@@ -112,13 +114,16 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 def _table(*columns: str, title: str | None = None) -> Table:
     """Return a table whose first two columns are text, and the others numbers."""
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    table = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 1, 0, 0))
     for index, name in enumerate(columns):
-        table.add_column(name, justify="left" if index == 1 else "right")
+        if index == 1:  # names are shortened, so that numbers never are
+            table.add_column(name, justify="left", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
-def _loads(comparison: Comparison) -> Table:
+def loads_table(comparison: Comparison) -> Table:
     """Return a row for each load of each measurement. A column that would be empty in every row is left out."""
     name = "requests/s" if comparison.kind is Kind.OPEN else "connections"
     columns = (name, "measurement", "Gbit/s", "model", "p99 ms", "repeats", "CPU", "503", "ratio")

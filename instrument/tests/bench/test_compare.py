@@ -1,18 +1,30 @@
 """bench compare: the verdict, tables, ratios, costs, JSON, and errors."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import compare, limit_of, verdict
-from express_path_instrument.bench.results import BenchResult, Client, Kind, SecondStatuses, Step, Target, as_bench_json
+from express_path_instrument.bench.results import (
+    BenchResult,
+    Client,
+    Kind,
+    Latency,
+    SecondStatuses,
+    Step,
+    Target,
+    as_bench_json,
+)
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.bench.tables import as_bench_table, loads_table
 from tests.support.command import invoke
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -140,6 +152,20 @@ def test_table_has_medians_and_ratios() -> None:
     assert any(line.startswith("64 gateway endpoint 55.7 87 % 326") and line.endswith("2.24") for line in lines)
     assert lines.count("connections: o NAT gateway # gateway endpoint") == 2
     assert max(map(len, shown.stdout.splitlines()[2:])) <= 80
+
+
+def test_numbers_are_never_cut_at_80_columns() -> None:
+    """With long names, errors, and large numbers, p99 and CPU stand in both tables as they are."""
+    step = replace(nat().steps[-1], errors={"503": 123_456, "timed out": 789}, cpu_percent=100.0, gbps=12_345.6)
+    latency = Latency(p50=12_345, p90=12_345, p99=54_321, p999=65_432, max=65_432, mean=1)
+    steps = tuple(replace(step, repeat=repeat, latency=latency, requests_per_second=123_456) for repeat in (1, 2, 3))
+    result = replace(nat(), label="a very long label of a measurement", repeats=3, steps=steps)
+    for table in (as_bench_table(result), loads_table(compare([result, replace(endpoint(), label=result.label)]))):
+        console = Console(width=80, file=io.StringIO())
+        console.print(table)
+        [row] = [line for line in console.file.getvalue().splitlines() if "54,321" in line]  # type: ignore[attr-defined]
+        assert {"64", "100"} <= set(row.split())
+        assert len(row) <= 80
 
 
 def test_nat_instances_are_compared_by_cost(tmp_path: Path) -> None:
