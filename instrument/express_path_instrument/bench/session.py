@@ -132,6 +132,7 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
     aws = _connect(where)
     guard_session(aws.session, where.endpoint_url, own_ca_file())
     store = open_store(bucket, aws, where.endpoint_url)
+    engine_for(how.engine, store.server, how.object_bytes, how.processes)  # refuses before anything is sent
     if where.endpoint_url:
         check_settings(aws.session, where.endpoint_url)
     session = Session(store, how, instance, _path(where, instance, aws), quiet)
