@@ -57,7 +57,7 @@ bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
 	.venv/bin/python -m benchmarks
 
 .PHONY: path-lab
-path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about six minutes.
+path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about nine minutes.
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop

@@ -28,9 +28,10 @@ from rich.table import Table
 from express_path.adapters.aws import Aws
 from express_path_instrument.bench.bucket import parse_bucket
 from express_path_instrument.bench.crt_engine import CrtEngine
-from express_path_instrument.bench.engines import EngineName, cpus, engine_for
+from express_path_instrument.bench.engines import EngineName, engine_for
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load
+from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.store import Store, open_store
 
 BUILT_SERVER = Path("build/lab/versitygw")

@@ -75,7 +75,9 @@ ALLOWED = {
         "cfnlint",
         "hcl2",
         "lark",
+        "matplotlib",
         "orjson",
+        "plotille",
         "rich",
         "typer",
         "express_path.adapters",
@@ -83,8 +85,8 @@ ALLOWED = {
         "express_path_cli",
     ),
     "express_path_instrument": (
-        *(*CORE, *AWS, "awscrt", "hdrh", "mypy_boto3", "rich", "typer"),
-        *("express_path.adapters", "express_path_cli", "express_path_instrument", "PIL"),
+        *(*CORE, *AWS, "awscrt", "hdrh", "matplotlib", "mypy_boto3", "rich", "typer", "urllib3"),
+        *("express_path.adapters", "express_path_cli", "express_path_instrument"),
     ),
 }
 # The rooms of the command by rank: a room imports itself and those of lower ranks.

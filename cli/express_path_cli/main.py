@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "diagnose": Listed(
         "express_path_cli.traffic.diagnose_command",
-        "Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.",
+        "Show whether a NAT gateway on a flagged path is at its limit, with a chart.",
     ),
     "heal": Listed(
         "express_path_cli.heal.heal_command",

@@ -1,4 +1,4 @@
-"""express-path diagnose: whether a NAT on the path throttles S3 Express traffic."""
+"""express-path diagnose: whether a NAT gateway on a flagged path is at its limit."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,16 @@ from express_path_cli.findings.selection import AccountParameters, Selection, ev
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import metered_source
+from express_path_cli.terminal.charts import check_chart
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import json_document, write_file
+from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
-from express_path_cli.traffic.charts import Panel, as_svg, as_text_chart
+from express_path_cli.traffic.charts import Panel, as_text_chart, write_panels
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
 from express_path_cli.traffic.symptoms import (
+    BAND,
     MANY_DROPS,
     Diagnosis,
     MeterState,
@@ -33,6 +35,7 @@ from express_path_cli.traffic.symptoms import (
     Symptom,
     SymptomFinding,
     highest,
+    shortest_plateau,
 )
 
 _WHEN = "When to look at"
@@ -75,13 +78,17 @@ Period = Annotated[
     typer.Option(
         min=60,
         metavar="SECONDS",
-        help="The length of a period. Default: the shortest that CloudWatch has, for at most 720 periods.",
+        help="The length of a period. Default: the shortest that CloudWatch has, for at most 1440 periods.",
         rich_help_panel=_WHEN,
     ),
 ]
 Chart = Annotated[
     Path | None,
-    typer.Option(metavar="FILE.svg", help="Also write the charts to this SVG file.", rich_help_panel=options.HOW),
+    typer.Option(
+        metavar="FILE",
+        help="Also write the charts to this file, which ends in .svg, .png, or .pdf.",
+        rich_help_panel=options.HOW,
+    ),
 ]
 
 
@@ -106,15 +113,16 @@ def diagnose(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show whether a NAT gateway on a flagged path throttles S3 Express traffic, with a chart.
+    """Show whether a NAT gateway on a flagged path is at its limit, with a chart.
 
-    Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
+    Its metrics do not tell how much of the traffic is that of S3 Express. Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
     status: 0 none, 1 some, 2 something could not be determined; standard error names it, and the rest is reported.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
     source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
     during = timing(datetime.now(UTC), hours, since, until, period)
-    _check(chart)
+    if chart:
+        check_chart(chart)
     with watching(quiet=quiet) as watch:
         network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
@@ -131,19 +139,12 @@ def diagnose(
     raise typer.Exit(any(diagnosis.has_symptoms for diagnosis in diagnoses))
 
 
-def _check(chart: Path | None) -> None:
-    if chart and chart.suffix.lower() != ".svg":
-        raise OptionError(
-            f"--chart {chart}: charts are SVG files", "use a name that ends in .svg, which any browser shows"
-        )
-
-
 def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
     if chart is None:
         return
     drawn = panels(diagnoses)
     if drawn:
-        write_file(chart, [as_svg(drawn)])
+        write_panels(chart, drawn)
     if not (drawn and quiet):
         say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 
@@ -172,7 +173,7 @@ def headline(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> str:
     if diagnosis.state is MeterState.SYMPTOMS:
         return (
             f"{meter_name(diagnosis.meter)} {_symptom_text(diagnosis.findings[0])}: {_users_text(diagnosed)}; "
-            "to move this traffic to the free gateway endpoint"
+            "to move traffic to the free gateway endpoint"
         )
     return f"{_no_symptoms_text(diagnosis)}; {_users_text(diagnosed, 'still ')}, and AWS charges for it by the GB"
 
@@ -206,6 +207,9 @@ def _symptom_text(finding: SymptomFinding) -> str:
     if finding.symptom is Symptom.PLATEAU:
         length = duration_text(finding.end - finding.start)
         return f"ran flat at {rate_text(finding.value, finding.unit)} for {length}{_plateau_evidence(finding)}"
+    if finding.symptom is Symptom.PEAKS_FLAT:
+        length, peak = duration_text(finding.end - finding.start), rate_text(finding.value, finding.unit)
+        return f"had 10-second peaks that stayed flat at {peak} for {length}{_plateau_evidence(finding)}"
     if finding.symptom is Symptom.PORT_ALLOCATION_ERRORS:
         return f"had no source port left for {count_text(finding.value, 'connection')}"
     if finding.symptom is Symptom.PACKETS_DROPPED:
@@ -251,8 +255,9 @@ def _users_text(diagnosed: NatDiagnosis, still: str = "") -> str:
     """Return the subnets whose traffic crosses the NAT, at most three by id."""
     subnets = diagnosed.nat.subnet_ids
     more = f" and {len(subnets) - _MAX_SUBNETS} more" if len(subnets) > _MAX_SUBNETS else ""
-    verb = "reaches" if len(subnets) == 1 else "reach"
-    return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} S3 Express through it"
+    verb = "uses" if len(subnets) == 1 else "use"
+    noun = "NAT instance" if diagnosed.nat.kind is NatKind.INSTANCE else "NAT gateway"
+    return f"{', '.join(subnets[:_MAX_SUBNETS])}{more} {still}{verb} this {noun}"
 
 
 def finding_numbers(finding: SymptomFinding) -> str:
@@ -262,11 +267,12 @@ def finding_numbers(finding: SymptomFinding) -> str:
 
 def _numbers(finding: SymptomFinding) -> Iterator[str]:
     evidence, symptom = finding.evidence, finding.symptom
-    if symptom in (Symptom.PLATEAU, Symptom.PEAK_NEAR_LIMIT):
+    if symptom in (Symptom.PLATEAU, Symptom.PEAKS_FLAT, Symptom.PEAK_NEAR_LIMIT):
         yield rate_text(finding.value, finding.unit)
-    if symptom is Symptom.PLATEAU:
+    if symptom in (Symptom.PLATEAU, Symptom.PEAKS_FLAT):
         usual = evidence.get("usualJitter")
-        yield f"jitter {share_text(evidence['jitter'])}" + (f" (usually {share_text(usual)})" if usual else "")
+        compared = f"usually {share_text(usual)}" if usual else "no other traffic to compare with"
+        yield f"jitter {share_text(evidence['jitter'])} ({compared})"
     if evidence.get("droppedPackets") and symptom is not Symptom.PORT_ALLOCATION_ERRORS:
         yield _dropped_text(finding, "dropped packet") + _threshold_text(evidence.get("droppedShare"))
     if (port_errors := evidence.get("portAllocationErrors")) and symptom is not Symptom.PACKETS_DROPPED:
@@ -295,6 +301,7 @@ def as_diagnosis_json(nats: Sequence[NatDiagnosis], during: Timing) -> str:
         "start": during.start.isoformat(),
         "end": during.end.isoformat(),
         "period": during.period,
+        "shortestPlateau": shortest_plateau(timedelta(seconds=during.period)).total_seconds(),
         "nats": [_nat(nat) for nat in nats],
     }
     return json_document(SCHEMA_VERSION, document)
@@ -362,9 +369,15 @@ def print_diagnoses(console: Console, nats: Sequence[NatDiagnosis], during: Timi
         window = (
             f"{span_text(during.start, during.end)}, in periods of {duration_text(timedelta(seconds=during.period))}."
         )
-        console.print(Text(f"{window} {SHARE_UNKNOWN}", "dim"))
+        console.print(Text(f"{window} {_unseen(during)} {SHARE_UNKNOWN}", "dim"))
     else:
         console.print("No selected path to S3 Express crosses a NAT, so there is nothing to diagnose.")
+
+
+def _unseen(during: Timing) -> str:
+    """Return which limits the window's resolution hides."""
+    shortest = duration_text(shortest_plateau(timedelta(seconds=during.period)))
+    return f"A limit of less than {shortest}, or with variations of more than {BAND:.0%}, cannot be seen at this resolution."
 
 
 def panels(nats: Sequence[NatDiagnosis]) -> list[Panel]:

@@ -21,8 +21,8 @@ from express_path_cli.traffic.symptoms import METRICS, MIN_DURATION, MIN_PERIODS
 
 HOURS = 24
 _PERIODS = (60, 300, 900, 3600, 6 * 3600, 24 * 3600)
-_USUAL_MAXIMUM, _MAXIMUM = 720, 1440
-"""The most periods of a window without --period, and the most with it; more take too long to read and to draw."""
+_MAXIMUM = 1440
+"""The most periods of a window, such as a day in minutes; more take too long to read and to draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _check(during: Timing) -> None:
 def _chosen(window: timedelta, finest: int) -> int:
     """Return the shortest period that CloudWatch has and that does not make too many of them."""
     allowed = [period for period in _PERIODS if period % finest == 0]
-    return next((period for period in allowed if window <= _USUAL_MAXIMUM * timedelta(seconds=period)), allowed[-1])
+    return next((period for period in allowed if window <= _MAXIMUM * timedelta(seconds=period)), allowed[-1])
 
 
 def _floor(time: datetime, period: int) -> datetime:

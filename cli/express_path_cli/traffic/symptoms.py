@@ -1,4 +1,4 @@
-"""The symptoms of a NAT gateway that throttles S3 Express traffic, in its metrics over time.
+"""The symptoms of a NAT gateway that is at a limit, in its metrics over time.
 
 The ceilings are AWS's (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-basics.html): a NAT gateway
 scales automatically from 5 to 100 Gbit/s and from 1 to 10 million packets per second, drops packets above that, and
@@ -17,7 +17,7 @@ from statistics import fmean, median, quantiles
 
 from express_path.domain.verdict.capacity import NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS
 from express_path_cli.nat.metrics import Meter, Series
-from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
+from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify
 
 Points = Sequence[tuple[datetime, float]]
 """Pairs of (start of period, value): aware times, one pair for each period with a datapoint."""
@@ -28,9 +28,10 @@ LEVEL_TOLERANCE = BAND / 4
 """The largest difference between a run's middle and flanks, or between its halves, as a share of its level."""
 MAX_SHARE_ABOVE = 0.02
 """The share of periods up to the run's end that may be higher: bursts that the ceiling did not stop."""
-MIN_DURATION = timedelta(minutes=30)
+MIN_DURATION = timedelta(minutes=18)
 MIN_PERIODS = 12
-"""A run has at least this number of periods, and lasts at least MIN_DURATION."""
+"""A run has at least this number of periods, and lasts at least MIN_DURATION. Of 60 simulated days of free traffic in
+periods of a minute, none had a run of 18 minutes, and two had one of 15."""
 MAX_JITTER_RATIO = 0.4
 """A run's jitter is at most this share of the jitter that the window's other traffic has at the run's level."""
 MAX_JITTER = 0.02
@@ -116,7 +117,7 @@ def _upper_quartile(steps: Sequence[float]) -> float:
 
 def _flat_runs(points: Points, period: timedelta) -> Iterator[_FlatRun]:
     """Yield the longest runs that are in a band, long enough, level and at the top."""
-    fewest = max(MIN_PERIODS, -(-MIN_DURATION // period))
+    fewest = shortest_plateau(period) // period
     earlier: list[float] = []
     for stretch in _stretches(points, period):
         smooth = _smoothed([value for _, value in stretch])
@@ -253,6 +254,10 @@ NEAR_LIMIT = 0.9
 """Throughput from this share of a ceiling up is near it."""
 LOWEST_BITS, HIGHEST_BITS = NAT_GATEWAY_BASELINE_GBPS * 1e9, NAT_GATEWAY_PEAK_GBPS * 1e9
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
+MANY_PORT_ERRORS = 10
+"""From this number of failed connections in an episode on, a gateway lacks ports. Fewer are single events."""
+BURSTS = 1.15
+"""If the highest ten seconds of most periods reach this multiple of a plateau, the gateway was not at a limit."""
 MANY_DROPS = 0.0001
 """The share of dropped packets above which AWS suspects a problem
 (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html)."""
@@ -264,13 +269,14 @@ class Symptom(StrEnum):
     """The kinds of symptoms."""
 
     PLATEAU = "PLATEAU"
+    PEAKS_FLAT = "PEAKS_FLAT"
     PORT_ALLOCATION_ERRORS = "PORT_ALLOCATION_ERRORS"
     PACKETS_DROPPED = "PACKETS_DROPPED"
     PEAK_NEAR_LIMIT = "PEAK_NEAR_LIMIT"
 
 
 class Severity(StrEnum):
-    """HIGH: traffic is throttled. MEDIUM: it probably is. LOW: too little for AWS to suspect a problem."""
+    """HIGH: traffic is throttled. MEDIUM: it probably is. LOW: nothing shows that it is."""
 
     HIGH = "HIGH"
     MEDIUM = "MEDIUM"
@@ -306,28 +312,50 @@ def findings_of(load: MeterLoad, period: timedelta) -> list[SymptomFinding]:
 
 
 def _plateaus(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
-    """Yield plateaus in bit/s, and plateaus in packets/s at other times; packets of equal size show both."""
+    """Yield plateaus in bit/s, and at other times those in packets/s and those of the highest ten seconds.
+
+    Packets of equal size show a plateau of bytes, too, and so do the peaks of a plateau.
+    """
     bits = plateaus(load.carried, period, NEAR_LIMIT * LOWEST_BITS)
     packets = plateaus(load.passed, period, NEAR_LIMIT * LOWEST_PACKETS)
-    yield from (_plateau(plateau, "bit/s", HIGHEST_BITS, load) for plateau in bits)
+    peaks = plateaus(load.peak_bits, period, NEAR_LIMIT * LOWEST_BITS)
+    yield from (_plateau(Symptom.PLATEAU, plateau, "bit/s", HIGHEST_BITS, load) for plateau in bits)
     for plateau in packets:
         if not any(plateau.overlaps(other) for other in bits):
-            yield _plateau(plateau, "packets/s", HIGHEST_PACKETS, load)
+            yield _plateau(Symptom.PLATEAU, plateau, "packets/s", HIGHEST_PACKETS, load)
+    for plateau in peaks:
+        if not any(plateau.overlaps(other) for other in (*bits, *packets)):
+            yield _plateau(Symptom.PEAKS_FLAT, plateau, "bit/s", HIGHEST_BITS, load)
 
 
-def _plateau(plateau: Plateau, unit: str, limit: float, load: MeterLoad) -> SymptomFinding:
+def _plateau(symptom: Symptom, plateau: Plateau, unit: str, limit: float, load: MeterLoad) -> SymptomFinding:
+    """Return the finding of a plateau: HIGH at a limit, MEDIUM if it may be one, LOW if nothing shows a limit.
+
+    Nothing does if there is no other traffic that varies, or if throughput goes higher for ten seconds in most periods.
+    """
     evidence = {"jitter": plateau.jitter, **_evidence(load, plateau.start, plateau.end)}
     if plateau.usual_jitter is not None:
         evidence["usualJitter"] = plateau.usual_jitter
-    at_limit = _many_drops(evidence) or evidence.get("portAllocationErrors") or plateau.level >= NEAR_LIMIT * limit
-    cause = classify(SaturationEvidence(plateau=True, path_reports_limit=bool(at_limit)))
-    severity = Severity.HIGH if cause is ThroughputLimit.PATH_CEILING else Severity.MEDIUM
-    return SymptomFinding(Symptom.PLATEAU, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
+    many_errors = evidence.get("portAllocationErrors", 0) >= MANY_PORT_ERRORS
+    at_limit = _many_drops(evidence) or many_errors or plateau.level >= NEAR_LIMIT * limit
+    cause = classify(SaturationEvidence(Growth.FLAT, path_reports_limit=bool(at_limit)))
+    may_be_limit = plateau.usual_jitter is not None and not _has_bursts(plateau, unit, load)
+    severity = Severity.MEDIUM if may_be_limit else Severity.LOW
+    if cause is ThroughputLimit.PATH_CEILING:
+        severity = Severity.HIGH
+    return SymptomFinding(symptom, severity, plateau.start, plateau.end, plateau.level, unit, evidence)
+
+
+def _has_bursts(plateau: Plateau, unit: str, load: MeterLoad) -> bool:
+    peaks = within(load.peak_bits if unit == "bit/s" else load.peak_packets, plateau.start, plateau.end)
+    return bool(peaks) and median(peaks) >= BURSTS * plateau.level
 
 
 def _port_errors(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
+    """Yield failed connections: few are LOW."""
     for episode in _episodes(load.port_errors, period):
-        yield _finding(Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, episode, episode.total, "errors", load)
+        severity = Severity.HIGH if episode.total >= MANY_PORT_ERRORS else Severity.LOW
+        yield _finding(Symptom.PORT_ALLOCATION_ERRORS, severity, episode, episode.total, "errors", load)
 
 
 def _drops(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
@@ -437,6 +465,11 @@ class Diagnosis:
     def missing(self) -> float:
         """The share of the window's periods without datapoints of bytes, from 0 to 1."""
         return max(0.0, 1 - len(self.load.carried) * self.period / (self.end - self.start).total_seconds())
+
+
+def shortest_plateau(period: timedelta) -> timedelta:
+    """Return how long a plateau must last to be seen in periods of this length."""
+    return max(MIN_PERIODS, -(-MIN_DURATION // period)) * period
 
 
 def diagnose(meter: Meter, series: Sequence[Series], start: datetime, end: datetime, period: int) -> Diagnosis:

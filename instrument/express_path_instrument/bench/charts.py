@@ -1,10 +1,10 @@
-"""The charts of a comparison: throughput and p99 against the load with the model, and answers over time."""
+"""The charts of a comparison: throughput with the model, p99, and CPU against the load, and answers over time."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from express_path_instrument.bench.compare import Comparison, Run
-from express_path_instrument.bench.plot import PENS, Plot, Series
+from express_path_instrument.bench.plot import Plot, Series
 from express_path_instrument.bench.results import Kind, Step
 
 _OK = "200"
@@ -14,13 +14,12 @@ def plots_of(comparison: Comparison) -> list[Plot]:
     """Return the plots of a comparison; none for measurements without loads (sync)."""
     if not comparison.loads:
         return []
-    return [_throughput(comparison), _tail(comparison), *_statuses(comparison)]
+    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *_statuses(comparison)]
 
 
 def _throughput(comparison: Comparison) -> Plot:
     measured = [
-        Series(run.name, tuple((point.load, point.gbps * 1e9) for point in run.points), pen)
-        for run, pen in zip(comparison.runs, PENS, strict=False)
+        Series(run.name, tuple((point.load, point.gbps * 1e9) for point in run.points)) for run in comparison.runs
     ]
     models = [_model(run, line) for run, line in zip(comparison.runs, measured, strict=True)]
     # Models of paths that are equally fast at the smallest load would cover each other.
@@ -34,7 +33,6 @@ def _model(run: Run, measured: Series) -> Series:
     return Series(
         "model: constant latency",
         tuple((point.load, bits * point.load / load) for point in run.points),
-        measured.pen,
         is_model=True,
     )
 
@@ -46,12 +44,23 @@ def _are_close(models: Sequence[Series]) -> bool:
 
 def _tail(comparison: Comparison) -> Plot:
     lines = (
-        Series(
-            run.name, tuple((point.load, point.p99_ms / 1e3) for point in run.points if point.p99_ms is not None), pen
-        )
-        for run, pen in zip(comparison.runs, PENS, strict=False)
+        Series(run.name, tuple((point.load, point.p99_ms / 1e3) for point in run.points if point.p99_ms is not None))
+        for run in comparison.runs
     )
     return Plot("p99 latency", _x_name(comparison.kind), tuple(comparison.loads), "s", tuple(lines))
+
+
+def _processors(comparison: Comparison) -> Iterator[Plot]:
+    """Yield the client's use of its processors, if it is known for any measurement."""
+    lines = [
+        Series(
+            run.name, tuple((point.load, point.cpu_percent) for point in run.points if point.cpu_percent is not None)
+        )
+        for run in comparison.runs
+    ]
+    shown = tuple(line for line in lines if line.points)
+    if shown:
+        yield Plot("CPU of the client", _x_name(comparison.kind), tuple(comparison.loads), "%", shown)
 
 
 def _x_name(kind: Kind) -> str:
@@ -74,8 +83,8 @@ def _status_plot(run: Run, seconds: Sequence[Counter[str]]) -> Plot:
         *[status for status, _ in total.most_common() if status != _OK],
     ]
     lines = tuple(
-        Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)), pen)
-        for status, pen in zip(shown, PENS, strict=False)
+        Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)))
+        for status in shown
     )
     ticks = tuple(float(second) for second in range(0, len(seconds) + 1, max(1, len(seconds) // 10)))
     return Plot(f"Answers per second: {run.name}", "seconds, one step after the other", ticks, "/s", lines)

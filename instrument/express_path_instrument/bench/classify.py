@@ -3,42 +3,61 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
-from statistics import median
+from math import log, pi, sqrt
+from statistics import fmean, median
 
-from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
-from express_path_instrument.bench.repeats import tp80
-from express_path_instrument.bench.results import BenchResult, Step
+from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify, limits
+from express_path_instrument.bench.results import BenchResult, Step, tp80
 
-MAX_PLATEAU_SHARE = 0.58
-"""On a plateau, the largest load gets at most this share of what it would get if every request were as fast as at the
-smallest load. The published NAT gateway reaches 0.39 at 64 connections, its gateway endpoint 0.87."""
-MAX_PLATEAU_GROWTH = 0.65
-"""On a plateau, throughput grows at most with this power of the load over its last doubling: 1 is linear, 0 is flat."""
-MIN_LATENCY_CLIMB = 2.5
-"""Latency climbs if p99 or the median grows by at least this factor from the smallest load to the largest."""
+FLAT_GROWTH = 0.3
+"""Flat throughput grows at most with this power of the load over its last doubling: 1 is linear, 0 is flat."""
+LINEAR_SHARE = 0.94
+"""Throughput is called linear only if a request at the largest load certainly gets at least this share of what it gets
+at loads up to half of it: a limit at 60 of 64 connections leaves 0.9375."""
+CERTAINTY = 2.5
+"""How many standard errors make it certain."""
+LEAST_NOISE = 0.015
+"""How much the throughput of repeats differs at least, as a share; assumed if there is one repeat."""
+_NEARLY_BEST = 0.9
+"""Loads with at least this share of the best throughput show how busy the processors are at the limit."""
 MIN_LOAD_RATIO = 2.0
-"""If the largest load is less than this many times the smallest, a plateau cannot be distinguished from noise."""
+"""If the largest load is less than this many times the smallest, growth cannot be distinguished from noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """One load of a sweep, the median of its repeats, and the TP80 of their throughput (the 80th percentile).
+    """One load of a sweep, the median of its repeats, and the TP80 of their throughput, which 80 % of them reach.
 
     load: connections, or the requests to be started in each second. throughput: requests that succeeded, per second.
-    gbps, gbps_tp80: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the lowest and highest
-    of the repeats. cpu_percent: None if not measured. throttled_share: of all requests of all repeats, 0 to 1.
+    repeats: that of each. gbps, gbps_tp80: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the
+    lowest and highest of the repeats. cpu_percent, other_cpu_percent: as in Step. requests, throttled, timed_out:
+    numbers of all requests, of 503 answers, and of timeouts, in all repeats. hangs: a step has a request that hangs.
     """
 
     load: float
     throughput: float
+    repeats: tuple[float, ...]
     gbps: float
     gbps_tp80: float
     p50_ms: float | None
     p99_ms: float | None
     p99_range_ms: tuple[float, float] | None
     cpu_percent: float | None
-    throttled_share: float
+    other_cpu_percent: float
+    requests: int
+    throttled: int
+    timed_out: int
+    hangs: bool
+
+    @property
+    def throttled_share(self) -> float:
+        """The share of 503 answers, 0 to 1."""
+        return self.throttled / self.requests if self.requests else 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean throughput of the repeats, which varies less than the median."""
+        return fmean(self.repeats)
 
 
 def load_points(result: BenchResult) -> list[LoadPoint]:
@@ -59,14 +78,14 @@ def cause_of(points: Sequence[LoadPoint]) -> ThroughputLimit:
 def evidence_of(points: Sequence[LoadPoint]) -> SaturationEvidence:
     """Return what a sweep shows; points are in ascending order, at least one."""
     best = max(point.throughput for point in points)
-    busiest = [
-        point.cpu_percent for point in points if point.throughput >= best * 0.9 and point.cpu_percent is not None
-    ]
+    fastest = [point for point in points if point.throughput >= best * _NEARLY_BEST]
+    known = [point.cpu_percent for point in fastest if point.cpu_percent is not None]
     return SaturationEvidence(
-        plateau=_has_plateau(points),
-        latency_climbs=_climbs([point.p99_ms for point in points]) or _climbs([point.p50_ms for point in points]),
-        client_cpu_percent=median(busiest) if busiest else None,
-        throttled_share=max(point.throttled_share for point in points),
+        growth=growth_of(points),
+        client_cpu_percent=median(known) if known else None,
+        other_cpu_percent=median(point.other_cpu_percent for point in fastest),
+        throttled=any(limits(point.throttled, point.requests) for point in points),
+        hanging=any(point.hangs or limits(point.timed_out, point.requests) for point in points),
     )
 
 
@@ -79,40 +98,47 @@ def share_of_model(points: Sequence[LoadPoint], point: LoadPoint) -> float:
     return point.throughput / modeled if modeled else 0.0
 
 
-def _has_plateau(points: Sequence[LoadPoint]) -> bool:
-    largest = points[-1].load
-    if largest < MIN_LOAD_RATIO * points[0].load:
-        return False
-    return share_of_model(points, points[-1]) <= MAX_PLATEAU_SHARE and _growth(points) <= MAX_PLATEAU_GROWTH
-
-
-def _growth(points: Sequence[LoadPoint]) -> float:
-    """Return the power of the load with which throughput grew over the last doubling of the load, or a bit more."""
+def growth_of(points: Sequence[LoadPoint]) -> Growth | None:
+    """Return how throughput grows up to the largest load; None if the loads are too few or too alike to show it."""
     last = points[-1]
-    half = max((point for point in points if point.load <= last.load / 2), key=lambda point: point.load)
-    if not (last.throughput and half.throughput):
-        return 0.0
-    return log(last.throughput / half.throughput) / log(last.load / half.load)
+    lower = [point for point in points if point.load * MIN_LOAD_RATIO <= last.load]
+    if not lower:
+        return None
+    half = lower[-1]
+    if not (last.mean and half.mean) or log(last.mean / half.mean) <= FLAT_GROWTH * log(last.load / half.load):
+        return Growth.FLAT
+    share = last.mean / last.load / median(point.mean / point.load for point in lower)
+    # The error of a median is sqrt(pi / 2) times that of a mean.
+    parts = 1 / len(last.repeats) + pi / 2 / sum(len(point.repeats) for point in lower)
+    certain = share - CERTAINTY * _noise(points) * sqrt(parts) >= LINEAR_SHARE
+    return Growth.LINEAR if certain else Growth.BENDING
 
 
-def _climbs(latencies: Sequence[float | None]) -> bool:
-    known = [latency for latency in latencies if latency is not None]
-    return len(known) > 1 and known[-1] >= MIN_LATENCY_CLIMB * known[0] > 0
+def _noise(points: Sequence[LoadPoint]) -> float:
+    """Return the standard deviation of the throughput of repeats, as a share, from all loads together."""
+    several = [point for point in points if len(point.repeats) > 1 and point.mean]
+    squares = sum((value / point.mean - 1) ** 2 for point in several for value in point.repeats)
+    freedom = sum(len(point.repeats) - 1 for point in several)
+    return max(LEAST_NOISE, sqrt(squares / freedom)) if freedom else LEAST_NOISE
 
 
 def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
     p99 = _known(steps, lambda step: step.latency.p99)
-    sent = sum(step.requests + step.failed for step in steps)
     return LoadPoint(
         load=load,
         throughput=median(step.requests_per_second for step in steps),
+        repeats=tuple(step.requests_per_second for step in steps),
         gbps=median(step.gbps for step in steps),
         gbps_tp80=tp80([step.gbps for step in steps]),
         p50_ms=_median(_known(steps, lambda step: step.latency.p50)),
         p99_ms=_median(p99),
         p99_range_ms=(min(p99), max(p99)) if p99 else None,
-        cpu_percent=_median(_known(steps, lambda step: step.cpu_peak_percent)),
-        throttled_share=sum(_throttled(step) for step in steps) / sent if sent else 0.0,
+        cpu_percent=_median(_known(steps, lambda step: step.cpu_percent)),
+        other_cpu_percent=_median(_known(steps, lambda step: step.other_cpu_percent)) or 0.0,
+        requests=sum(step.requests + step.failed + step.unfinished for step in steps),
+        throttled=sum(_throttled(step) for step in steps),
+        timed_out=sum(step.errors.get("timed out", 0) for step in steps),
+        hangs=any(step.hangs for step in steps),
     )
 
 

@@ -1,16 +1,27 @@
-"""Compare measurements: which of them is limited by what, and how much more the others carry."""
+"""Compare measurements: which of them is limited by what, and how much more the others carry, in words and as JSON."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from express_path_cli.nat.saturation import ThroughputLimit
+from express_path_cli.nat.saturation import Growth, ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench.classify import LoadPoint, cause_of, load_points
-from express_path_instrument.bench.plot import PENS
-from express_path_instrument.bench.results import BenchResult, Kind
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.texts import count_text, rate_text, share_text
+from express_path_instrument.bench.classify import LoadPoint, cause_of, evidence_of, load_points, share_of_model
+from express_path_instrument.bench.results import SCHEMA_VERSION, BenchResult, Kind
 
 FEWEST = 2
-"""How many measurements a comparison needs. It has a pen for at most len(PENS)."""
+"""How many measurements a comparison needs."""
+OTHER_PATH_RATIO = 1.25
+"""From this ratio of throughputs on, a path carries more than another one, beyond what repeats differ."""
+MBPS = 125
+"""How many MB (10^6 bytes) a second one Gbit/s is."""
+_NEARLY_EQUAL = 0.1
+"""Throughputs that differ by at most this share are called about the same: repeats differ as much."""
+_KEEPS_UP = 0.95
+"""From this share of its rate on, an open loop keeps up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +81,14 @@ def single_run(result: BenchResult) -> Run:
 
 
 def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comparison:
-    """Return the comparison of two to four measurements; costs are in their order, or empty.
+    """Return the comparison of two or more measurements; costs are in their order, or empty.
 
     Raise OptionError if they did not measure the same.
     """
-    if not FEWEST <= len(results) <= len(PENS):
+    if len(results) < FEWEST:
         raise OptionError(
             f"{len(results)} measurements were given",
-            f"give {FEWEST} to {len(PENS)} files that express-path bench wrote",
+            f"give {FEWEST} or more files that express-path bench wrote",
         )
     if costs and len(costs) != len(results):
         raise OptionError(
@@ -86,7 +97,23 @@ def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comp
         )
     _check_alike(results)
     cost_of_each: Sequence[float | None] = costs or [None] * len(results)
-    return Comparison(tuple(map(_run, _names(results), results, cost_of_each)))
+    runs = tuple(map(_run, _names(results), results, cost_of_each))
+    return Comparison(tuple(replace(run, cause=_cause_beside(run, runs)) for run in runs))
+
+
+def _cause_beside(run: Run, others: Sequence[Run]) -> ThroughputLimit | None:
+    """Return what limits a run, if the others are known: its path, if the same client reaches more over another one."""
+    if run.cause is not ThroughputLimit.CEILING or not any(_carries_more(other, run) for other in others):
+        return run.cause
+    return ThroughputLimit.PATH_CEILING
+
+
+def _carries_more(other: Run, run: Run) -> bool:
+    """Return whether the same client got more from the same bucket at a load that both measured."""
+    same = (other.result.client, other.result.target.bucket) == (run.result.client, run.result.target.bucket)
+    shared = (other.at(point.load) for point in run.points)
+    most = max((point.throughput for point in shared if point), default=0.0)
+    return same and other.result.valid and most >= OTHER_PATH_RATIO * run.best.throughput > 0
 
 
 def _run(name: str, result: BenchResult, cost: float | None) -> Run:
@@ -119,3 +146,206 @@ def _names(results: Sequence[BenchResult]) -> list[str]:
         label if labels.count(label) == 1 and result.label else f"{label} {position}"
         for position, (label, result) in enumerate(zip(labels, results, strict=True), start=1)
     ]
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return one sentence: what limits each measurement, and how they differ at the largest load that all measured."""
+    if comparison.kind is Kind.SYNC:
+        return _stages(comparison)
+    limits = [_limit(run) for run in comparison.runs]
+    sentence = ", and ".join([", ".join(limits[:-1]), limits[-1]])
+    if _have_one_ceiling(comparison.runs):
+        sentence += "; these paths stop at the same throughput, so what they share is the limit, not a path"
+    load = comparison.largest_shared_load
+    if load is None:
+        return f"{sentence}; no load was measured in all of them."
+    return f"{sentence}; {_difference(comparison, load)}."
+
+
+def limit_of(result: BenchResult) -> str:
+    """Return one sentence about one measurement: what limits it. Return an empty text if it has no steps of load."""
+    run = single_run(result)
+    return f"{_limit(run)}." if run.points else ""
+
+
+def load_name(kind: Kind, load: float) -> str:
+    """Return a load in words, such as 64 connections."""
+    if kind is Kind.OPEN:
+        return f"{load:,g} requests/s"
+    return count_text(load, "connection")
+
+
+_OTHER_CAUSES = (
+    "the path, the network of the instance, the server, or a quota: measure a second path to the same bucket with the "
+    "same client, and compare"
+)
+
+
+def _have_one_ceiling(runs: Sequence[Run]) -> bool:
+    """Return whether all runs have a ceiling, and about the same one."""
+    most = [run.best.throughput for run in runs]
+    is_same = max(most) <= (1 + _NEARLY_EQUAL) * min(most)
+    return is_same and all(run.cause is ThroughputLimit.CEILING for run in runs)
+
+
+def _limit(run: Run) -> str:
+    """Return what limits a run: first what an open loop did not achieve, last the timeouts, if there are any."""
+    text = f"{run.name} {_behind(run)}{_LIMITS[run.cause or ThroughputLimit.UNDETERMINED](run)}"
+    timed_out = sum(point.timed_out for point in run.points)
+    if timed_out and run.cause is not ThroughputLimit.HANGING:
+        text += f", with {count_text(timed_out, 'timeout')}"
+    return text
+
+
+def _behind(run: Run) -> str:
+    """Return which rate an open loop did not achieve, if there is one."""
+    if run.result.kind is not Kind.OPEN:
+        return ""
+    late = next((point for point in run.points if point.throughput < _KEEPS_UP * point.load), None)
+    if late is None:
+        return ""
+    steps = [step for step in run.result.steps if step.rate_per_second == late.load]
+    lags = [step.lag_p99_ms for step in steps if step.lag_p99_ms is not None]
+    served = [step.server_p99_ms for step in steps if step.server_p99_ms is not None]
+    parts = f" (p99: sent {_ms(max(lags))} late, answered in {_ms(max(served))})" if lags and served else ""
+    return f"achieves {late.throughput:,.0f} of {late.load:,g} requests/s{parts} and "
+
+
+def _unanswered(run: Run) -> str:
+    steps = run.result.steps
+    hanging = sum(step.unfinished for step in steps if step.hangs)
+    oldest = max((step.oldest_unfinished_ms or 0 for step in steps), default=0)
+    parts = [f"{count_text(hanging, 'request')} open for up to {_ms(oldest)}"] if hanging else []
+    timed_out = sum(point.timed_out for point in run.points)
+    parts += [count_text(timed_out, "timeout")] if timed_out else []
+    return f"has requests without an answer ({' and '.join(parts)}), so nothing else is known"
+
+
+def _undetermined(run: Run) -> str:
+    """Return why nothing is known about the limit."""
+    if len(run.points) == 1:
+        return f"reaches {_speed(run)} at {load_name(run.result.kind, run.best.load)}; one load shows no limit"
+    evidence = evidence_of(run.points)
+    if evidence.growth is None:
+        return f"reaches {_speed(run)}; the loads are too alike to show a limit"
+    shape = "stays flat" if evidence.growth is Growth.FLAT else "starts to flatten"
+    cpu, other = evidence.client_cpu_percent, evidence.other_cpu_percent
+    if cpu is None:
+        return f"{shape} at {_speed(run)}, because of the path or the client ({_climb(run)}CPU unknown)"
+    noise = f", and other work {other:.0f} % of all CPUs" if other >= 1 else ""
+    return f"{shape} at {_speed(run)}, but the client uses {cpu:.0f} % of its CPU{noise}, so it may be the limit"
+
+
+_LIMITS: Mapping[ThroughputLimit, Callable[[Run], str]] = {
+    ThroughputLimit.HANGING: _unanswered,
+    ThroughputLimit.THROTTLED: lambda run: (
+        f"is throttled (503 for {share_text(max(point.throttled_share for point in run.points))} of requests)"
+    ),
+    ThroughputLimit.CLIENT_BOUND: lambda run: f"is client-bound at {_speed(run)} ({_cpu(run)})",
+    ThroughputLimit.PATH_CEILING: lambda run: f"has a path ceiling of {_speed(run)} ({_climb(run)}{_cpu(run)})",
+    ThroughputLimit.CEILING: lambda run: (
+        f"has a ceiling of {_speed(run)} ({_climb(run)}{_cpu(run)}), because of {_OTHER_CAUSES}"
+    ),
+    ThroughputLimit.FLATTENING: lambda run: (
+        f"starts to flatten at {load_name(run.result.kind, run.points[-1].load)} ({_speed(run)}): measure with more"
+    ),
+    ThroughputLimit.UNDETERMINED: _undetermined,
+    ThroughputLimit.NOT_SATURATED: lambda run: (
+        f"is not saturated at {load_name(run.result.kind, run.points[-1].load)} ({_speed(run)})"
+    ),
+}
+"""What limits a run, in words that follow its name."""
+
+
+def _speed(run: Run) -> str:
+    return rate_text(run.best.gbps * 1e9, "bit/s")
+
+
+def _cpu(run: Run) -> str:
+    known = [point.cpu_percent for point in run.points if point.cpu_percent is not None]
+    return f"at most {max(known):.0f} % of the client's CPU" if known else "CPU unknown"
+
+
+def _climb(run: Run) -> str:
+    first, last = run.points[0].p99_ms, run.points[-1].p99_ms
+    return f"p99 goes from {_ms(first)} to {_ms(last)}, " if first is not None and last is not None else ""
+
+
+def _difference(comparison: Comparison, load: float) -> str:
+    base = comparison.runs[0]
+    ratios = [(run, comparison.ratio(run, load)) for run in comparison.runs[1:]]
+    parts = [f"{run.name} has {_times(ratio)} {base.name}" for run, ratio in ratios if ratio is not None]
+    return f"at {load_name(comparison.kind, load)}, {' and '.join(parts) or f'{base.name} has no throughput'}"
+
+
+def _times(ratio: float) -> str:
+    if abs(ratio - 1) <= _NEARLY_EQUAL:
+        return "about the same throughput as"
+    return f"{ratio:.3g} times the throughput of"
+
+
+def _stages(comparison: Comparison) -> str:
+    """Return the sentence for measurements in stages: how long all stages took together."""
+    stages = {tuple(sorted(Counter(step.stage for step in run.result.steps).items())) for run in comparison.runs}
+    if len(stages) > 1:
+        return "The measurements do not have the same stages, so only stages can be compared, not their sums."
+    totals = [(run, total_seconds(run)) for run in comparison.runs]
+    base, seconds = totals[0]
+    others = [
+        f"{run.name} takes {total:.3g} s, {total / seconds:.3g} times as long" for run, total in totals[1:] if seconds
+    ]
+    return f"{base.name} takes {seconds:.3g} s for all stages, and {', and '.join(others)}."
+
+
+def total_seconds(run: Run) -> float:
+    """Return the seconds that all stages took, on average over the repeats."""
+    return sum(step.seconds for step in run.result.steps) / max(run.result.repeats, 1)
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f} ms" if value >= 100 else f"{value:.3g} ms"  # noqa: PLR2004  # three digits are enough
+
+
+def as_comparison_json(comparison: Comparison) -> str:
+    """Return the verdict, and for each measurement its cause, cost, and points; ratios are to the first one."""
+    document = {
+        "kind": comparison.kind,
+        "verdict": verdict(comparison),
+        "runs": [_run_json(comparison, run) for run in comparison.runs],
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _run_json(comparison: Comparison, run: Run) -> dict[str, Any]:
+    best = run.best if run.points else None
+    return {
+        "name": run.name,
+        "cause": run.cause,
+        "valid": run.result.valid,
+        "costPerHour": run.cost_per_hour,
+        "bestGbps": best and best.gbps,
+        "bestGbpsTp80": best and best.gbps_tp80,
+        "mbpsPerCent": _per_cent(run, best.gbps) if best else None,
+        "tp80MbpsPerCent": _per_cent(run, best.gbps_tp80) if best else None,
+        "points": [_point_json(comparison, run, point) for point in run.points],
+    }
+
+
+def _per_cent(run: Run, gbps: float) -> float | None:
+    return gbps * MBPS / run.cost_per_hour / 100 if run.cost_per_hour else None
+
+
+def _point_json(comparison: Comparison, run: Run, point: LoadPoint) -> dict[str, Any]:
+    return {
+        "load": point.load,
+        "gbps": point.gbps,
+        "gbpsTp80": point.gbps_tp80,
+        "requestsPerSecond": point.throughput,
+        "shareOfModel": round(share_of_model(run.points, point), 3),
+        "p50Ms": point.p50_ms,
+        "p99Ms": point.p99_ms,
+        "p99RangeMs": point.p99_range_ms,
+        "cpuPercent": point.cpu_percent,
+        "throttledShare": point.throttled_share,
+        "ratio": comparison.ratio(run, point.load),
+    }

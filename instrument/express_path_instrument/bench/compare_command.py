@@ -1,6 +1,5 @@
 """express-path bench compare: measurements side by side, and what limits each."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -8,18 +7,14 @@ import typer
 
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
+from express_path_cli.terminal.charts import check_chart
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import OptionError, say
-from express_path_cli.terminal.files import write_bytes
+from express_path_cli.terminal.errors import say
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import Comparison, compare
-from express_path_instrument.bench.compare_json import as_comparison_json
-from express_path_instrument.bench.compare_text import print_comparison
-from express_path_instrument.bench.compare_verdict import verdict
-from express_path_instrument.bench.plot import Plot
-from express_path_instrument.bench.plot_png import as_png
-from express_path_instrument.bench.plot_svg import as_plot_svg
+from express_path_instrument.bench.compare import Comparison, as_comparison_json, compare, verdict
+from express_path_instrument.bench.plot import write_plots
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.bench.tables import print_comparison
 
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal
@@ -30,7 +25,7 @@ express-path bench compare t4g.json c7gn.json --cost-per-hour 0.0084 --cost-per-
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE FILE...", help="Two to four files that express-path bench wrote with --output."),
+    typer.Argument(metavar="FILE FILE...", help="Two or more files that express-path bench wrote with --output."),
 ]
 Costs = Annotated[
     list[float] | None,
@@ -47,7 +42,7 @@ Charts = Annotated[
     typer.Option(
         "--chart",
         metavar="FILE",
-        help="Also write the charts to this file, which ends in .svg or .png; repeatable.",
+        help="Also write the charts to this file, which ends in .svg, .png, or .pdf; repeatable.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -66,7 +61,7 @@ def bench_compare(
     The first file is the base of all ratios, so give the measurement before a heal first.
     """
     for file in chart or ():
-        _check(file)
+        check_chart(file)
     comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
     for file in chart or ():
         _draw(file, comparison, quiet=quiet)
@@ -76,26 +71,10 @@ def bench_compare(
         print_comparison(Terminal(), comparison)
 
 
-def _svg(plots: list[Plot], comparison: Comparison) -> bytes:
-    names = " and ".join(run.name for run in comparison.runs)
-    return as_plot_svg(plots, f"Throughput and latency: {names}", verdict(comparison)).encode()
-
-
-_DRAW: Mapping[str, Callable[[list[Plot], Comparison], bytes]] = {
-    ".svg": _svg,
-    ".png": lambda plots, _: as_png(plots),
-}
-"""How a chart is drawn for each suffix of a file."""
-
-
-def _check(file: Path) -> None:
-    if file.suffix.lower() not in _DRAW:
-        raise OptionError(f"--chart {file}: charts are SVG or PNG files", "use a name that ends in .svg or .png")
-
-
 def _draw(file: Path, comparison: Comparison, *, quiet: bool) -> None:
     plots = plots_of(comparison)
     if plots:
-        write_bytes(file, [_DRAW[file.suffix.lower()](plots, comparison)])
+        names = " and ".join(run.name for run in comparison.runs)
+        write_plots(file, plots, f"Throughput and latency: {names}", verdict(comparison))
     if not (plots and quiet):
         say(f"wrote {file}" if plots else f"{file} was not written: bench sync has no steps of load to draw")

@@ -4,16 +4,17 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from express_path_instrument.bench.http_engine import Sign, renewing
 from express_path_instrument.bench.load import Load, Tally, Target
-from express_path_instrument.bench.processor import ProcessorPeak
+from express_path_instrument.bench.processor import ProcessorTimes, busiest_thread, usable_cpus, use_between
 
 _SMALLEST_PART = 5 << 20
 """The smallest part, in bytes, of aws-c-s3, which adjusts a smaller one."""
@@ -22,6 +23,8 @@ _STATUSES = {"AWS_ERROR_S3_SLOW_DOWN": "503", "AWS_ERROR_S3_INTERNAL_ERROR": "50
 """The statuses that awscrt reports only by the name of an error."""
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
+_CANCEL_SECONDS = 5.0
+"""How long cancelled requests may take to end."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -36,13 +39,15 @@ class CrtEngine:
         """The version of awscrt."""
         return version("awscrt")
 
-    def run(self, load: Load) -> Tally:
-        """Send a load and return what was measured. A rate is not possible."""
+    def run(self, load: Load, sign: Sign | None = None) -> Tally:
+        """Send a load and return what was measured. A rate is not possible. sign: as in HttpEngine."""
         with _without_proxies(), _upload_file(load) as upload:
             loop = _Loop(load, _client(load), upload)
-            with ProcessorPeak() as peak:
+            before = ProcessorTimes.now()
+            with renewing(sign, loop.use):
                 loop.run()
-        loop.tally.cpu_peak_percent = peak.percent
+            after = ProcessorTimes.now()
+        loop.tally.use = use_between(before, after, 0, busiest_thread(before, after), usable_cpus())
         return loop.tally
 
 
@@ -109,21 +114,29 @@ class _Loop:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _active: int = 0
     _all_ended: threading.Event = field(default_factory=threading.Event)
-    _requests: dict[int, Any] = field(default_factory=dict)
+    _open: dict[int, "_Request"] = field(default_factory=dict)
     _end: float = 0
 
+    def use(self, targets: Sequence[Target]) -> None:
+        """Use requests that are signed again."""
+        self.load = replace(self.load, targets=targets)
+
     def run(self) -> None:
-        """Send until the end, and cancel the requests that are still active then."""
-        self.tally.started = time.monotonic() + self.load.warm_up
-        self._end = self.tally.started + (self.load.seconds or float("inf"))
+        """Send until the end. Cancel the requests that are still open then, and count them."""
+        now = time.monotonic()
+        self.tally.started, self._end = now + self.load.warm_up, now + self.load.limit
         self._active = self.load.connections
         for _ in range(self.load.connections):
             self._next()
-        left = None if self.load.seconds is None else max(0, self._end - time.monotonic())
-        if not self._all_ended.wait(left):
-            for request in list(self._requests.values()):
-                request.cancel()
-            self._all_ended.wait(self.load.timeout)
+        if not self._all_ended.wait(max(0, self._end - time.monotonic())):
+            with self._lock:
+                left = list(self._open.values())
+                self._open.clear()
+            for request in left:
+                if request.is_counted:
+                    self.tally.left_open(self._end - request.sent)
+                request.sending.cancel()
+            self._all_ended.wait(_CANCEL_SECONDS)
 
     def _next(self) -> None:
         """Start the next request of one connection, or end the connection."""
@@ -140,7 +153,9 @@ class _Loop:
             return
         number = next(self._numbers)
         target = self.load.targets[number % len(self.load.targets)]
-        self._requests[number] = self._send(target, lambda **answer: self._ended(number, sent, warming_up, answer))
+        with self._lock:  # the answer may come before the request is known
+            sending = self._send(target, lambda **answer: self._ended(number, answer))
+            self._open[number] = _Request(sending, sent, not warming_up)
 
     def _send(self, target: Target, on_done: Any) -> Any:  # noqa: ANN401  # awscrt has no types
         from awscrt.http import HttpHeaders, HttpRequest  # noqa: PLC0415  # optional
@@ -157,20 +172,25 @@ class _Loop:
             on_done=on_done,
         )
 
-    def _ended(self, number: int, sent: float, warming_up: bool, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
+    def _ended(self, number: int, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
         ended = time.monotonic()
         with self._lock:
-            self._requests.pop(number, None)
+            request = self._open.pop(number, None)
             status = answer["status_code"] or _STATUSES.get(getattr(answer["error"], "name", ""))
-            if ended < self._end:
-                self._count(ended, ended - sent, str(status or answer["error"].name), answer["error"], warming_up)
+            if request:  # otherwise it was open at the end, and is counted already
+                self._count(request, ended, str(status or answer["error"].name), answer["error"])
         if status:
             self._next()
         else:
             threading.Timer(_PAUSE, self._next).start()
 
-    def _count(self, ended: float, seconds: float, name: str, error: object, warming_up: bool) -> None:
-        is_counted = not warming_up and ended >= self.tally.started
+    def _count(self, request: "_Request", ended: float, name: str, error: object) -> None:
+        seconds = ended - request.sent
+        if ended >= self._end:
+            if request.is_counted:
+                self.tally.left_open(self._end - request.sent)
+            return
+        is_counted = request.is_counted and ended >= self.tally.started
         if is_counted:
             self.tally.ended = ended
             self.tally.statuses[int(ended - self.tally.started), name] += 1
@@ -178,3 +198,12 @@ class _Loop:
             self.tally.failed(name, f"{name}: {error}")
         elif is_counted:
             self.tally.succeeded(seconds, self.load.object_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request of awscrt that has no answer yet, and when it was sent. is_counted: it is not part of the warm-up."""
+
+    sending: Any
+    sent: float
+    is_counted: bool

@@ -2,7 +2,6 @@
 
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
-from express_path_instrument.bench.closed_loop import measure_closed_loop
 from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.plan import (
     MOST_CONNECTIONS,
@@ -14,6 +13,7 @@ from express_path_instrument.bench.plan import (
 )
 from express_path_instrument.bench.results import Kind
 from express_path_instrument.bench.session import bench_session
+from express_path_instrument.bench.steps import measure_closed_loop
 
 EXAMPLES = """
 express-path bench get fast--use1-az4--x-s3 --output before.json  # 32 MiB objects, 1 to 64 connections

@@ -1,17 +1,31 @@
-"""Check where requests would go, before the first one is sent: to the bucket that the user named, or to a lab."""
+"""Check where requests would go, before the first one is sent: to the bucket that the user named, or to a lab.
+
+Every address of a name is checked, for IPv4 and IPv6, and connections are made to checked addresses, not to the name.
+"""
 
 import re
 import socket
-from collections.abc import Sequence
+import ssl
+from collections.abc import Callable, Sequence
+from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
+
+import urllib3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.exceptions import EndpointConnectionError
 
 from express_path.adapters.aws import Aws, pages
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
+from express_path_cli.aws.sessions import FALLBACK_REGION
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import Bucket
 from express_path_instrument.bench.load import Server
+
+if TYPE_CHECKING:
+    import boto3
 
 Network = IPv4Network | IPv6Network
 LAB_NETWORKS: tuple[Network, ...] = tuple(
@@ -20,6 +34,8 @@ LAB_NETWORKS: tuple[Network, ...] = tuple(
 """The addresses of a lab: loopback, and private ones (RFC 1918, RFC 4193). Link-local ones, such as those of the EC2
 instance metadata, are none."""
 _PORTS = {"http": 80, "https": 443}
+_AWS_HOST = re.compile(r"[a-z0-9.-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)")
+_SECONDS = urllib3.Timeout(connect=3, read=10)
 
 
 def lab_server(endpoint_url: str, ca_file: str | None) -> Server:
@@ -29,15 +45,15 @@ def lab_server(endpoint_url: str, ca_file: str | None) -> Server:
         raise OptionError(
             f"--endpoint-url {endpoint_url}: not the URL of a server", "use a URL such as http://127.0.0.1:7070"
         )
-    addresses = _resolve(parts.hostname, parts.port or _PORTS[parts.scheme])
+    port = parts.port or _PORTS[parts.scheme]
+    addresses = _resolve(parts.hostname, port)
     if not _are_within(addresses, LAB_NETWORKS):
         raise OptionError(
             f"--endpoint-url {endpoint_url} leads to {_listed(addresses)}, which is not a loopback or private address; "
             "nothing was sent",
             "leave out --endpoint-url to measure the bucket in AWS, or use a server in a private network",
         )
-    port = parts.port or _PORTS[parts.scheme]
-    return Server(parts.hostname, port, addresses, parts.scheme == "https", ca_file)
+    return Server(parts.hostname, port, _reachable(addresses), parts.scheme == "https", ca_file)
 
 
 def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None) -> Server:
@@ -62,7 +78,104 @@ def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None) -> Se
             "contain; nothing was sent",
             "check the DNS of this machine; for an interface endpoint, pass its URL in --endpoint-url",
         )
-    return Server(host, _PORTS["https"], addresses, tls=True, ca_file=ca_file)
+    return Server(host, _PORTS["https"], _reachable(addresses), tls=True, ca_file=ca_file)
+
+
+def aws_server(host: str, ca_file: str | None) -> Server | None:
+    """Return the server of an API of AWS, or None for a host that is not AWS's. TLS proves that it is the host's."""
+    if not _AWS_HOST.fullmatch(host):
+        return None
+    return Server(host, _PORTS["https"], _reachable(_resolve(host, _PORTS["https"])), tls=True, ca_file=ca_file)
+
+
+def guard_session(session: "boto3.Session", endpoint_url: str | None, ca_file: str | None) -> None:
+    """Let every client of a session, also that of STS for credentials, send to AWS only, or to the lab.
+
+    The clients of S3 have a guard of their own.
+    """
+
+    @cache
+    def server_of(host: str) -> Server | None:
+        """Return the lab, or a server of AWS."""
+        lab = lab_server(endpoint_url, ca_file) if endpoint_url else None
+        return lab if lab and lab.host == host else aws_server(host, ca_file)
+
+    def send(request: AWSPreparedRequest, event_name: str, **_: object) -> AWSResponse | None:
+        """Send a request, unless it is one for S3."""
+        return None if event_name.startswith("before-send.s3.") else send_pinned(request, server_of)
+
+    session.events.register("before-send", send)  # type: ignore[arg-type]  # an answer replaces botocore's sending
+
+
+def check_settings(session: "boto3.Session", endpoint_url: str) -> None:
+    """Raise OptionError if the AWS settings of a lab's user name a server that is neither AWS nor the lab."""
+    for service in ("sts", "ec2"):
+        url = session.client(service, region_name=session.region_name or FALLBACK_REGION).meta.endpoint_url
+        if url.rstrip("/") != endpoint_url.rstrip("/") and not _AWS_HOST.fullmatch(urlsplit(url).hostname or ""):
+            raise OptionError(
+                f"your AWS settings send requests to {url}, which is neither AWS nor the lab; nothing was sent",
+                "remove endpoint_url from your AWS settings and AWS_ENDPOINT_URL from the environment",
+            )
+
+
+def send_pinned(request: AWSPreparedRequest, server_of: Callable[[str], Server | None]) -> AWSResponse:
+    """Send a request of botocore to a checked address: through no proxy, and without following a redirect.
+
+    server_of: returns the server for a host, or None if nothing may be sent there, which raises OptionError. Raise
+    EndpointConnectionError if none of its addresses answers.
+    """
+    parts = urlsplit(request.url)
+    server = server_of(parts.hostname or "")
+    if (
+        server is None
+        or (parts.scheme == "https") is not server.tls
+        or (parts.port or _PORTS[parts.scheme]) != server.port
+    ):
+        raise OptionError(
+            f"a request was redirected to {parts.scheme}://{parts.netloc}; it was not sent",
+            "check the bucket's Region, set --region, and remove endpoint URLs from your AWS settings",
+        )
+    others = {name: _text(value) for name, value in request.headers.items() if name.lower() != "host"}
+    headers = {**others, "Host": server.authority}
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    failed: Exception | None = None
+    for address in server.addresses:
+        try:
+            answer = _pool(server, address).urlopen(
+                request.method,
+                path,
+                cast("bytes | None", request.body),
+                headers,
+                redirect=False,
+                retries=False,
+                preload_content=False,
+                assert_same_host=False,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            failed = error
+        else:
+            return AWSResponse(request.url, answer.status, answer.headers, answer)  # type: ignore[arg-type]
+    raise EndpointConnectionError(endpoint_url=request.url, error=failed)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _pool(server: Server, address: str) -> urllib3.HTTPConnectionPool:
+    """Return what connects to an address, with TLS as that of the server's name."""
+    host = f"[{address}]" if ":" in address else address
+    if not server.tls:
+        return urllib3.HTTPConnectionPool(host, server.port, timeout=_SECONDS)
+    context = ssl.create_default_context(cafile=server.ca_file)
+    return urllib3.HTTPSConnectionPool(
+        host,
+        server.port,
+        timeout=_SECONDS,
+        ssl_context=context,
+        server_hostname=server.host,
+        assert_hostname=server.host,
+    )
 
 
 def is_own_host(host: str, bucket: Bucket, region: str) -> bool:
@@ -98,18 +211,19 @@ def _is_of_service(name: str, region: str, bucket: Bucket) -> bool:
 
 
 def _resolve(host: str, port: int) -> tuple[str, ...]:
-    """Return the addresses of a host: those for IPv4, or else those for IPv6. Raise OptionError if there is none."""
+    """Return all addresses of a host, for IPv4 and for IPv6. Raise OptionError if there is none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
         raise OptionError(
             f"the name {host} cannot be resolved: {error.strerror}", "check the bucket's name, the Region, and the DNS"
         ) from error
-    by_family = {
-        family: tuple(dict.fromkeys(str(row[4][0]) for row in found if row[0] == family))
-        for family in (socket.AF_INET, socket.AF_INET6)
-    }
-    return by_family[socket.AF_INET] or by_family[socket.AF_INET6]
+    return tuple(dict.fromkeys(str(row[4][0]) for row in found))
+
+
+def _reachable(addresses: Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses to connect to: those for IPv4, or else those for IPv6, which many machines have no route for."""
+    return tuple(address for address in addresses if ":" not in address) or tuple(addresses)
 
 
 def _are_within(addresses: Sequence[str], networks: Sequence[Network]) -> bool:

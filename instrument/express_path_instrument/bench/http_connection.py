@@ -3,6 +3,7 @@
 It costs a quarter of the processor time of botocore (docs/decisions/0012), so that the client is not what is measured.
 """
 
+import contextlib
 import re
 import select
 import socket
@@ -85,6 +86,12 @@ class Connection:
             self.close()
             raise
 
+    def abort(self) -> None:
+        """End a request that another thread is waiting for, at once."""
+        if opened := self._socket:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)  # of TLS, too, whose own shutdown is not thread-safe
+
     def close(self) -> None:
         """Close the connection. The next request opens another one."""
         if self._socket:
@@ -102,7 +109,11 @@ class Connection:
             opened.settimeout(self.timeout)
             self._socket = opened
             if self.context:
-                self._socket = self.context.wrap_socket(opened, server_hostname=self.server.host)
+                secured = self.context.wrap_socket(
+                    opened, server_hostname=self.server.host, do_handshake_on_connect=False
+                )
+                self._socket = secured
+                secured.do_handshake()
         return self._socket
 
     def _head(self, target: Target) -> bytes:

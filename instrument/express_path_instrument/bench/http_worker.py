@@ -1,11 +1,13 @@
 """One process that sends requests: `python -m express_path_instrument.bench.http_worker`, which the HTTP engine starts.
 
 It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to start, and writes its tally
-in one line. It ends when its standard input is closed, so that it does not outlive the command.
+in one line. Meanwhile it reads lines with the same requests, signed again. It ends when its standard input is closed, so
+that it does not outlive the command.
 """
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import ssl
@@ -13,15 +15,17 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import BinaryIO
 
 from express_path_instrument.bench.http_connection import BadAnswerError, Connection
-from express_path_instrument.bench.load import Load, Tally, Target, total_of
+from express_path_instrument.bench.load import Load, Tally, Target, targets_of, total_of
 
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
 _LONGEST_NAME = 40
+_GROUPS = 1000
 
 
 def run(load: Load, start: float) -> Tally:
@@ -36,9 +40,33 @@ def run(load: Load, start: float) -> Tally:
     threads = [threading.Thread(target=sender.run, daemon=True) for sender in senders]
     for thread in threads:
         thread.start()
+    began, spent = time.monotonic(), time.process_time()
+    end = start + load.limit
+    for thread in threads:
+        thread.join(max(0, end - time.monotonic()))
+    for sender in senders:
+        sender.connection.abort()
     for thread in threads:
         thread.join()
-    return total_of(sender.tally for sender in senders)
+    total = total_of(sender.tally for sender in senders)
+    total.cpu_seconds = time.process_time() - spent
+    total.busiest = total.cpu_seconds / (time.monotonic() - began)
+    if load.rate:
+        _count_never_sent(total, load, start, next(numbers))
+    return total
+
+
+def _count_never_sent(tally: Tally, load: Load, start: float, number: int) -> None:
+    """Count what a constant rate could not send before its end, from this number on. They are put in 1000 groups."""
+    if load.rate is None or load.seconds is None:
+        return
+    seconds = load.warm_up + load.seconds
+    due = ceil((seconds * load.rate - load.first) / load.stride)
+    group = max(1, (due - number) // _GROUPS)
+    for first in range(number, due, group):
+        intended = start + (load.first + first * load.stride) / load.rate
+        if intended >= tally.started:
+            tally.left_open(start + load.limit - intended, min(group, due - first))
 
 
 @dataclass(slots=True)
@@ -65,24 +93,24 @@ class _Sender:
         """Send each request at its time, or at once if that has passed. The latency counts from the intended time.
 
         A late request is not skipped: users would have sent it, and would have waited
-        (https://github.com/giltene/wrk2#acknowledgements).
+        (https://github.com/giltene/wrk2#acknowledgements). At the limit of the load, it counts without being sent.
         """
-        end = self.tally.started + (self.load.seconds or 0)
-        for number in self.numbers:
-            number_of_all = self.load.first + number * self.load.stride
-            intended = self.start + number_of_all / rate
+        end, deadline = self.tally.started + (self.load.seconds or 0), self.start + self.load.limit
+        while time.monotonic() < deadline:
+            number = next(self.numbers)
+            intended = self.start + (self.load.first + number * self.load.stride) / rate
             if intended >= end:
                 break
             time.sleep(max(0, intended - time.monotonic()))
-            self._measure(self._target(number), intended, is_counted=intended >= self.tally.started)
+            is_counted = intended >= self.tally.started
+            self._measure(self._target(number), intended, is_counted=is_counted, deadline=deadline)
 
     def _in_a_loop(self) -> None:
         """Send each request when the previous one has ended.
 
-        A request that starts in the warm-up and ends after it counts, because requests that are running when the
-        measurement ends do not. Otherwise a step would lose the slowest ones. With a count, none of the warm-up counts.
+        A request that starts in the warm-up and ends after it counts; with a count, none of the warm-up does.
         """
-        load, end = self.load, self.tally.started + (self.load.seconds or float("inf"))
+        load, end = self.load, self.start + self.load.limit
         for number in itertools.count(load.first):
             sent = time.monotonic()
             if sent >= self.tally.started:
@@ -97,19 +125,33 @@ class _Sender:
     def _target(self, number: int) -> Target:
         return self.load.targets[number % len(self.load.targets)]
 
-    def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float = float("inf")) -> None:
-        """Send one request and count it, if it ends in the measurement."""
+    def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float) -> None:
+        """Send one request and count it, also if it is still open at the deadline.
+
+        sent: from when on its latency counts; with a rate, that is before it is sent.
+        """
+        started = time.monotonic()
+        if self.load.rate and is_counted:
+            self.tally.started_late(started - sent)
         try:
             answer = self.connection.send(target, deadline)
         except OSError as error:
-            if time.monotonic() < deadline:
-                name = error_name(error)
-                self._count(time.monotonic(), name, is_counted=is_counted)
-                self.tally.failed(name, f"{name}: {error}")
-                time.sleep(_PAUSE)
+            now = time.monotonic()
+            if now >= deadline:
+                self._left_open(deadline - sent, is_counted=is_counted)
+                return
+            name = error_name(error)
+            self._count(now, name, is_counted=is_counted)
+            self.tally.failed(name, f"{name}: {error}")
+            if is_counted and isinstance(error, TimeoutError):
+                self.tally.waited(now - sent)
+            time.sleep(min(_PAUSE, deadline - now))
             return
         ended = time.monotonic()
-        is_counted = is_counted and self.tally.started <= ended <= deadline
+        if ended > deadline:
+            self._left_open(deadline - sent, is_counted=is_counted)
+            return
+        is_counted = is_counted and self.tally.started <= ended
         self._count(ended, answer.name, is_counted=is_counted)
         expected = self.load.object_bytes if target.method == "GET" else 0
         if not answer.ok:
@@ -118,6 +160,12 @@ class _Sender:
             self.tally.failed("wrong size", f"an object has {answer.body_bytes} bytes, not {expected}")
         elif is_counted:
             self.tally.succeeded(ended - sent, self.load.object_bytes)
+            if self.load.rate:
+                self.tally.answered(ended - started)
+
+    def _left_open(self, seconds: float, *, is_counted: bool) -> None:
+        if is_counted:
+            self.tally.left_open(seconds)
 
     def _count(self, ended: float, status: str, *, is_counted: bool) -> None:
         """Count an answer in its second of the measurement."""
@@ -144,16 +192,23 @@ def main(lines: BinaryIO, answers: BinaryIO) -> None:
     answers.flush()
     start = lines.readline()
     if start:
-        threading.Thread(target=_end_with, args=(lines,), daemon=True).start()
+        targets = list(load.targets)
+        load = replace(load, targets=targets)
+        threading.Thread(target=_follow, args=(lines.fileno(), targets), daemon=True).start()
         answers.write(run(load, float(start)).as_json().encode("ascii") + b"\n")
         answers.flush()
 
 
-def _end_with(lines: BinaryIO) -> None:
-    """End the process when the command closes its standard input or is gone."""
+def _follow(descriptor: int, targets: list[Target]) -> None:
+    """Use requests that are signed again. End the process when the command closes its standard input or is gone."""
+    line = bytearray()
     with contextlib.suppress(OSError):
-        # Not lines.read(): at the end of the process, Python would wait for that object's lock.
-        os.read(lines.fileno(), 1)
+        # Not the buffered object: at the end of the process, Python would wait for its lock.
+        while received := os.read(descriptor, 1 << 20):
+            line += received
+            if line.endswith(b"\n"):
+                targets[:] = targets_of(json.loads(line))
+                line.clear()
     os._exit(1)
 
 

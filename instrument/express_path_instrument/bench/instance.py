@@ -1,10 +1,19 @@
-"""What the EC2 instance metadata says about this machine."""
+"""Where this machine is: what the EC2 instance metadata says, and the path of its subnet."""
 
 import os
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from urllib.parse import urlsplit
+
+from express_path.adapters.aws import Aws
+from express_path.adapters.network_reader import SnapshotReader
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.evaluator import Evaluator
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path.errors import ApiError
+from express_path_cli.aws.sessions import AccountRegion
+from express_path_instrument.bench.results import MeasuredPath
 
 _TIMEOUT = 1
 _TOKEN_SECONDS = 60
@@ -54,3 +63,20 @@ def _read(connection: HTTPConnection, method: str, name: str, headers: dict[str,
     if answer.status != _OK:
         raise HTTPException(f"{name}: status {answer.status}")
     return text
+
+
+def read_path(aws: Aws, subnet_id: str) -> MeasuredPath | None:
+    """Return the verdict on a subnet, or None if it cannot be read: a measurement does not need it."""
+    parameters = RuleParameters()
+    try:
+        account_region = AccountRegion.of_caller(aws)
+        reader = SnapshotReader(aws)
+        vpc_id = reader.vpc_of(subnet_id)
+        if vpc_id is None:
+            return None
+        snapshot = reader.read(account_region.account_id, vpc_id, parameters)
+    except ApiError:
+        return None
+    verdict = Evaluator(Tracer(snapshot), parameters).verdict(subnet_id)
+    hops = tuple(f"{hop.kind} {hop.id}" for hop in verdict.path)
+    return MeasuredPath(verdict.compliance, verdict.reason, hops)

@@ -2,10 +2,11 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from express_path_instrument.bench.processor import ProcessorUse
 from express_path_instrument.bench.results import Latency
 
 if TYPE_CHECKING:
@@ -15,6 +16,15 @@ _LONGEST = 3_600_000_000
 """The longest latency that a histogram records, in µs: one hour."""
 _DIGITS = 3
 """How many digits of a latency a histogram keeps (https://github.com/HdrHistogram/HdrHistogram_py)."""
+DRAIN = 10.0
+"""How many seconds after its duration an open loop waits for answers. Then it ends, also if the server is overloaded."""
+COUNT_LIMIT = 1800.0
+"""How many seconds a load with a count lasts at most."""
+HANG_SECONDS, HANG_FACTOR = 1.0, 10.0
+"""A request that is still open at the end hangs if it has waited longer than this, and than this many times the median.
+
+Both must hold: 10 times the median of small objects is a few ms, and on a path at its limit, the median is above 1 s.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +64,8 @@ class Load:
     targets are used in turn. object_bytes is what a request transfers. warm_up: seconds before the measurement starts.
     Either seconds or count ends it. rate: how many requests start in each second; without it, each connection sends its
     next request when the previous one has ended. timeout: the seconds without data after which a request fails.
-    first, stride: for the parts of a divided load, which of its requests this part sends.
+    count_limit: the seconds after which a load with a count ends all the same. first, stride: for the parts of a divided
+    load, which of its requests this part sends.
     """
 
     server: Server
@@ -66,8 +77,16 @@ class Load:
     count: int | None = None
     rate: float | None = None
     timeout: float = 60
+    count_limit: float = COUNT_LIMIT
     first: int = 0
     stride: int = 1
+
+    @property
+    def limit(self) -> float:
+        """The seconds from its start after which it ends, whatever the server does. What is open then, is counted."""
+        if self.seconds is None:
+            return self.count_limit
+        return self.warm_up + self.seconds + (DRAIN if self.rate else 0)
 
     def divided(self, parts: int) -> "list[Load]":
         """Return the loads of several processes, which together are this one. Each has at least one connection."""
@@ -92,12 +111,14 @@ class Load:
     def from_json(cls, line: str | bytes) -> Self:
         """Return the load in a line that `as_json` made."""
         found = json.loads(line)
-        targets = [
-            Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"])
-            for row in found["targets"]
-        ]
+        targets = targets_of(found["targets"])
         server = Server(**found["server"] | {"addresses": tuple(found["server"]["addresses"])})
         return cls(**found | {"server": server, "targets": targets})
+
+
+def targets_of(rows: Iterable[Mapping[str, Any]]) -> list[Target]:
+    """Return the requests in rows of JSON."""
+    return [Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"]) for row in rows]
 
 
 def _share(number: int, part: int, parts: int) -> int:
@@ -111,14 +132,21 @@ def _histogram() -> "HdrHistogram":
     return HdrHistogram(1, _LONGEST, _DIGITS)
 
 
+_HISTOGRAMS = ("latencies", "waits", "lags", "served")
+
+
 @dataclass(slots=True)
 class Tally:
     """What was measured: by one connection, or by many of them after `add`.
 
-    requests, transferred, seconds: how many succeeded, the bytes of their objects, and the sum of their latencies.
-    errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
+    requests, transferred: how many succeeded, and the bytes of their objects. seconds: the sum of all latencies.
+    latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
+    from then on, which is the server's. waits: of requests that got no answer, which waited at least as long.
+    unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
+    of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
     and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
-    failure: the first error in words.
+    failure: the first error in words. cpu_seconds: processor time of the processes that sent. busiest: how much of one
+    processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -129,15 +157,47 @@ class Tally:
     started: float = 0
     ended: float = 0
     failure: str = ""
-    cpu_peak_percent: float | None = None
+    unfinished: int = 0
+    oldest: float = 0
+    cpu_seconds: float = 0
+    busiest: float = 0
+    use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: "HdrHistogram" = field(default_factory=_histogram)
+    waits: "HdrHistogram" = field(default_factory=_histogram)
+    lags: "HdrHistogram" = field(default_factory=_histogram)
+    served: "HdrHistogram" = field(default_factory=_histogram)
 
     def succeeded(self, seconds: float, object_bytes: int) -> None:
         """Count a request that succeeded after this latency."""
         self.requests += 1
         self.transferred += object_bytes
         self.seconds += seconds
-        self.latencies.record_value(min(max(round(seconds * 1e6), 1), _LONGEST))
+        self.latencies.record_value(_recorded(seconds))
+
+    def waited(self, seconds: float, number: int = 1) -> None:
+        """Count requests that got no answer for this long, so that the slowest ones are not missing in the latency."""
+        self.seconds += seconds * number
+        self.waits.record_value(_recorded(seconds), number)
+
+    def started_late(self, seconds: float) -> None:
+        """Count how late a request of a constant rate was sent, because the client or its connections were busy."""
+        self.lags.record_value(_recorded(seconds))
+
+    def answered(self, seconds: float) -> None:
+        """Count how long the server took for a request of a constant rate."""
+        self.served.record_value(_recorded(seconds))
+
+    def left_open(self, seconds: float, number: int = 1) -> None:
+        """Count requests that were open at the end for this long."""
+        self.unfinished += number
+        self.oldest = max(self.oldest, seconds)
+        self.waited(seconds, number)
+
+    @property
+    def hangs(self) -> bool:
+        """Return whether a request was open at the end for too long to be one that was just being answered."""
+        usual = self.latencies.get_value_at_percentile(50) / 1e6 if self.requests else 0
+        return self.oldest > max(HANG_SECONDS, HANG_FACTOR * usual)
 
     def failed(self, name: str, words: str) -> None:
         """Count a request that failed, by its HTTP status or the name of its error."""
@@ -154,17 +214,32 @@ class Tally:
         self.started = min(filter(None, (self.started, other.started)), default=0)
         self.ended = max(self.ended, other.ended)
         self.failure = self.failure or other.failure
-        self.cpu_peak_percent = max(filter(None, (self.cpu_peak_percent, other.cpu_peak_percent)), default=None)
-        self.latencies.add(other.latencies)
+        self.unfinished += other.unfinished
+        self.oldest = max(self.oldest, other.oldest)
+        for name in _HISTOGRAMS:
+            getattr(self, name).add(getattr(other, name))
+        self.cpu_seconds += other.cpu_seconds
+        self.busiest = max(self.busiest, other.busiest)
 
     def as_json(self) -> str:
         """Return the tally in one line."""
         encoded = {
             "errors": dict(self.errors),
             "statuses": [(second, status, count) for (second, status), count in self.statuses.items()],
-            "latencies": self.latencies.encode().decode("ascii"),
+            **{name: getattr(self, name).encode().decode("ascii") for name in _HISTOGRAMS},
         }
-        same = ("requests", "transferred", "seconds", "started", "ended", "failure")
+        same = (
+            "requests",
+            "transferred",
+            "seconds",
+            "started",
+            "ended",
+            "failure",
+            "unfinished",
+            "oldest",
+            "cpu_seconds",
+            "busiest",
+        )
         return json.dumps({name: getattr(self, name) for name in same} | encoded)
 
     @classmethod
@@ -175,18 +250,35 @@ class Tally:
             errors=Counter(found.pop("errors")),
             statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
         )
-        tally.latencies.decode_and_add(found.pop("latencies"))
+        for name in _HISTOGRAMS:
+            getattr(tally, name).decode_and_add(found.pop(name))
         for name, value in found.items():
             setattr(tally, name, value)
         return tally
 
     def latency(self) -> Latency:
-        """Return the percentiles of the latency, in ms; each is None if no request succeeded."""
-        if not self.requests:
+        """Return the percentiles of the latency, in ms; each is None if nothing was sent.
+
+        Requests without an answer count with the time that they waited, which is less than their latency would be.
+        """
+        both = _histogram()
+        both.add(self.latencies)
+        both.add(self.waits)
+        if not both.get_total_count():
             return Latency()
-        p50, p90, p99, p999 = (self.latencies.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9))
+        p50, p90, p99, p999 = (both.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9))
         # The mean of the histogram takes a tenth of a second to calculate, and is less exact.
-        return Latency(p50, p90, p99, p999, self.latencies.get_max_value() / 1e3, self.seconds * 1e3 / self.requests)
+        mean = self.seconds * 1e3 / both.get_total_count()
+        return Latency(p50, p90, p99, p999, both.get_max_value() / 1e3, mean)
+
+
+def p99_ms(histogram: "HdrHistogram") -> float | None:
+    """Return the 99th percentile in ms, or None if nothing was recorded."""
+    return histogram.get_value_at_percentile(99) / 1e3 if histogram.get_total_count() else None
+
+
+def _recorded(seconds: float) -> int:
+    return min(max(round(seconds * 1e6), 1), _LONGEST)
 
 
 def total_of(tallies: Iterable[Tally]) -> Tally:

@@ -7,7 +7,6 @@ import typer
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
 from express_path_instrument.bench.engines import EngineName
-from express_path_instrument.bench.open_loop import Operation, Prefixes, measure_open_loop
 from express_path_instrument.bench.plan import (
     MOST_CONNECTIONS,
     MOST_RATE,
@@ -18,6 +17,7 @@ from express_path_instrument.bench.plan import (
     parse_size,
 )
 from express_path_instrument.bench.session import bench_session
+from express_path_instrument.bench.steps import Operation, Prefixes, measure_open_loop
 
 EXAMPLES = """
 express-path bench open fast--use1-az4--x-s3 --rate 1000,5000,20000 --output open.json  # reads of 64 KiB

@@ -11,7 +11,7 @@ from express_path_cli.terminal.errors import UNDETERMINED, say
 from express_path_cli.terminal.files import STDOUT, write_file
 from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.results import BenchResult, as_bench_json
-from express_path_instrument.bench.table import as_bench_table
+from express_path_instrument.bench.tables import as_bench_table
 
 WHERE = options.WHERE
 LOAD = "What to send"

@@ -1,50 +1,24 @@
-"""Plots of lines over a numeric axis: what to draw. `plot_svg.py`, `plot_png.py`, and `plot_text.py` draw it."""
+"""Plots of lines over a numeric axis: in the terminal with plotille, and in a file with matplotlib."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from express_path_cli.terminal.charts import Axis, axis
+from express_path_cli.terminal.charts import GUTTER, figure_in, text_figure, text_lines
+from express_path_cli.terminal.texts import prefix_of
 
-WIDTH, HEIGHT = 960, 400
-"""The size of one plot in pixels."""
-_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 780, 72, 340
-_LABEL_HEIGHT, _LONGEST_LABEL = 17, 24
-MOST_MARKERS = 24
-"""Lines with more points have no markers."""
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-
-class Shape(StrEnum):
-    """The markers of lines."""
-
-    CIRCLE = "circle"
-    SQUARE = "square"
-    TRIANGLE = "triangle"
-    DIAMOND = "diamond"
-
-
-@dataclass(frozen=True, slots=True)
-class Pen:
-    """How a line is drawn. Lines differ in dashes, marker, and sign, so that nobody needs the color to tell them apart.
-
-    light, dark: its color on a white and on a dark background. dashes: lengths of marks and gaps; empty: solid.
-    sign: its character in a terminal.
-    """
-
-    light: str
-    dark: str
-    dashes: tuple[int, ...]
-    shape: Shape
-    sign: str
-
-
-PENS = (
-    Pen("#0969da", "#4493f8", (), Shape.CIRCLE, "o"),
-    Pen("#bc4c00", "#f0883e", (8, 4), Shape.SQUARE, "#"),
-    Pen("#1a7f37", "#3fb950", (2, 3), Shape.TRIANGLE, "^"),
-    Pen("#8250df", "#ab7df8", (12, 4, 2, 4), Shape.DIAMOND, "*"),
-)
-"""A pen for each measurement, so at most four can be compared."""
+_SIGNS = "o#^*x+%@"
+"""The markers of lines in the terminal."""
+_MARKERS, _STYLES = "os^Dxv", ("-", "--", "-.", ":")
+"""Those of matplotlib. Lines differ in marker and dashes, too, so that nobody needs the color to tell them apart."""
+_MOST_MARKERS = 24
+"""Lines with more points have no markers, which would hide the line."""
+_ROWS = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +27,7 @@ class Series:
 
     name: str
     points: tuple[tuple[float, float], ...]
-    pen: Pen
     is_model: bool = False
-
-    @property
-    def label(self) -> str:
-        """Its name, shortened to what fits beside the plot."""
-        return self.name if len(self.name) <= _LONGEST_LABEL else f"{self.name[: _LONGEST_LABEL - 3]}..."
-
-    @property
-    def has_markers(self) -> bool:
-        """Whether its points have markers; many markers would hide the line."""
-        return not self.is_model and len(self.points) <= MOST_MARKERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,67 +41,56 @@ class Plot:
     series: tuple[Series, ...]
 
     @property
-    def scale(self) -> Axis:
-        """The y axis. It covers the measurements; a model may leave the plot."""
-        measured = [y for line in self.series if not line.is_model for _, y in line.points]
-        return axis(max(measured, default=0.0) * 1.05, self.unit, 5)
+    def measured(self) -> list[Series]:
+        """The lines that are no models."""
+        return [line for line in self.series if not line.is_model]
+
+    @property
+    def top(self) -> float:
+        """The end of the y axis, which covers the measurements; a model may leave the plot."""
+        return 1.08 * max((y for line in self.measured for _, y in line.points), default=0.0) or 1.0
+
+    @property
+    def right(self) -> float:
+        """The end of the x axis."""
+        return 1.03 * max(self.x_values, default=1.0) or 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where the parts of a plot are, in pixels from its upper left corner."""
-
-    plot: Plot
-    scale: Axis
-    left: int = _LEFT
-    right: int = _RIGHT
-    top: int = _TOP
-    bottom: int = _BOTTOM
-
-    def x(self, value: float) -> float:
-        """Return the horizontal pixel of a value of the x axis, which starts at 0."""
-        highest = max(self.plot.x_values, default=1.0) or 1.0
-        return round(self.left + (self.right - self.left) * value / highest, 1)
-
-    def y(self, value: float) -> float:
-        """Return the vertical pixel of a value."""
-        return round(self.bottom - (self.bottom - self.top) * value / self.scale.top, 1)
-
-    def line(self, series: Series) -> list[tuple[float, float]]:
-        """Return the pixels of a line. It ends at the upper edge of the plot if its values leave it."""
-        return [(self.x(x), self.y(y)) for x, y in _clipped(series.points, self.scale.top)]
-
-    def x_labels(self) -> list[tuple[float, str]]:
-        """Return the pixel and the text of each label of the x axis that does not touch the one before it."""
-        labels: list[tuple[float, str]] = []
-        for value in self.plot.x_values:
-            if not labels or self.x(value) - labels[-1][0] >= 30:  # noqa: PLR2004  # pixels that a number needs
-                labels.append((self.x(value), f"{value:g}"))
-        return labels
-
-    def names(self) -> list[tuple[Series, float]]:
-        """Return each line with the vertical pixel of its name beside its end; names do not touch each other."""
-        drawn = [(line, self.line(line)) for line in self.plot.series]
-        ends = [(points[-1][1], line) for line, points in drawn if points]
-        rows: list[tuple[Series, float]] = []
-        for y, line in sorted(ends, key=lambda end: end[0]):
-            lowest = rows[-1][1] + _LABEL_HEIGHT if rows else 0.0
-            rows.append((line, max(y, lowest)))
-        return rows
+def as_text_plot(plot: Plot, width: int, *, ascii_only: bool) -> str:
+    """Return the plot, width columns wide, without colors. ascii_only: dots instead of braille."""
+    prefix, factor = prefix_of(plot.top)
+    figure = text_figure(width, _ROWS, f"{prefix}{plot.unit}")
+    figure.set_x_limits(0, plot.right)
+    figure.set_y_limits(0, plot.top / factor)
+    signed = list(zip(cycle(_SIGNS), plot.measured, strict=False))
+    for sign, line in signed:
+        figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign)
+    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}"
+    return "\n".join([plot.title, *text_lines(figure, width, ascii_only=ascii_only), names])
 
 
-def layout_of(plot: Plot) -> Layout:
-    """Return the layout of a plot."""
-    return Layout(plot, plot.scale)
+def write_plots(file: Path, plots: Sequence[Plot], title: str, description: str) -> None:
+    """Write all plots to a file, one below the other. Raise OptionError without matplotlib."""
+    with figure_in(file, 4 * len(plots), title, description) as figure:
+        for axes, plot in zip(figure.subplots(len(plots), squeeze=False)[:, 0], plots, strict=True):
+            _draw(axes, plot)
 
 
-def _clipped(points: Sequence[tuple[float, float]], top: float) -> Iterator[tuple[float, float]]:
-    """Yield points up to the first one above the top, which is replaced by the crossing of the top."""
-    before: tuple[float, float] | None = None
-    for x, y in points:
-        if y > top:
-            if before and before[1] < top:
-                yield before[0] + (x - before[0]) * (top - before[1]) / (y - before[1]), top
-            return
-        before = (x, y)
-        yield before
+def _draw(axes: "Axes", plot: Plot) -> None:
+    from matplotlib.ticker import EngFormatter  # noqa: PLC0415  # optional
+
+    for index, line in enumerate(plot.measured):
+        color, style = f"C{index}", _STYLES[index % len(_STYLES)]
+        marker = _MARKERS[index % len(_MARKERS)] if len(line.points) <= _MOST_MARKERS else ""
+        axes.plot(*_coordinates(line), color=color, linestyle=style, marker=marker, label=line.name)
+    for style, line in zip(cycle((":", "-.")), (line for line in plot.series if line.is_model), strict=False):
+        axes.plot(*_coordinates(line), color="gray", linestyle=style, linewidth=1, label=line.name)
+    axes.set(title=plot.title, xlabel=plot.x_name, xlim=(0, plot.right), ylim=(0, plot.top))
+    axes.set_xticks(plot.x_values)
+    axes.yaxis.set_major_formatter(EngFormatter(plot.unit))
+    axes.grid(alpha=0.3)
+    axes.legend()
+
+
+def _coordinates(line: Series) -> tuple[list[float], list[float]]:
+    return [x for x, _ in line.points], [y for _, y in line.points]

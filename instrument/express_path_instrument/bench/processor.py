@@ -1,65 +1,136 @@
-"""How busy the processors are, as Linux counts it."""
+"""How much processor time the client uses itself, how much it may use, and how much other work takes."""
 
 import os
-import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
-from typing import Self
 
-_STAT = Path("/proc/stat")
-_PERIOD = 0.5
-"""The seconds of one sample."""
-_NICE, _IDLE = slice(1, 2), slice(3, 5)
-"""The column nice, and the columns idle and iowait of the line `cpu`
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+_USER, _NICE, _SYSTEM = 0, 1, 2
+"""The columns of the line `cpu` that are work. Interrupts are not counted: they serve the client's packets too
 (https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
-_TIMES = 8
-"""How many columns are times that add up. Those after it are part of them."""
+_THREAD_USER = 11
+"""Where user and system time stand after the name in /proc/PID/task/TID/stat (the fields 14 and 15 of proc(5))."""
 
 
-@dataclass(slots=True)
-class ProcessorPeak:
-    """The highest use of all processors together while it is entered. `percent` is None without /proc/stat."""
-
-    percent: float | None = None
-    _stop: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        """Start to sample."""
-        if _STAT.exists():
-            self._thread = threading.Thread(target=self._sample, daemon=True)
-            self._thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Stop to sample. A measurement shorter than a period is one sample."""
-        self._stop.set()
-        if self._thread:
-            self._thread.join()
-
-    def _sample(self) -> None:
-        before, stopped = read_times(), False
-        while not stopped:
-            stopped = self._stop.wait(_PERIOD)
-            now = read_times()
-            if not stopped or self.percent is None:
-                self.percent = max(self.percent or 0, busy_percent(before, now))
-            before = now
+def affinity() -> int:
+    """Return how many processors the affinity mask allows this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def read_times() -> list[int]:
-    """Return the times of all processors together since the start of the system, by column."""
-    first, *_ = _STAT.read_text(encoding="ascii").splitlines()
-    return [int(text) for text in first.split()[1 : _TIMES + 1]]
+def usable_cpus() -> float:
+    """Return how many processors this process can use: those of its affinity mask, or fewer by a quota."""
+    return min(affinity(), quota() or affinity())
 
 
-def busy_percent(before: Sequence[int], now: Sequence[int]) -> float:
-    """Return how much of the time between two reads the processors were busy.
+def cpus() -> int:
+    """Return how many processes can use the processors fully at the same time."""
+    return ceil(usable_cpus())
 
-    Work with a low priority (nice) gives way to the measurement, so it does not count, unless that is nice itself.
+
+def quota(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> float | None:
+    """Return the smallest CPU quota of this process's cgroup and those above it, in processors; None without one.
+
+    https://docs.kernel.org/admin-guide/cgroup-v2.html (cpu.max), and cgroup-v1/cpu (cpu.cfs_quota_us).
     """
-    spent = [later - earlier for earlier, later in zip(before, now, strict=True)]
-    total, is_nice = sum(spent), os.getpriority(os.PRIO_PROCESS, 0) > 0
-    free = sum(spent[_IDLE]) + (0 if is_nice else sum(spent[_NICE]))
-    return 100 * (total - free) / total if total > 0 else 0.0
+    found = []
+    for line in _text(proc / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        root = cgroups / controllers if controllers else cgroups
+        folder = root / path.lstrip("/")
+        # A container sees its own cgroup as the root, whatever path it has outside.
+        for place in {root, *(above for above in (folder, *folder.parents) if above.is_relative_to(root))}:
+            words = (_text(place / "cpu.max") or _v1_quota(place)).split()
+            if len(words) == 2 and words[0].isdigit():  # noqa: PLR2004  # quota and period
+                found.append(int(words[0]) / int(words[1]))
+    return min(found, default=None)
+
+
+def _v1_quota(folder: Path) -> str:
+    return f"{_text(folder / 'cpu.cfs_quota_us').strip()} {_text(folder / 'cpu.cfs_period_us').strip()}"
+
+
+def _text(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text(encoding="ascii", errors="replace")
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorTimes:
+    """Processor times in seconds, at one moment: of this process, of each of its threads, of all work on the machine.
+
+    threads and machine are empty or None if the system has no /proc.
+    """
+
+    at: float
+    own: float
+    threads: Mapping[str, float]
+    machine: float | None
+
+    @classmethod
+    def now(cls) -> "ProcessorTimes":
+        """Return the times now."""
+        return cls(time.monotonic(), time.process_time(), _thread_times(), _machine_time())
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorUse:
+    """What a load used: in percent of what the client may use, and what other work used, in percent of all processors.
+
+    client_percent: of all processors that the client may use, or of the one that its busiest process or thread uses,
+    whatever is higher. None if the system does not tell.
+    """
+
+    client_percent: float | None = None
+    other_percent: float | None = None
+
+
+def use_between(
+    before: ProcessorTimes, after: ProcessorTimes, worker_seconds: float, busiest: float, usable: float
+) -> ProcessorUse:
+    """Return what was used between two moments.
+
+    worker_seconds: what other processes of the client used. busiest: how much of one processor the busiest of them
+    used, 0 to 1. usable: how many processors the client may use.
+    """
+    wall = after.at - before.at
+    if wall <= 0:
+        return ProcessorUse()
+    own = after.own - before.own + worker_seconds
+    client = 100 * min(1.0, max(own / wall / usable, busiest))
+    if before.machine is None or after.machine is None:
+        return ProcessorUse(client)
+    other = (after.machine - before.machine - own) / wall / (os.cpu_count() or 1)
+    return ProcessorUse(client, 100 * min(1.0, max(0.0, other)))
+
+
+def busiest_thread(before: ProcessorTimes, after: ProcessorTimes) -> float:
+    """Return how much of one processor the busiest thread used between two moments, 0 to 1."""
+    wall = after.at - before.at
+    spent = [seconds - before.threads.get(thread, 0.0) for thread, seconds in after.threads.items()]
+    return max(spent, default=0.0) / wall if wall > 0 else 0.0
+
+
+def _thread_times() -> dict[str, float]:
+    times = {}
+    for folder in _PROC.glob("self/task/*"):
+        _, _, fields = _text(folder / "stat").rpartition(") ")
+        if words := fields.split():
+            times[folder.name] = sum(map(int, words[_THREAD_USER : _THREAD_USER + 2])) / os.sysconf("SC_CLK_TCK")
+    return times
+
+
+def _machine_time() -> float | None:
+    """Return the time of all work. What has a low priority gives way to the measurement, so only a nice one counts it."""
+    line, *_ = _text(_PROC / "stat").splitlines() or [""]
+    times = [int(word) for word in line.split()[1:]]
+    if not times:
+        return None
+    nice = times[_NICE] if os.getpriority(os.PRIO_PROCESS, 0) > 0 else 0
+    return (times[_USER] + nice + times[_SYSTEM]) / os.sysconf("SC_CLK_TCK")

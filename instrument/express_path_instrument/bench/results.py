@@ -1,10 +1,16 @@
-"""The results of a measurement, and their JSON document. `results_reader.py` reads it, `bench compare` compares two."""
+"""The results of a measurement, their JSON document, and what the repeats of a step have in common.
+
+`results_reader.py` reads the document. Only the standard library is imported, because worker processes start with it.
+"""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby
+from statistics import median, quantiles
 from typing import Any
 
 SCHEMA_VERSION = 1
@@ -52,7 +58,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Percentiles of the latency of successful requests, the maximum, and the mean, in ms. None: not known."""
+    """Percentiles of the latency, the maximum, and the mean, in ms. None: not known.
+
+    Requests without an answer count with the time that they waited. Failed requests do not count.
+    """
 
     p50: float | None = None
     p90: float | None = None
@@ -76,9 +85,13 @@ class Step:
 
     connections: how many requests were in flight (get, put, sync). rate_per_second: how many were to be started in each
     second (open). stage: what the step did (sync), such as "upload to the directory bucket". seconds: its length.
-    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_peak_percent:
-    the highest use of all of the client's processors together, 0 to 100; None if it was not measured. errors: failed
-    requests by HTTP status or by the name of the error.
+    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_percent:
+    what the client itself used of the processors that it may use, or its busiest process or thread of one processor,
+    0 to 100; None if it was not measured. other_cpu_percent: what other work used of all processors. errors: failed
+    requests by HTTP status or by the name of the error. unfinished: requests that had no answer when the step ended,
+    oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for too long
+    (`load.HANG_SECONDS`), so the step is invalid. lag_p99_ms, server_p99_ms (open): how late requests were sent, and how
+    long the server took from then on. The latency has both.
     """
 
     repeat: int
@@ -91,9 +104,15 @@ class Step:
     connections: int | None = None
     rate_per_second: float | None = None
     stage: str | None = None
-    cpu_peak_percent: float | None = None
+    cpu_percent: float | None = None
+    other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
+    unfinished: int = 0
+    oldest_unfinished_ms: float | None = None
+    hangs: bool = False
+    lag_p99_ms: float | None = None
+    server_p99_ms: float | None = None
 
     @property
     def failed(self) -> int:
@@ -156,6 +175,7 @@ def as_bench_json(result: BenchResult) -> str:
 def _step(step: Step) -> dict[str, Any]:
     """Return a step. It has `connections`, `ratePerSecond`, and `stage` only if its kind of measurement has them."""
     own = {"connections": step.connections, "ratePerSecond": step.rate_per_second, "stage": step.stage}
+    late = {"lagP99Ms": step.lag_p99_ms, "serverP99Ms": step.server_p99_ms} if step.rate_per_second else {}
     return {
         **{name: value for name, value in own.items() if value is not None},
         "repeat": step.repeat,
@@ -165,7 +185,71 @@ def _step(step: Step) -> dict[str, Any]:
         "gbps": round(step.gbps, 6),
         "requestsPerSecond": round(step.requests_per_second, 3),
         "latencyMs": {name: None if value is None else round(value, 3) for name, value in asdict(step.latency).items()},
-        "cpuPeakPercent": None if step.cpu_peak_percent is None else round(step.cpu_peak_percent, 1),
+        "cpuPercent": None if step.cpu_percent is None else round(step.cpu_percent, 1),
+        "otherCpuPercent": None if step.other_cpu_percent is None else round(step.other_cpu_percent, 1),
         "errors": dict(step.errors),
+        "unfinished": step.unfinished,
+        "oldestUnfinishedMs": None if step.oldest_unfinished_ms is None else round(step.oldest_unfinished_ms, 3),
+        "hangs": step.hangs,
+        **{name: None if value is None else round(value, 3) for name, value in late.items()},
         "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the repeats of one step have in common. The steps are never empty."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def seconds(self) -> float:
+        """The median length in seconds."""
+        return median(step.seconds for step in self.steps)
+
+    @property
+    def gbps(self) -> float:
+        """The median throughput in Gbit/s."""
+        return median(step.gbps for step in self.steps)
+
+    @property
+    def gbps_tp80(self) -> float:
+        """The TP80 of the throughput in Gbit/s."""
+        return tp80([step.gbps for step in self.steps])
+
+    @property
+    def requests_per_second(self) -> float:
+        """The median number of requests that succeeded in a second."""
+        return median(step.requests_per_second for step in self.steps)
+
+    @property
+    def cpu_percent(self) -> float | None:
+        """The median use of the client's processors."""
+        known = [step.cpu_percent for step in self.steps if step.cpu_percent is not None]
+        return median(known) if known else None
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Failed requests of all repeats by status."""
+        return sum((Counter(step.errors) for step in self.steps), Counter())
+
+    def latency(self, percentile: str) -> float | None:
+        """Return the median of a percentile of the latency, such as p99, in ms."""
+        found = [getattr(step.latency, percentile) for step in self.steps]
+        return median(value for value in found if value is not None) if any(found) else None
+
+
+def summaries(result: BenchResult) -> list[Summary]:
+    """Return one summary for each number of connections, rate, or stage, in the order of the first repeat."""
+    order = {key: position for position, key in reversed(list(enumerate(map(_key, result.steps))))}
+    ordered = sorted(result.steps, key=lambda step: order[_key(step)])
+    return [Summary(tuple(steps)) for _, steps in groupby(ordered, key=_key)]
+
+
+def tp80(values: Sequence[float]) -> float:
+    """Return the TP80 of values: what 80 % of them reach, interpolated between the two nearest. It is below the median."""
+    return values[0] if len(values) == 1 else quantiles(values, n=5, method="inclusive")[0]
+
+
+def _key(step: Step) -> tuple[int | None, float | None, str | None]:
+    return step.connections, step.rate_per_second, step.stage

@@ -109,9 +109,15 @@ def _step(row: Description, name: str) -> Step:
         connections=number(row, "connections", name),
         rate_per_second=_optional_amount(row, "ratePerSecond", name),
         stage=optional_free_text(row, "stage", name) or None,
-        cpu_peak_percent=_optional_amount(row, "cpuPeakPercent", name),
+        cpu_percent=_optional_amount(row, "cpuPercent" if "cpuPercent" in row else "cpuPeakPercent", name),
+        other_cpu_percent=_optional_amount(row, "otherCpuPercent", name),
         errors=_counts(nested(row, "errors", name), name),
         statuses=tuple(_second(second, name) for second in rows(row, "statusOverTime", name)),
+        unfinished=number(row, "unfinished", name) or 0,
+        oldest_unfinished_ms=_optional_amount(row, "oldestUnfinishedMs", name),
+        hangs=row.get("hangs") is True,
+        lag_p99_ms=_optional_amount(row, "lagP99Ms", name),
+        server_p99_ms=_optional_amount(row, "serverP99Ms", name),
     )
 
 

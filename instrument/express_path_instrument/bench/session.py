@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import FrameType
 from uuid import uuid4
 
@@ -13,14 +14,15 @@ from express_path.errors import ExpressPathError
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect, connect_anywhere
 from express_path_cli.terminal.errors import OptionError, one_line, say
 from express_path_instrument.bench.bucket import check_zone_id, check_zones, parse_bucket
-from express_path_instrument.bench.engines import Engine, cpus, engine_for, require_extra
+from express_path_instrument.bench.engines import Engine, engine_for, require_extra
+from express_path_instrument.bench.guard import check_settings, guard_session
 from express_path_instrument.bench.http_engine import HttpEngine
-from express_path_instrument.bench.instance import Instance, read_instance
+from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from express_path_instrument.bench.load import Load, Tally
-from express_path_instrument.bench.measured_path import read_path
 from express_path_instrument.bench.plan import How, Where
+from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
-from express_path_instrument.bench.store import Store, open_store
+from express_path_instrument.bench.store import Store, open_store, own_ca_file
 
 FOLDER = "express-path-bench"
 """What the keys of all objects of measurements start with, unless a prefix scheme says otherwise."""
@@ -66,10 +68,10 @@ class Session:
         self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {self.store.bucket.name}")
         self.will_write(self.store, keys)
         tally = self._send("PUT", self.store, keys, self.how.object_bytes)
-        if tally.errors:
+        if left := len(keys) - tally.requests:
             raise OptionError(
-                f"{tally.errors.total()} of {len(keys)} objects could not be uploaded to {self.store.bucket.name}: "
-                f"{tally.failure}",
+                f"{left} of {len(keys)} objects could not be uploaded to {self.store.bucket.name}: "
+                f"{tally.failure or 'it took too long'}",
                 "check that the bucket exists, and that you may write to it",
             )
 
@@ -78,8 +80,8 @@ class Session:
         for store, keys in self._keys.items():
             try:
                 tally = self._send("DELETE", store, keys)
-                left = tally.errors.total() - tally.errors["404"]
-                failure = f"{left} of {len(keys)} objects: {tally.failure}" if left else ""
+                left = len(keys) - tally.requests - tally.errors["404"]
+                failure = f"{left} of {len(keys)} objects: {tally.failure or 'it took too long'}" if left else ""
             except ExpressPathError as error:
                 failure = f"{len(keys)} objects: {one_line(error)}"
             if failure:
@@ -106,10 +108,11 @@ class Session:
         """Send one request for each key, without measuring."""
         total = Tally()
         for start in range(0, len(keys), _BATCH):
-            targets = store.targets(method, keys[start : start + _BATCH], body_bytes)
+            sign = partial(store.targets, method, keys[start : start + _BATCH], body_bytes)
+            targets = sign()
             connections = min(_CONNECTIONS, len(targets))
             load = Load(store.server, targets, body_bytes, connections, count=len(targets), timeout=self.how.timeout)
-            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load))
+            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load, sign))
         return total
 
 
@@ -127,7 +130,11 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
     if where.zone_id or not where.endpoint_url:
         check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
     aws = _connect(where)
+    guard_session(aws.session, where.endpoint_url, own_ca_file())
     store = open_store(bucket, aws, where.endpoint_url)
+    engine_for(how.engine, store.server, how.object_bytes, how.processes)  # refuses before anything is sent
+    if where.endpoint_url:
+        check_settings(aws.session, where.endpoint_url)
     session = Session(store, how, instance, _path(where, instance, aws), quiet)
     session.tell(f"path: {_path_text(session.path)}")
     with _terminable():

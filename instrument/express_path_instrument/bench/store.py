@@ -1,4 +1,8 @@
-"""A bucket, and signed requests for its objects. Only addresses that the guard has checked are connected to."""
+"""A bucket, and signed requests for its objects.
+
+Every engine but one, and botocore's own requests, connect to the addresses that the guard has checked. awscrt resolves
+the name again, so it is used with TLS, where the certificate proves the server, or with an address instead of a name.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -15,7 +19,7 @@ from botocore.credentials import Credentials
 from express_path.adapters.aws import Aws, calling
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import Bucket
-from express_path_instrument.bench.guard import bucket_server, lab_server
+from express_path_instrument.bench.guard import aws_server, bucket_server, lab_server, send_pinned
 from express_path_instrument.bench.load import Server, Target
 
 if TYPE_CHECKING:
@@ -112,27 +116,30 @@ class Store:
         return S3SigV4QueryAuth(credentials.get_frozen_credentials(), service, self.aws.region, expires=_EXPIRES)
 
     def _client(self) -> "S3Client":
-        """Return a client that sends requests for this bucket only: never through a proxy or after a redirect."""
+        """Return a client that sends requests for this bucket to checked addresses only."""
         control = f"s3express-control.{self.aws.region}.amazonaws.com"
-        allowed = {self.server.host, *([control, f"{control}.cn"] if not self.endpoint_url else ())}
+        controls = () if self.endpoint_url else (control, f"{control}.cn")
 
-        def check(request: Any, **_: object) -> None:  # noqa: ANN401  # declared by botocore
-            """Raise OptionError if a request is for another host."""
-            host = urlsplit(request.url).hostname
-            if host not in allowed:
-                raise OptionError(
-                    f"a request for bucket {self.bucket.name} was redirected to {host}; it was not sent",
-                    "check the bucket's Region, and set --region",
-                )
+        def server_of(host: str) -> Server | None:
+            """Return the bucket's server, or that which creates and deletes directory buckets."""
+            if host == self.server.host:
+                return self.server
+            return aws_server(host, self.server.ca_file) if host in controls else None
 
         client = _client_of(self.aws, self.endpoint_url)
-        client.meta.events.register("before-send.s3", check)
+        send: Any = lambda request, **_: send_pinned(request, server_of)  # noqa: E731  # its answer replaces botocore's sending
+        client.meta.events.register("before-send.s3", send)
         return client
+
+
+def own_ca_file() -> str | None:
+    """Return the file of certificates that the environment names instead of the system's."""
+    return os.environ.get("AWS_CA_BUNDLE") or None
 
 
 def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None) -> Store:
     """Check where requests for a bucket would go, and return the bucket. Nothing is sent to it. Raise OptionError."""
-    ca_file = os.environ.get("AWS_CA_BUNDLE") or None
+    ca_file = own_ca_file()
     if endpoint_url:
         return Store(bucket, lab_server(endpoint_url, ca_file), aws, endpoint_url.rstrip("/"))
     unsigned = _client_of(aws, None, signs=False)
@@ -144,7 +151,6 @@ def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True) -> "S3
     """Return a client of S3. One that does not sign sends nothing to find out the URL of an object."""
     config = Config(
         signature_version=None if signs else UNSIGNED,
-        proxies={},
         retries={"mode": "standard", "total_max_attempts": 3},
         s3={"us_east_1_regional_endpoint": "regional", **({"addressing_style": "path"} if endpoint_url else {})},
     )

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 
 from express_path_instrument.bench.load import Load, Tally, Target
 from express_path_instrument.bench.results import BenchResult, Kind
 from express_path_instrument.bench.session import FOLDER, Session
-from express_path_instrument.bench.steps import Steps, step_of
+from express_path_instrument.bench.steps import Steps
 from express_path_instrument.bench.store import Store
 
 _BATCH = 5000
@@ -32,7 +33,7 @@ def measure_sync(session: Session, standard: Store, connections: int) -> BenchRe
         sync = _Sync(session, standard, connections, f"{FOLDER}/{session.run_id}/{repeat}")
         for stage in Stage:
             load, tally = sync.run(stage)
-            if not steps.add(step_of(load, tally, repeat, stage), tally.failure, stage):
+            if not steps.add(load, tally, repeat, stage, stage):
                 return session.result(Kind.SYNC, steps.done, steps.invalid_reason)
     return session.result(Kind.SYNC, steps.done, steps.invalid_reason)
 
@@ -86,12 +87,13 @@ class _Sync:
         total, seconds, how = Tally(), 0.0, self.session.how
         load = Load(store.server, (), how.object_bytes, self.connections, count=0, timeout=how.timeout)
         for start in range(0, len(keys), _BATCH):
-            targets = sign(keys[start : start + _BATCH])
+            sign_batch = partial(sign, keys[start : start + _BATCH])
+            targets = sign_batch()
             load = Load(
                 store.server, targets, how.object_bytes, self.connections, count=len(targets), timeout=how.timeout
             )
-            tally = self.session.engine.run(load)
+            tally = self.session.engine.run(load, sign_batch)
             seconds += tally.ended - tally.started
             total.add(tally)
         total.started, total.ended = 0.0, seconds
-        return load, total
+        return replace(load, count=len(keys)), total

@@ -3,11 +3,12 @@
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from express_path_instrument.bench.compare_text import print_comparison
+from express_path_instrument.bench.tables import print_comparison
 from express_path_instrument.lab.claims import claims
 from express_path_instrument.lab.isolation import IsolatedError, run_isolated
 from express_path_instrument.lab.needs import find_server, missing
@@ -27,7 +28,7 @@ def main() -> int:
     if reasons:
         _say("The lab cannot run on this machine:", *(f"- {reason}." for reason in reasons))
         return IMPOSSIBLE
-    settings = QUICK if options.quick else Settings()
+    settings = replace(QUICK if options.quick else Settings(), nat_ports=options.nat_ports)
     command = [
         sys.executable,
         "-m",
@@ -45,7 +46,8 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m express_path_instrument.lab", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less than a minute instead of about six")
+    parser.add_argument("--quick", action="store_true", help="about a minute instead of nine")
+    parser.add_argument("--nat-ports", type=int, metavar="NUMBER", help="the ports of the NAT; default: all")
     parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
     parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
     return parser.parse_args()

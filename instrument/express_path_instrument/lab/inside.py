@@ -35,13 +35,17 @@ def main() -> None:
 
 
 def _measure(settings: Settings) -> dict[str, Any]:
-    """Measure both paths, and change the route during a transfer; return the results."""
+    """Measure the endpoint's path, the NAT's without a limit and with one, then change the route; return the results."""
     network.use_endpoint()
     _say("Measuring the endpoint's path")
     endpoint = sweep("endpoint", settings, _FOLDER / "endpoint.json")
     rate = best_bits_per_second(endpoint) * settings.nat_share
     network.use_nat()
-    network.limit_nat(rate)
+    _say("Measuring the NAT's path without a limit")
+    control = sweep("NAT without a limit", settings, _FOLDER / "control.json")
+    network.limit_nat(rate, settings.queue_ms)
+    if settings.nat_ports:
+        network.limit_ports(settings.nat_ports)
     _say(f"Measuring the NAT's path, limited to {rate / 1e6:.1f} Mbit/s")
     nat = sweep("NAT", settings, _FOLDER / "nat.json")
     _say("Adding the endpoint's route during a transfer")
@@ -52,6 +56,7 @@ def _measure(settings: Settings) -> dict[str, Any]:
         "natBitsPerSecond": rate,
         "nat": json.loads(nat.read_bytes()),
         "endpoint": json.loads(endpoint.read_bytes()),
+        "control": json.loads(control.read_bytes()),
         "routeChanges": changes,
     }
 

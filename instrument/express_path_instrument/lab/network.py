@@ -25,8 +25,9 @@ LINKS = {
 }
 CONGESTION_CONTROL = "cubic"
 """Some machines use bbr by default, which reacts differently to a limited rate."""
-_BURST, _QUEUE = "64kb", "100ms"
-"""The NAT's token bucket, and how long it queues packets before it drops them."""
+_BURST = "64kb"
+"""The NAT's token bucket."""
+_FIRST_PORT = 20_000
 
 
 class LeakError(Exception):
@@ -79,10 +80,17 @@ def check_closed() -> None:
             raise LeakError(f"unexpected links: {sorted(links ^ allowed)}")
 
 
-def limit_nat(bits_per_second: float) -> None:
-    """Limit what the NAT sends to the client, to this rate."""
+def limit_ports(number: int) -> None:
+    """Limit the NAT's connections to the server: each needs a port of its own."""
+    ports = f"{_FIRST_PORT}-{_FIRST_PORT + number - 1}"
+    in_namespace(NAT, "nft", "flush chain ip lab out")
+    in_namespace(NAT, "nft", f'add rule ip lab out oifname "n-server" ip protocol tcp masquerade to :{ports}')
+
+
+def limit_nat(bits_per_second: float, queue_ms: int) -> None:
+    """Limit what the NAT sends to the client, to this rate. queue_ms: how long it queues packets before it drops them."""
     rate = f"{bits_per_second:.0f}bit"
-    bucket = ("tbf", "rate", rate, "burst", _BURST, "latency", _QUEUE)
+    bucket = ("tbf", "rate", rate, "burst", _BURST, "latency", f"{queue_ms}ms")
     _run("tc", "-n", NAT, "qdisc", "replace", "dev", "n-client", "root", *bucket)
 
 

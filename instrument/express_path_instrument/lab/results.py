@@ -2,24 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import Comparison, compare
-from express_path_instrument.bench.compare_verdict import verdict
-from express_path_instrument.bench.plot import PENS, Plot, Series
-from express_path_instrument.bench.plot_svg import as_plot_svg
+from express_path_instrument.bench.compare import Comparison, compare, verdict
+from express_path_instrument.bench.plot import Plot, Series, write_plots
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab.route_change import RouteChange
 
-NAT_FILE, ENDPOINT_FILE, CHART_FILE = "nat.json", "endpoint.json", "path-lab.svg"
+NAT_FILE, ENDPOINT_FILE, CONTROL_FILE, CHART_FILE = "nat.json", "endpoint.json", "control.json", "path-lab.svg"
 
 
 @dataclass(frozen=True, slots=True)
 class LabResult:
-    """Both measurements, the NAT's limit in bit/s, and what a new route did to open connections."""
+    """The measurements of the NAT, the endpoint, and the NAT without a limit, the NAT's limit in bit/s, and what a new route did to open connections."""
 
     comparison: Comparison
     nat_bits_per_second: float
@@ -30,13 +28,20 @@ def write_results(printed: str, folder: Path) -> LabResult:
     """Write what express_path_instrument.lab.inside printed to the files of a folder, with a chart, and return it."""
     document: Mapping[str, Any] = json.loads(printed)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint")):
+    for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint"), (CONTROL_FILE, "control")):
         (folder / name).write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
-    comparison = compare([read_bench(folder / NAT_FILE), read_bench(folder / ENDPOINT_FILE)])
+    comparison = compare([read_bench(folder / name) for name in (NAT_FILE, ENDPOINT_FILE, CONTROL_FILE)])
     changes = tuple(RouteChange(**row) for row in document["routeChanges"])
-    plots = [*plots_of(comparison), route_change_plot(changes)]
-    (folder / CHART_FILE).write_text(as_plot_svg(plots, "The path lab", verdict(comparison)), encoding="utf-8")
+    throughput, *others = plots_of(comparison)
+    plots = [with_limit(throughput, document["natBitsPerSecond"]), *others, route_change_plot(changes)]
+    write_plots(folder / CHART_FILE, plots, "The path lab", verdict(comparison))
     return LabResult(comparison, document["natBitsPerSecond"], changes)
+
+
+def with_limit(throughput: Plot, bits_per_second: float) -> Plot:
+    """Return the plot of throughput with a line for the NAT's limit."""
+    line = tuple((load, bits_per_second) for load in throughput.x_values)
+    return replace(throughput, series=(*throughput.series, Series("the NAT's limit", line, is_model=True)))
 
 
 def route_change_plot(changes: tuple[RouteChange, ...]) -> Plot:
@@ -45,9 +50,8 @@ def route_change_plot(changes: tuple[RouteChange, ...]) -> Plot:
         Series(
             "resets" if change.resets else "no resets",
             tuple((second + 0.5, bits) for second, bits in enumerate(change.bits_per_second)),
-            pen,
         )
-        for change, pen in zip(changes, PENS, strict=False)
+        for change in changes
     )
     seconds = max(len(change.bits_per_second) for change in changes)
     title = f"Downloads while the route is added, after {changes[0].changed_at:.1f} s"

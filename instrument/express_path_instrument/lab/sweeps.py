@@ -29,7 +29,10 @@ def sweep(label: str, settings: Settings, output: Path) -> Path:
     arguments = [word for option in options.items() for word in option]
     command = [sys.executable, "-c", _COMMAND, "bench", "get", BUCKET, *arguments]
     environment = {**os.environ, **ENVIRONMENT}
-    subprocess.run(network.command_in(network.CLIENT, *command), check=True, env=environment, stdout=subprocess.DEVNULL)
+    inside = network.command_in(network.CLIENT, *command)
+    done = subprocess.run(inside, check=False, env=environment, stdout=subprocess.DEVNULL)
+    if not output.exists():  # an invalid measurement, such as one without ports, has a result, too
+        raise subprocess.CalledProcessError(done.returncode, inside)
     return output
 
 

@@ -1,4 +1,4 @@
-"""What limits a sweep: published and recorded measurements, also with noise, a missing step, and in any order."""
+"""What limits a sweep: simulated, published, and recorded measurements, also with noise and without a step."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,21 +7,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from express_path_cli.nat.saturation import SaturationEvidence, ThroughputLimit, classify
-from express_path_instrument.bench.classify import cause_of, load_points
+from benchmarks.classifier import KINDS, RUNS, confusion
+from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify
+from express_path_instrument.bench.classify import cause_of, growth_of, load_points
 from express_path_instrument.bench.results import BenchResult, Latency, Step
 from express_path_instrument.bench.results_reader import read_bench
 
 RECORDED = Path(__file__).parent / "recorded"
 CAUSES = {
-    "published-nat-gateway": ThroughputLimit.PATH_CEILING,
-    "published-endpoint": ThroughputLimit.NOT_SATURATED,
-    "lab-nat": ThroughputLimit.PATH_CEILING,
-    "lab-endpoint": ThroughputLimit.NOT_SATURATED,
-    "busy-client": ThroughputLimit.CLIENT_BOUND,
-    "throttled": ThroughputLimit.THROTTLED,
+    "published-nat-gateway": {ThroughputLimit.CEILING},
+    "published-endpoint": {ThroughputLimit.FLATTENING},
+    "lab-nat": {ThroughputLimit.CEILING},
+    "lab-endpoint": {ThroughputLimit.NOT_SATURATED, ThroughputLimit.FLATTENING, ThroughputLimit.UNDETERMINED},
+    "busy-client": {ThroughputLimit.CLIENT_BOUND},
+    "throttled": {ThroughputLimit.THROTTLED},
 }
-"""The recorded measurements, and what limited them. For the published ones, only the highest CPU is known."""
+"""The recorded measurements, and what may be said about each alone. The lab's client was busy in part."""
+
+
+def test_classification_of_simulated_sweeps() -> None:
+    """No kind is called what it is not: no path is blamed by one run, and no knee is called not saturated."""
+    found = confusion()
+    wrong = {kind: counts for kind, counts in found.items() if not counts.keys() <= KINDS[kind][1]}
+    assert wrong == {}
+    assert all(counts.total() == RUNS for counts in found.values())
+    assert found["linear"][ThroughputLimit.NOT_SATURATED] > RUNS * 0.9
 
 
 def recorded(name: str) -> BenchResult:
@@ -43,7 +53,7 @@ def noisy(step: Step, speed: float, tail: float, cpu: float) -> Step:
         latency=Latency(
             p50=step.latency.p50 and step.latency.p50 * tail, p99=step.latency.p99 and step.latency.p99 * tail
         ),
-        cpu_peak_percent=step.cpu_peak_percent and min(100.0, step.cpu_peak_percent * cpu),
+        cpu_percent=step.cpu_percent and min(100.0, step.cpu_percent * cpu),
     )
 
 
@@ -53,64 +63,88 @@ def test_every_recorded_measurement_has_an_expected_cause() -> None:
 
 
 @pytest.mark.parametrize(("name", "expected"), CAUSES.items())
-def test_recorded_measurement_is_classified(name: str, expected: ThroughputLimit) -> None:
+def test_recorded_measurement_is_classified(name: str, expected: set[ThroughputLimit]) -> None:
     """Each recorded measurement has the cause that is known for it."""
-    assert cause(recorded(name)) is expected
+    assert cause(recorded(name)) in expected
 
 
 @pytest.mark.parametrize(("name", "expected"), CAUSES.items())
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_cause_survives_noise_a_missing_step_and_any_order(
-    name: str, expected: ThroughputLimit, data: st.DataObject
+    name: str, expected: set[ThroughputLimit], data: st.DataObject
 ) -> None:
-    """With 10 % noise on every number, without one of the loads, and with the steps in any order, it is the same."""
+    """With 5 % noise on every number, without one of the lower loads, and with the steps in any order, it is the same."""
     result = recorded(name)
-    factor = st.floats(0.9, 1.1)
+    factor = st.floats(0.95, 1.05)
     loads = sorted({step.connections or 0 for step in result.steps})
-    missing = data.draw(st.sampled_from([None, *loads]), "missing")
+    missing = data.draw(st.sampled_from([None, *loads[:2]]), "missing")
     kept = [
         noisy(step, data.draw(factor), data.draw(factor), data.draw(factor))
         for step in result.steps
         if step.connections != missing
     ]
     steps = data.draw(st.permutations(kept))
-    assert cause(replace(result, steps=tuple(steps))) is expected
+    assert cause(replace(result, steps=tuple(steps))) in expected
 
 
-def test_busy_client_is_never_blamed_on_the_path() -> None:
-    """The published plateau with a busy client is the client's, and without known CPU it is undetermined."""
+@pytest.mark.parametrize(
+    ("cpu", "other", "expected"),
+    [
+        (85.0, 0.0, ThroughputLimit.CLIENT_BOUND),
+        (84.0, 0.0, ThroughputLimit.UNDETERMINED),
+        (60.0, 0.0, ThroughputLimit.UNDETERMINED),
+        (59.0, 0.0, ThroughputLimit.CEILING),
+        (20.0, 45.0, ThroughputLimit.UNDETERMINED),
+        (20.0, 30.0, ThroughputLimit.CEILING),
+        (None, 0.0, ThroughputLimit.UNDETERMINED),
+    ],
+)
+def test_processors_decide_what_a_plateau_can_mean(cpu: float | None, other: float, expected: ThroughputLimit) -> None:
+    """From 85 % on it is the client's, below 60 % it is not, and between them, or with other work, nobody can tell."""
     result = recorded("published-nat-gateway")
-    for cpu, expected in (
-        (95.0, ThroughputLimit.CLIENT_BOUND),
-        (79.0, ThroughputLimit.PATH_CEILING),
-        (None, ThroughputLimit.UNDETERMINED),
-    ):
-        steps = tuple(replace(step, cpu_peak_percent=cpu) for step in result.steps)
-        assert cause(replace(result, steps=steps)) is expected
+    steps = tuple(replace(step, cpu_percent=cpu, other_cpu_percent=other) for step in result.steps)
+    assert cause(replace(result, steps=steps)) is expected
 
 
-def test_few_503_are_not_throttling() -> None:
-    """Less than one 503 in a thousand answers does not explain throughput, but two in a thousand do."""
+@pytest.mark.parametrize(
+    ("sent", "throttled", "expected"),
+    [
+        (10_000, 5, ThroughputLimit.FLATTENING),
+        (2_000, 5, ThroughputLimit.THROTTLED),
+        (39, 1, ThroughputLimit.FLATTENING),
+        (35, 5, ThroughputLimit.THROTTLED),
+    ],
+)
+def test_few_503_are_not_throttling(sent: int, throttled: int, expected: ThroughputLimit) -> None:
+    """Neither one 503 in 40 requests nor one in two thousand explains throughput."""
     result = recorded("published-endpoint")
-    for share, expected in ((0.0005, ThroughputLimit.NOT_SATURATED), (0.002, ThroughputLimit.THROTTLED)):
-        steps = tuple(replace(step, errors={"503": round(step.requests * share)}) for step in result.steps)
-        assert cause(replace(result, steps=steps)) is expected
+    steps = tuple(replace(step, requests=sent, errors={"503": throttled}) for step in result.steps)
+    assert cause(replace(result, steps=steps)) is expected
+
+
+@pytest.mark.parametrize("change", [{"hangs": True}, {"errors": {"timed out": 9}}], ids=["hangs", "timeouts"])
+def test_missing_answers_come_first(change: dict[str, object]) -> None:
+    """A step with a request that hangs, or with many timeouts, says nothing about a ceiling."""
+    result = recorded("published-nat-gateway")
+    steps = (*result.steps[:-1], replace(result.steps[-1], **change))
+    assert cause(replace(result, steps=steps)) is ThroughputLimit.HANGING
 
 
 @pytest.mark.parametrize("loads", [(1,), (48, 64), (64, 64)])
-def test_loads_that_are_too_alike_show_no_plateau(loads: tuple[int, ...]) -> None:
-    """A plateau needs loads that differ at least by a factor of two."""
+def test_loads_that_are_too_few_or_too_alike_show_nothing(loads: tuple[int, ...]) -> None:
+    """A verdict needs loads that differ at least by a factor of two."""
     result = recorded("published-nat-gateway")
     steps = tuple(step for load in loads for step in result.steps if step.connections == load)
-    assert cause(replace(result, steps=steps)) is ThroughputLimit.NOT_SATURATED
+    assert growth_of(load_points(replace(result, steps=steps))) is None
+    assert cause(replace(result, steps=steps)) is ThroughputLimit.UNDETERMINED
 
 
 def test_sweep_without_answers_is_flat() -> None:
-    """Steps in which nothing succeeded have no throughput, so they are a plateau, and nothing divides by zero."""
+    """Steps in which nothing succeeded have no throughput, and nothing divides by zero."""
     result = recorded("published-nat-gateway")
     steps = tuple(replace(step, gbps=0, requests_per_second=0, latency=Latency()) for step in result.steps)
-    assert cause(replace(result, steps=steps)) is ThroughputLimit.UNDETERMINED
+    assert growth_of(load_points(replace(result, steps=steps))) is Growth.FLAT
 
 
 def test_points_are_medians_of_repeats() -> None:
@@ -123,14 +157,14 @@ def test_points_are_medians_of_repeats() -> None:
     [point] = load_points(replace(recorded("published-endpoint"), steps=repeats))
     assert (point.gbps, point.gbps_tp80, point.p99_ms, point.p99_range_ms) == (
         2.0,
-        pytest.approx(2.6),
+        pytest.approx(1.4),
         20.0,
         (10.0, 30.0),
     )
 
 
 def test_open_loop_is_classified_by_its_rate() -> None:
-    """A path that does not keep up with the rate has a plateau, too."""
+    """A path that does not keep up with the rate has a ceiling, too."""
     rates = (100.0, 200.0, 400.0, 800.0)
     base = recorded("published-endpoint")
     steps = tuple(
@@ -144,18 +178,17 @@ def test_open_loop_is_classified_by_its_rate() -> None:
         )
         for rate in rates
     )
-    assert cause(replace(base, steps=steps)) is ThroughputLimit.PATH_CEILING
+    assert growth_of(load_points(replace(base, steps=steps))) is Growth.FLAT
 
 
 @pytest.mark.parametrize(
     ("evidence", "expected"),
     [
-        (SaturationEvidence(plateau=True, path_reports_limit=True), ThroughputLimit.PATH_CEILING),
-        (SaturationEvidence(plateau=True), ThroughputLimit.UNDETERMINED),
-        (SaturationEvidence(plateau=True, latency_climbs=True), ThroughputLimit.UNDETERMINED),
-        (SaturationEvidence(plateau=True, client_cpu_percent=10), ThroughputLimit.UNDETERMINED),
-        (SaturationEvidence(plateau=False, path_reports_limit=True), ThroughputLimit.NOT_SATURATED),
-        (SaturationEvidence(plateau=True, throttled_share=0.5, client_cpu_percent=100), ThroughputLimit.THROTTLED),
+        (SaturationEvidence(Growth.FLAT, path_reports_limit=True), ThroughputLimit.PATH_CEILING),
+        (SaturationEvidence(Growth.FLAT), ThroughputLimit.UNDETERMINED),
+        (SaturationEvidence(Growth.LINEAR, path_reports_limit=True), ThroughputLimit.NOT_SATURATED),
+        (SaturationEvidence(Growth.FLAT, throttled=True, client_cpu_percent=100), ThroughputLimit.THROTTLED),
+        (SaturationEvidence(Growth.FLAT, throttled=True, hanging=True), ThroughputLimit.HANGING),
     ],
 )
 def test_evidence_decides(evidence: SaturationEvidence, expected: ThroughputLimit) -> None:

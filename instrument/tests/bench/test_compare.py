@@ -1,17 +1,30 @@
 """bench compare: the verdict, tables, ratios, costs, JSON, and errors."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
+from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import compare
-from express_path_instrument.bench.compare_verdict import limit_of, verdict
-from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step, as_bench_json
+from express_path_instrument.bench.compare import compare, limit_of, verdict
+from express_path_instrument.bench.results import (
+    BenchResult,
+    Client,
+    Kind,
+    Latency,
+    SecondStatuses,
+    Step,
+    Target,
+    as_bench_json,
+)
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.bench.tables import as_bench_table, loads_table
 from tests.support.command import invoke
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -33,30 +46,89 @@ def test_verdict_is_one_sentence_with_the_numbers() -> None:
     sentence = verdict(compare([nat(), endpoint()]))
     assert sentence == (
         "NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's "
-        "CPU), and gateway endpoint is not saturated at 64 connections (55.7 Gbit/s); at 64 connections, gateway "
-        "endpoint has 2.24 times the throughput of NAT gateway."
+        "CPU), and gateway endpoint starts to flatten at 64 connections (55.7 Gbit/s): measure with more; at 64 "
+        "connections, gateway endpoint has 2.24 times the throughput of NAT gateway."
     )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"client": Client("c7gn.large", 2, "http", "3.13")},
+        {"target": Target("another--use1-az4--x-s3", "", "use1-az4")},
+        {"invalid_reason": "1 request failed"},
+    ],
+    ids=["client", "bucket", "invalid"],
+)
+def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -> None:
+    """A faster run of another client, to another bucket, or an invalid one, does not show what limits the first."""
+    assert compare([nat(), replace(endpoint(), **change)]).runs[0].cause is ThroughputLimit.CEILING
+
+
+def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
+    """If both paths stop at the same throughput, what they share is the limit."""
+    slower = tuple(replace(step, requests_per_second=step.requests_per_second * 0.95) for step in nat().steps)
+    comparison = compare([nat(), replace(nat(), label="other", steps=slower)])
+    assert [run.cause for run in comparison.runs] == [ThroughputLimit.CEILING] * 2
+    assert "these paths stop at the same throughput, so what they share is the limit" in verdict(comparison)
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"cpu_peak_percent": 97.0}, "is client-bound at 24.9 Gbit/s (97 % of the client's CPU)"),
-        ({"cpu_peak_percent": None}, "stays flat at 24.9 Gbit/s, because of the path or the client"),
+        ({"cpu_percent": 97.0}, "is client-bound at 24.9 Gbit/s (at most 97 % of the client's CPU)"),
+        ({"cpu_percent": 70.0}, "stays flat at 24.9 Gbit/s, but the client uses 70 % of its CPU, so it may be the"),
+        ({"cpu_percent": 30.0, "other_cpu_percent": 50.0}, "uses 30 % of its CPU, and other work 50 % of all CPUs"),
+        ({"cpu_percent": None}, "stays flat at 24.9 Gbit/s, because of the path or the client (p99 goes from 253 ms"),
         ({"errors": {"503": 5000}}, "is throttled (503 for"),
+        ({"errors": {"timed out": 1}}, "CPU), with 6 timeouts"),
+        ({"errors": {"timed out": 90}}, "has requests without an answer (540 timeouts), so nothing else is known"),
+        (
+            {"unfinished": 2, "oldest_unfinished_ms": 9000.0, "hangs": True},
+            "has requests without an answer (12 requests open for up to 9,000 ms), so nothing else is known",
+        ),
     ],
 )
-def test_verdict_says_what_else_limits(change: dict[str, object], words: str) -> None:
-    """A busy client, an unknown one, and throttling each have their own words."""
+def test_verdict_says_what_else_limits(change: dict[str, Any], words: str) -> None:
+    """A busy client, other work, an unknown CPU, throttling, and missing answers each have their own words."""
     steps = tuple(replace(step, **change) for step in nat().steps)
     assert words in verdict(compare([replace(nat(), steps=steps), endpoint()]))
 
 
 def test_one_measurement_has_a_verdict_too() -> None:
-    """A single measurement says what limits it; one in stages has no load, so it says nothing."""
-    assert limit_of(nat()).startswith("NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms")
-    assert limit_of(replace(endpoint(), label="")) == "this path is not saturated at 64 connections (55.7 Gbit/s)."
+    """A single measurement names all causes of a ceiling; one in stages has no load, so it says nothing."""
+    assert limit_of(nat()) == (
+        "NAT gateway has a ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's CPU), "
+        "because of the path, the network of the instance, the server, or a quota: measure a second path to the same "
+        "bucket with the same client, and compare."
+    )
+    few = replace(endpoint(), label="", steps=endpoint().steps[:1])
+    assert limit_of(few) == "this path reaches 1 Gbit/s at 1 connection; one load shows no limit."
+    assert "the loads are too alike" in limit_of(replace(endpoint(), steps=endpoint().steps[4:]))
     assert limit_of(replace(nat(), steps=())) == ""
+
+
+def constant_rate(achieved: float) -> BenchResult:
+    """Return an open loop that achieves less than its highest rate."""
+    steps = tuple(
+        replace(step, connections=None, rate_per_second=rate, requests_per_second=min(rate, achieved))
+        for step, rate in zip(endpoint().steps, (100.0, 200.0, 400.0, 800.0), strict=False)
+    )
+    return replace(endpoint(), kind=Kind.OPEN, steps=steps)
+
+
+def with_lag(step: Step) -> Step:
+    """Return a step whose client was late, and whose server was not."""
+    return replace(step, lag_p99_ms=900.0, server_p99_ms=2.0)
+
+
+def test_an_open_loop_first_says_what_it_did_not_achieve() -> None:
+    """Below 95 % of a rate, the achieved rate comes first."""
+    assert limit_of(constant_rate(700)).startswith("gateway endpoint achieves 700 of 800 requests/s and ")
+    late = replace(constant_rate(700), steps=tuple(map(with_lag, constant_rate(700).steps)))
+    assert "of 800 requests/s (p99: sent 900 ms late, answered in 2 ms) and " in limit_of(late)
+    assert limit_of(constant_rate(770)).startswith("gateway endpoint starts to flatten at 800 requests/s")
+    assert limit_of(constant_rate(800)).startswith("gateway endpoint is not saturated at 800 requests/s")
 
 
 def test_equal_measurements_are_called_so() -> None:
@@ -71,19 +143,50 @@ def test_measurements_without_a_shared_load_have_no_ratio() -> None:
     assert verdict(compare([few, many])).endswith("; no load was measured in all of them.")
 
 
-def test_table_has_medians_ratios_and_cost() -> None:
-    """The terminal shows each load of each file, the ratio, the share of the model, and bandwidth per cost."""
-    files = [str(NAT), str(ENDPOINT)]
-    shown = invoke(["bench", "compare", *files, "--cost-per-hour", "0.045", "--cost-per-hour", "0.09"])
+def test_table_has_medians_and_ratios() -> None:
+    """The terminal shows each load of each file, the ratio, and the share of the model; p99 and CPU are never cut."""
+    shown = invoke(["bench", "compare", str(NAT), str(ENDPOINT)])
     assert shown.exit_code == 0
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
-    assert any(line.startswith("64 NAT gateway 24.9 39 %") and line.endswith("1.00") for line in lines)
-    assert any(line.startswith("64 gateway endpoint 55.7 87 %") and line.endswith("2.24") for line in lines)
-    assert any(line.startswith("0.045 NAT gateway 24.9 45 %") for line in lines)
-    assert any(line.startswith("0.09 gateway endpoint 55.7 100 %") and line.endswith("100 %") for line in lines)
-    assert "o NAT gateway # gateway endpoint . model" in lines[-1] or any(
-        "# gateway endpoint" in line for line in lines
-    )
+    assert any(line.startswith("64 NAT gateway 24.9 39 % 1,211 17 %") and line.endswith("1.00") for line in lines)
+    assert any(line.startswith("64 gateway endpoint 55.7 87 % 326") and line.endswith("2.24") for line in lines)
+    assert lines.count("connections: o NAT gateway # gateway endpoint") == 2
+    assert max(map(len, shown.stdout.splitlines()[2:])) <= 80
+
+
+def test_numbers_are_never_cut_at_80_columns() -> None:
+    """With long names, errors, and large numbers, p99 and CPU stand in both tables as they are."""
+    step = replace(nat().steps[-1], errors={"503": 123_456, "timed out": 789}, cpu_percent=100.0, gbps=12_345.6)
+    latency = Latency(p50=12_345, p90=12_345, p99=54_321, p999=65_432, max=65_432, mean=1)
+    steps = tuple(replace(step, repeat=repeat, latency=latency, requests_per_second=123_456) for repeat in (1, 2, 3))
+    result = replace(nat(), label="a very long label of a measurement", repeats=3, steps=steps)
+    for table in (as_bench_table(result), loads_table(compare([result, replace(endpoint(), label=result.label)]))):
+        console = Console(width=80, file=io.StringIO())
+        console.print(table)
+        [row] = [line for line in console.file.getvalue().splitlines() if "54,321" in line]  # type: ignore[attr-defined]
+        assert {"64", "100"} <= set(row.split())
+        assert len(row) <= 80
+
+
+def test_nat_instances_are_compared_by_cost(tmp_path: Path) -> None:
+    """A published NAT instance of 6.19 cents an hour: median 43.2 MBps, and 80 % of its samples reach 32.76 MBps."""
+    step = nat().steps[0]
+    rates = (25.8, 43.2, 50.0)  # the 20th percentile of these is 32.76
+    steps = tuple(replace(step, repeat=index, gbps=mbps / 125) for index, mbps in enumerate(rates, start=1))
+    file = tmp_path / "c3.large.json"
+    file.write_text(as_bench_json(replace(nat(), label="c3.large", repeats=3, steps=steps)))
+    files = [str(file)] * 5
+    costs = [option for cost in (0.0619, 0.0619, 0.0619, 0.0619, 0) for option in ("--cost-per-hour", str(cost))]
+    shown = invoke(["bench", "compare", *files, *costs])
+    assert shown.exit_code == 0, shown.stderr
+    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
+    assert "cents/hour measurement MBps TP80 MBps MBps/cent TP80/cent" in lines
+    assert "6.19 c3.large 1 43.2 32.8 6.98 5.29" in lines
+    assert "0.00 c3.large 5 43.2 32.8 free free" in lines
+    document = json.loads(invoke(["bench", "compare", *files, *costs, "--format", "json"]).stdout)
+    assert document["runs"][0]["mbpsPerCent"] == pytest.approx(6.98, abs=0.01)
+    assert document["runs"][0]["tp80MbpsPerCent"] == pytest.approx(5.29, abs=0.01)
+    assert document["runs"][4]["mbpsPerCent"] is None
 
 
 def test_json_has_the_same(tmp_path: Path) -> None:
@@ -92,11 +195,11 @@ def test_json_has_the_same(tmp_path: Path) -> None:
     options = [f"--chart={chart}" for chart in charts]
     shown = invoke(["bench", "compare", str(NAT), str(ENDPOINT), "--format", "json", "--quiet", *options])
     document = json.loads(shown.stdout)
-    assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "NOT_SATURATED"]
+    assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "FLATTENING"]
     assert document["verdict"] == verdict(compare([nat(), endpoint()]))
     last = document["runs"][1]["points"][-1]
     assert (last["load"], last["ratio"], last["shareOfModel"]) == (64, pytest.approx(2.237, abs=0.001), 0.87)
-    assert charts[0].read_text().startswith("<svg")
+    assert charts[0].read_text().startswith("<?xml")
     assert charts[1].read_bytes().startswith(b"\x89PNG\r\n")
 
 
@@ -104,9 +207,8 @@ def test_json_has_the_same(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ([str(NAT)], "1 measurements were given"),
-        ([str(NAT)] * 5, "5 measurements were given"),
         ([str(NAT), str(ENDPOINT), "--cost-per-hour=1"], "once for each file"),
-        ([str(NAT), str(ENDPOINT), "--chart=a.gif"], "SVG or PNG"),
+        ([str(NAT), str(ENDPOINT), "--chart=a.gif"], "SVG, PNG, or PDF"),
         ([str(NAT), "missing.json"], "missing.json cannot be read"),
     ],
 )
@@ -158,13 +260,25 @@ def test_sync_is_compared_by_stage(tmp_path: Path) -> None:
     assert not (tmp_path / "a.svg").exists()
 
 
+def test_measurements_with_different_stages_have_no_sum() -> None:
+    """A run that ended early is not called fast."""
+    steps = tuple(replace(nat().steps[0], connections=None, stage=stage) for stage in ("upload", "download"))
+    whole = replace(nat(), kind=Kind.SYNC, steps=steps)
+    assert "do not have the same stages" in verdict(compare([whole, replace(whole, steps=steps[:1])]))
+
+
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
     """A plot of answers per second follows for each measurement with failures, one step after the other."""
     seconds = (SecondStatuses(0, {"200": 90}), SecondStatuses(1, {"200": 60, "503": 30}))
     steps = tuple(replace(step, statuses=seconds, errors={"503": 30}) for step in nat().steps[:2])
     plots = plots_of(compare([replace(nat(), steps=steps), endpoint()]))
-    assert [plot.title for plot in plots] == ["Throughput", "p99 latency", "Answers per second: NAT gateway"]
-    assert {line.name: [y for _, y in line.points] for line in plots[2].series} == {
+    assert [plot.title for plot in plots] == [
+        "Throughput",
+        "p99 latency",
+        "CPU of the client",
+        "Answers per second: NAT gateway",
+    ]
+    assert {line.name: [y for _, y in line.points] for line in plots[3].series} == {
         "200": [90, 60, 90, 60],
         "503": [0, 30, 0, 30],
     }
@@ -184,4 +298,4 @@ def test_open_loop_is_named_by_its_rate() -> None:
     comparison = compare([replace(nat(), kind=Kind.OPEN, steps=steps), replace(nat(), kind=Kind.OPEN, steps=steps)])
     assert "at 6,400 requests/s" in verdict(comparison)
     assert plots_of(comparison)[0].x_name == "requests to start per second"
-    assert len(plots_of(comparison)) == 4
+    assert len(plots_of(comparison)) == 5

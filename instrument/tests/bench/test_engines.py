@@ -1,25 +1,28 @@
 """Both engines measure the same, from processes that are gone at the end, and send each request once and directly."""
 
-import os
 import ssl
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from express_path.errors import ApiError
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench import engines
+from express_path_instrument.bench import engines, http_engine
 from express_path_instrument.bench.crt_engine import CrtEngine
 from express_path_instrument.bench.engines import Engine, EngineName, engine_for
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load, Server, Target
+from express_path_instrument.bench.processor import cpus
 from instrument.tests.bench.raw_server import CLOSE, reads, response, serving, with_object
 from tests.support.command import invoke
 
@@ -47,7 +50,8 @@ def test_a_count_of_reads(engine: Engine) -> None:
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
     assert 0 < (latency.mean or 0) < 1.001 * (latency.max or 0)
     assert tally.ended > tally.started
-    assert tally.cpu_peak_percent is None or 0 <= tally.cpu_peak_percent <= 100
+    assert 0 <= (tally.use.client_percent or 0) <= 100
+    assert 0 <= (tally.use.other_percent or 0) <= 100
     assert engine.version
 
 
@@ -127,14 +131,55 @@ def test_tls_proves_that_the_server_is_the_right_one(
         assert len(raw.requests) == 2
 
 
-def test_requests_that_are_active_at_the_end_are_cancelled() -> None:
-    """A step of awscrt ends although a request has no answer yet."""
-    with serving(
-        lambda _: b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"
-    ) as raw:
-        tally = CrtEngine().run(Load(raw.server, reads(1), 100, connections=2, seconds=0.2))
-    assert tally.requests == 0
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_requests_of_a_long_step_are_signed_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a session expires, every process uses new signatures, and the step goes on. A failure is tried again."""
+    monkeypatch.setattr(http_engine, "RENEW_SECONDS", 0.1)
+    signed = iter([ApiError("s3:CreateSession", "SlowDown", "Reduce your rate.")])
+
+    def sign() -> list[Target]:
+        for error in signed:
+            raise error
+        return [Target("GET", f"/{position}?again") for position in range(4)]
+
+    def answer(request: bytes) -> bytes:
+        seen.add(request.split()[1])
+        return with_object(request)
+
+    seen: set[bytes] = set()
+    with serving(answer) as raw:
+        tally = engine.run(Load(raw.server, reads(4), 100, connections=4, seconds=2), sign)
     assert tally.errors == {}
+    assert seen == {path for number in range(4) for path in (b"/%d" % number, b"/%d?again" % number)}
+
+
+PART = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("ends", [{"seconds": 0.3}, {"count": 5, "count_limit": 0.3}], ids=["seconds", "count"])
+def test_requests_that_are_open_at_the_end_count_with_their_age(engine: Engine, ends: dict[str, Any]) -> None:
+    """A step ends in time although two requests hang, and its latency is at least as long as they waited."""
+    before = time.monotonic()
+    with serving(lambda _: PART) as raw:
+        tally = engine.run(Load(raw.server, reads(1), 100, connections=2, **ends))
+    assert time.monotonic() - before < 30  # the timeout of a request is 60 s
+    assert (tally.requests, tally.errors, tally.unfinished) == (0, {}, 2)
+    latency = tally.latency()
+    assert tally.oldest >= 0.2
+    assert (latency.p50 or 0) >= 200
+    assert (latency.max or 0) >= 200
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_one_request_that_hangs_is_the_maximum(engine: Engine) -> None:
+    """While one connection goes on, the request that hangs on the other is in the maximum, and alone unfinished."""
+    answers = iter([PART])
+    with serving(lambda request: next(answers, None) or with_object(request)) as raw:
+        tally = engine.run(Load(raw.server, reads(1), 100, connections=2, seconds=0.5))
+    assert tally.requests > 0
+    assert tally.unfinished in {1, 2}  # the other connection may be about to get an answer
+    assert (tally.latency().max or 0) >= 300
 
 
 def test_a_process_that_ends_early_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,13 +191,13 @@ def test_a_process_that_ends_early_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_engine_is_the_one_that_measured_best() -> None:
     """Large objects over TLS are read with awscrt, and everything else from several processes."""
-    secure, plain = (Server("localhost", 1, ("127.0.0.1",), tls) for tls in (True, False))
+    secure, plain = Server("localhost", 1, ("127.0.0.1",), tls=True), Server("127.0.0.1", 1, ("127.0.0.1",), tls=False)
     assert engine_for(EngineName.AUTO, secure, 8 << 20).name == "awscrt"
     assert engine_for(EngineName.AUTO, secure, (8 << 20) - 1).name == "http"
     assert engine_for(EngineName.AUTO, plain, 1 << 30).name == "http"
     assert engine_for(EngineName.AWSCRT, plain, 1).name == "awscrt"
     assert engine_for(EngineName.HTTP, secure, 1 << 30).name == "http"
-    assert engine_for(EngineName.HTTP, plain, 1) == HttpEngine(len(os.sched_getaffinity(0)))
+    assert engine_for(EngineName.HTTP, plain, 1) == HttpEngine(cpus())
 
 
 def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,5 +207,5 @@ def test_without_the_extra_the_command_says_how_to_install_it(monkeypatch: pytes
     with serving() as raw:
         result = invoke(["bench", "get", "lab", "--endpoint-url", raw.url])
     assert result.exit_code == 2
-    assert "pipx inject express-path awscrt hdrhistogram pillow" in result.stderr
+    assert "pipx inject express-path awscrt hdrhistogram" in result.stderr
     assert raw.requests == []

@@ -11,7 +11,10 @@ from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import parse_bucket
-from express_path_instrument.bench.guard import is_own_host, lab_server
+from express_path_instrument.bench.engines import EngineName, engine_for
+from express_path_instrument.bench.guard import guard_session, is_own_host, lab_server
+from express_path_instrument.bench.http_engine import HttpEngine
+from express_path_instrument.bench.load import Load
 from express_path_instrument.bench.store import Store, open_store
 from instrument.tests.bench.raw_server import response, serving
 from sandbox.server import Sandbox
@@ -79,6 +82,11 @@ def test_a_name_is_refused_if_any_of_its_addresses_is_no_lab(dns: dict[str, tupl
         lab_server("http://lab.example.com", None)
     dns["lab.example.com"] = ("10.0.0.1", "10.0.0.2")
     assert lab_server("https://lab.example.com", None).addresses == ("10.0.0.1", "10.0.0.2")
+    dns["lab.example.com"] = ("10.0.0.1", "2001:db8::1")
+    with pytest.raises(OptionError, match=r"leads to 10\.0\.0\.1, 2001:db8::1"):
+        lab_server("http://lab.example.com", None)
+    dns["lab.example.com"] = ("::1", "10.0.0.1")
+    assert lab_server("https://lab.example.com", None).addresses == ("10.0.0.1",)
     dns["lab.example.com"] = ("::1",)
     assert lab_server("https://lab.example.com", None).addresses == ("::1",)
 
@@ -122,9 +130,10 @@ def test_a_bucket_s_addresses_must_be_in_its_service_s_prefix_list(
     dns[host] = (inside,)
     server = open_store(parse_bucket(bucket), aws, None).server
     assert (server.host, server.addresses, server.port, server.tls) == (host, (inside,), 443, True)
-    dns[host] = (inside, "10.9.9.9")
-    with pytest.raises(OptionError, match=rf"the prefix list of {service} in us-east-1 does not contain"):
-        open_store(parse_bucket(bucket), aws, None)
+    for outside in ("10.9.9.9", "2001:db8::1"):
+        dns[host] = (inside, outside)
+        with pytest.raises(OptionError, match=rf"the prefix list of {service} in us-east-1 does not contain"):
+            open_store(parse_bucket(bucket), aws, None)
 
 
 def test_without_prefix_lists_the_host_name_counts(aws: Aws, sandbox: Sandbox, dns: dict[str, tuple[str, ...]]) -> None:
@@ -155,20 +164,76 @@ def test_an_endpoint_in_the_settings_is_refused(
         monkeypatch.setenv(variable, raw.url)
         result = invoke(["bench", "get", bucket, "--allow-other-zone"])
     assert result.exit_code == 2
-    assert f"your AWS settings send requests for bucket {bucket} to {raw.url}" in result.stderr
+    assert raw.url in result.stderr
+    assert "AWS settings" in result.stderr
     assert raw.connections == 0
     assert sandbox.calls.of("s3", "CreateBucket") == []
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_EC2"])
+@pytest.mark.usefixtures("credentials")
+def test_a_lab_refuses_another_endpoint_in_the_settings(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --endpoint-url, the settings may not send STS or EC2 to a third server; the lab itself is allowed."""
+    with serving(lambda _: response("200 OK")) as lab, serving() as other:
+        line = ["bench", "put", "lab", "--endpoint-url", lab.url, "--connections", "1", "--count", "1", "--size", "1"]
+        line += ["--objects", "1", "--repeats", "1", "--warm-up", "0", "--processes", "1", "--region", "us-east-1"]
+        monkeypatch.setenv(variable, other.url)
+        refused = invoke(line)
+        assert lab.connections == 0
+        monkeypatch.setenv(variable, lab.url)
+        assert invoke(line).exit_code == 0
+    assert refused.exit_code == 2
+    assert f"your AWS settings send requests to {other.url}, which is neither AWS nor the lab" in refused.stderr
+    assert other.connections == 0
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials of a lab."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.mark.usefixtures("credentials")
+def test_a_name_that_changes_after_the_check_is_not_asked_again(dns: dict[str, tuple[str, ...]]) -> None:
+    """Requests of botocore and of the http engine go to the checked address; awscrt, which would ask, is refused."""
+    with serving(lambda _: response("200 OK", b"<ListBucketResult></ListBucketResult>")) as lab, serving() as other:
+        dns["lab.example.com"] = ("127.0.0.1",)
+        url = f"http://lab.example.com:{lab.port}"
+        store = open_store(parse_bucket("lab"), connect("us-east-1"), url)
+        del dns["lab.example.com"]  # from now on, the name does not resolve
+        assert store.sizes("folder/") == {}
+        targets = store.targets("PUT", ["key"])
+        assert HttpEngine(1).run(Load(store.server, targets, 0, connections=1, count=1)).errors == {}
+        with pytest.raises(OptionError, match=r"awscrt resolves lab\.example\.com itself"):
+            engine_for(EngineName.AWSCRT, store.server, 1)
+    assert len(lab.requests) == 2
+    assert all(f"Host: lab.example.com:{lab.port}".encode() in request for request in lab.requests)
+    assert other.connections == 0
+
+
+@pytest.mark.usefixtures("credentials")
+def test_other_apis_are_sent_to_aws_or_the_lab_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """STS, and any other client of the session, sends nothing to a server of the settings, and uses no proxy."""
+    with serving() as other:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, other.url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://sts.example.com")
+        aws = connect("us-east-1")
+        guard_session(aws.session, None, None)
+        with pytest.raises(OptionError, match=r"redirected to http://sts\.example\.com; it was not sent"):
+            aws.sts.get_caller_identity()
+    assert other.connections == 0
 
 
 def requests_of(store: Store) -> list[Callable[[], Any]]:
     return [lambda: store.sizes("x/"), store.delete, store.create]
 
 
+@pytest.mark.usefixtures("credentials")
 def test_requests_of_botocore_use_no_proxy_and_follow_no_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lab that redirects to another Region's bucket, as S3 does, and a proxy, get nothing sent elsewhere."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with serving() as raw:

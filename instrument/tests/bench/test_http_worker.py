@@ -10,8 +10,9 @@ from typing import BinaryIO
 
 import pytest
 
+from express_path_instrument.bench import load as load_module
 from express_path_instrument.bench.http_worker import main, run
-from express_path_instrument.bench.load import Load, Tally
+from express_path_instrument.bench.load import Load, Tally, p99_ms
 from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, reads, response, serving
 
 
@@ -94,6 +95,60 @@ def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
     assert (closed.p999 or 1000) < 500
     assert (constant.p999 or 0) >= 900
     assert (constant.p90 or 0) >= 500
+
+
+def test_lag_and_server_are_told_apart() -> None:
+    """If one connection is too few, requests are sent late, although the server answers each one fast."""
+
+    def slowly(_request: bytes) -> bytes:
+        threading.Event().wait(0.1)
+        return response("200 OK", OBJECT)
+
+    with serving(slowly) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.5, rate=20))
+    lag = p99_ms(tally.lags) or 0
+    assert lag >= 350  # the last of ten is sent after 0.9 s, 0.45 s late
+    assert (p99_ms(tally.served) or 0) >= 100
+    assert (tally.latency().p99 or 0) >= lag + 90
+    assert p99_ms(Tally().lags) is None
+
+
+def test_a_constant_rate_ends_also_if_the_server_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that never answers again does not make the step longer. All requests of the rate are counted once."""
+    monkeypatch.setattr(load_module, "DRAIN", 0.2)
+    answers = iter([response("200 OK", OBJECT)] * 3)
+    before = time.monotonic()
+    with serving(lambda _: next(answers, b"")) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=2, seconds=0.3, rate=100))
+    assert time.monotonic() - before < 30  # the timeout of a request is 60 s
+    assert (tally.requests, tally.unfinished, tally.errors) == (3, 27, {})
+    assert 0.4 <= tally.oldest <= 0.5
+    assert (tally.latency().p50 or 0) >= 200
+
+
+def test_a_timeout_counts_as_a_wait() -> None:
+    """A request that timed out is an error, and its latency is at least the timeout."""
+    answers = iter([b""])
+    with serving(lambda _: next(answers, response("200 OK", OBJECT))) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=3, timeout=0.2))
+    assert (tally.requests, tally.errors, tally.unfinished) == (2, {"timed out": 1}, 0)
+    assert (tally.latency().max or 0) >= 200
+
+
+@pytest.mark.parametrize(
+    ("usual", "oldest", "hangs"),
+    [(0.001, 0.9, False), (0.001, 1.1, True), (0.5, 4.9, False), (0.5, 5.1, True), (None, 0.9, False)],
+)
+def test_a_request_hangs_after_a_second_and_ten_times_the_median(
+    usual: float | None, oldest: float, hangs: bool
+) -> None:
+    """What is open at the end is usual, unless it is much older than other requests become."""
+    tally = Tally()
+    if usual:
+        tally.succeeded(usual, 1)
+    for _ in range(20):  # waits do not raise the median that they are compared with
+        tally.left_open(oldest)
+    assert tally.hangs is hangs
 
 
 @pytest.mark.parametrize("parts", [1, 3, 8])

@@ -34,7 +34,8 @@ CLOSED = Step(
     requests_per_second=7.619,
     latency=LATENCY,
     connections=8,
-    cpu_peak_percent=17.0,
+    cpu_percent=17.0,
+    other_cpu_percent=3.0,
 )
 OPEN = Step(
     repeat=2,
@@ -45,6 +46,11 @@ OPEN = Step(
     requests_per_second=75.0,
     rate_per_second=100.0,
     errors={"503": 49, "timed out": 1},
+    unfinished=3,
+    oldest_unfinished_ms=1234.5,
+    hangs=True,
+    lag_p99_ms=12.5,
+    server_p99_ms=0.5,
     statuses=(SecondStatuses(0, {"200": 100}), SecondStatuses(1, {"200": 50, "503": 49, "timed out": 1})),
 )
 RESULT = BenchResult(

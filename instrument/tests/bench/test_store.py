@@ -1,9 +1,11 @@
 """Requests are signed as botocore signs them: with SigV4, and with a session for a directory bucket."""
 
-from collections.abc import Iterator
+import socket
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
@@ -11,6 +13,7 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 from botocore.httpsession import URLLib3Session
+from urllib3 import HTTPResponse, HTTPSConnectionPool
 
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
@@ -25,6 +28,7 @@ HOSTS = {
     EXPRESS: "fast--use1-az4--x-s3.s3express-use1-az4.us-east-1.amazonaws.com",
     PLAIN: "plain.s3.us-east-1.amazonaws.com",
 }
+CONTROL_ADDRESS = "198.51.100.99"
 SESSION = (
     b"<CreateSessionResult><Credentials><AccessKeyId>SESSIONKEY</AccessKeyId><SecretAccessKey>hidden</SecretAccessKey>"
     b"<SessionToken>a-token</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>"
@@ -32,14 +36,13 @@ SESSION = (
 )
 
 
-class Body:
-    """The body of an answer, as urllib3 streams it."""
+class Sent(NamedTuple):
+    """A request: the address that is connected to, and what is sent."""
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    def stream(self) -> Iterator[bytes]:
-        yield self.content
+    address: str
+    host: str
+    path: str
+    body: bytes
 
 
 def now(remove_tzinfo: bool = True) -> datetime:
@@ -49,15 +52,22 @@ def now(remove_tzinfo: bool = True) -> datetime:
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[AWSPreparedRequest]:
-    """The requests that botocore sends to AWS, which answers each as CreateSession, at one moment."""
-    requests: list[AWSPreparedRequest] = []
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[Sent]:
+    """The requests that are sent to AWS, which answers each as CreateSession, at one moment."""
+    requests: list[Sent] = []
+
+    def urlopen(
+        pool: HTTPSConnectionPool, _method: str, path: str, body: Any, headers: Mapping[str, str], **_: object
+    ) -> HTTPResponse:
+        requests.append(Sent(pool.host, headers["Host"], path, body))
+        return HTTPResponse(BytesIO(SESSION), status=200, preload_content=False)
 
     def send(_session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
-        requests.append(request)
-        return AWSResponse(request.url, 200, {}, Body(SESSION))
+        return AWSResponse(request.url, 200, {}, HTTPResponse(BytesIO(SESSION), preload_content=False))
 
-    monkeypatch.setattr(URLLib3Session, "send", send)
+    monkeypatch.setattr(HTTPSConnectionPool, "urlopen", urlopen)
+    monkeypatch.setattr(URLLib3Session, "send", send)  # of the client that signs what is compared with
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", (CONTROL_ADDRESS, 443))])
     for module in ("botocore.auth", "botocore.crt.auth"):
         monkeypatch.setattr(f"{module}.get_current_datetime", now)
     for name, value in {"ACCESS_KEY_ID": "KEY", "SECRET_ACCESS_KEY": "secret", "SESSION_TOKEN": "caller"}.items():
@@ -100,18 +110,18 @@ def test_objects_have_botocore_s_signature(method: str, operation: str, bucket: 
     assert (target.method, target.body_bytes, target.headers) == (method, 5, ())
 
 
-def test_a_directory_bucket_needs_one_session_for_all_objects(sent: list[AWSPreparedRequest]) -> None:
+def test_a_directory_bucket_needs_one_session_for_all_objects(sent: list[Sent]) -> None:
     """CreateSession is called once, at the bucket's own host, and its token is in every request."""
     targets = store_of(EXPRESS).targets("GET", ["1", "2", "3"])
     [request] = sent
-    assert urlsplit(request.url).hostname == HOSTS[EXPRESS]
-    assert "session" in urlsplit(request.url).query
+    assert (request.address, request.host) == ("198.51.100.7", HOSTS[EXPRESS])
+    assert "session" in urlsplit(request.path).query
     assert all("X-Amz-S3session-Token=a-token" in target.path for target in targets)
     assert all("SESSIONKEY" in target.path for target in targets)
 
 
 @pytest.mark.parametrize("bucket", [PLAIN, EXPRESS])
-def test_a_copy_is_signed_with_the_caller_s_credentials(bucket: Bucket, sent: list[AWSPreparedRequest]) -> None:
+def test_a_copy_is_signed_with_the_caller_s_credentials(bucket: Bucket, sent: list[Sent]) -> None:
     """CopyObject needs no session, also to a directory bucket, and the source is in the signature."""
     [target] = store_of(bucket).copies(parse_bucket("source"), [("from/key", "folder/key")])
     assert target.headers == (("x-amz-copy-source", "source/from/key"),)
@@ -126,21 +136,19 @@ def test_a_copy_is_signed_with_the_caller_s_credentials(bucket: Bucket, sent: li
         (parse_bucket("fast--usw2-lax1-az1--x-s3"), [b"<Type>LocalZone</Type>", b"SingleLocalZone"]),
     ],
 )
-def test_a_directory_bucket_is_created_in_its_zone(
-    bucket: Bucket, expected: list[bytes], sent: list[AWSPreparedRequest]
-) -> None:
+def test_a_directory_bucket_is_created_in_its_zone(bucket: Bucket, expected: list[bytes], sent: list[Sent]) -> None:
     """The request goes to the Region's control endpoint, and names the zone ID."""
     server = Server("unused.example", 443, ("198.51.100.7",), tls=True)
     Store(bucket, server, connect("us-west-2"), None).create()
     [request] = sent
-    assert urlsplit(request.url).hostname == "s3express-control.us-west-2.amazonaws.com"
-    assert [part for part in expected if part not in bytes(request.body)] == []
+    assert (request.address, request.host) == (CONTROL_ADDRESS, "s3express-control.us-west-2.amazonaws.com")
+    assert [part for part in expected if part not in request.body] == []
 
 
-def test_a_request_to_another_host_is_not_sent(sent: list[AWSPreparedRequest]) -> None:
+def test_a_request_to_another_host_is_not_sent(sent: list[Sent]) -> None:
     """If botocore's host is not the one that the guard has checked, nothing is sent."""
     store = Store(PLAIN, Server("10.0.0.1", 443, ("10.0.0.1",), tls=True), connect("us-east-1"), None)
-    with pytest.raises(OptionError, match=r"redirected to plain\.s3\.us-east-1\.amazonaws\.com"):
+    with pytest.raises(OptionError, match=r"redirected to https://plain\.s3\.us-east-1\.amazonaws\.com"):
         store.sizes("folder/")
     assert sent == []
 

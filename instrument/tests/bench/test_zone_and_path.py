@@ -7,8 +7,7 @@ import pytest
 from express_path_cli.aws.sessions import connect
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import check_zones, parse_bucket
-from express_path_instrument.bench.instance import Instance, read_instance
-from express_path_instrument.bench.measured_path import read_path
+from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from instrument.tests.bench.raw_server import RawServer, response, serving
 from sandbox.server import Sandbox
 from tests.support.command import invoke

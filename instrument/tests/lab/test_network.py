@@ -134,6 +134,6 @@ def descendants(pid: int) -> list[int]:
 def test_settings_survive_the_way_into_the_namespaces(settings: Settings) -> None:
     """Settings are passed as JSON, and a run is limited in time and bytes."""
     assert Settings.from_document(json.loads(json.dumps(settings.as_document()))) == settings
-    measured = 2 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
+    measured = 3 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
     assert measured + 2 * settings.transfer_seconds < settings.seconds_limit
     assert settings.bytes_limit > 0

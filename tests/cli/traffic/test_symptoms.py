@@ -106,7 +106,7 @@ def test_a_plateau_alone_may_be_the_clients_own_limit() -> None:
 
 @pytest.mark.parametrize(
     "metrics",
-    [{"PacketsDropCount": {40: 36e6}}, {"ErrorPortAllocation": {40: 1.0}}],
+    [{"PacketsDropCount": {40: 36e6}}, {"ErrorPortAllocation": {40: 10.0}}],
     ids=["drops", "ports"],
 )
 def test_drops_or_refusals_meanwhile_make_a_plateau_certain(metrics: Mapping[str, Mapping[int, float]]) -> None:
@@ -174,11 +174,49 @@ def test_drops_whose_share_is_unknown_count_as_many() -> None:
 
 def test_events_less_than_an_hour_apart_are_one() -> None:
     """Events less than an hour apart are one finding, with one start, end, and sum."""
-    diagnosis = diagnosed(QUIET, ErrorPortAllocation={3: 5.0, 4: 0.0, 15: 2.0, 28: 1.0})
-    assert [(finding.start, finding.end, finding.value) for finding in diagnosis.findings] == [
-        (time(3), time(16), 7),
-        (time(28), time(29), 1),
+    diagnosis = diagnosed(QUIET, ErrorPortAllocation={3: 8.0, 4: 0.0, 15: 2.0, 28: 9.0})
+    assert [(finding.start, finding.end, finding.value, finding.severity) for finding in diagnosis.findings] == [
+        (time(3), time(16), 10, Severity.HIGH),
+        (time(28), time(29), 9, Severity.LOW),
     ]
+
+
+def test_one_failed_connection_is_no_symptom() -> None:
+    """A single port allocation error in a day, also during a plateau, does not make anything HIGH."""
+    assert diagnosed(QUIET, ErrorPortAllocation={3: 1.0}).state is MeterState.NO_SIGN
+    severities = {
+        finding.symptom: finding.severity for finding in diagnosed(FLAT, ErrorPortAllocation={40: 1.0}).findings
+    }
+    assert severities == {Symptom.PLATEAU: Severity.MEDIUM, Symptom.PORT_ALLOCATION_ERRORS: Severity.LOW}
+
+
+@pytest.mark.parametrize(
+    ("gbps", "metrics", "severity"),
+    [
+        ([8.0] * PERIODS, {}, Severity.LOW),
+        ([0.0] * 40 + [8.0] * 30 + [0.0] * 26, {}, Severity.LOW),
+        (FLAT, {"PeakBytesPerSecond": dict.fromkeys(range(24, 62), 30e9 / 8)}, Severity.LOW),
+        (FLAT, {"PeakBytesPerSecond": dict.fromkeys(range(24, 62), 26e9 / 8)}, Severity.MEDIUM),
+        ([8.0] * PERIODS, {"PacketsDropCount": {40: 36e6}}, Severity.HIGH),
+    ],
+    ids=["steady all day", "steady and idle", "higher for ten seconds", "never higher", "steady with drops"],
+)
+def test_steady_traffic_is_not_called_a_limit(
+    gbps: Sequence[float], metrics: Mapping[str, Mapping[int, float]], severity: Severity
+) -> None:
+    """A plateau needs drops, or other traffic that varies and no ten seconds above it, to be more than LOW."""
+    found = {finding.symptom: finding.severity for finding in diagnosed(gbps, **metrics).findings}
+    assert found[Symptom.PLATEAU] is severity
+
+
+def test_bursts_that_stop_at_one_height_are_found() -> None:
+    """Ten-second peaks at a limit show, although the means of the periods vary far below it."""
+    random = Random(5)
+    peaks = [random.uniform(5, 20) for _ in range(40)] + [24.9 * random.gauss(1, 0.003) for _ in range(30)]
+    metrics = {"PeakBytesPerSecond": {index: peak * 1e9 / 8 for index, peak in enumerate(peaks)}}
+    finding = only(diagnosed([random.uniform(0.5, 4) for _ in range(PERIODS)], **metrics))
+    assert (finding.symptom, finding.severity) == (Symptom.PEAKS_FLAT, Severity.MEDIUM)
+    assert (finding.start, finding.end, finding.value) == (time(40), time(70), pytest.approx(24.9e9, rel=0.01))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +236,7 @@ def test_ten_seconds_near_the_last_ceiling_are_seen(metric: str, value: float, u
 def test_the_worst_comes_first() -> None:
     """Findings are sorted by severity, then by symptom, then by time."""
     diagnosis = diagnosed(
-        FLAT, PacketsDropCount={2: 1.0, 90: 1e6}, ErrorPortAllocation={70: 1.0, 1: 1.0}, PeakBytesPerSecond={0: 12e9}
+        FLAT, PacketsDropCount={2: 1.0, 90: 1e6}, ErrorPortAllocation={70: 10.0, 1: 10.0}, PeakBytesPerSecond={0: 12e9}
     )
     assert [(finding.symptom, finding.severity, finding.start) for finding in diagnosis.findings] == [
         (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(1)),
@@ -388,9 +426,9 @@ def test_a_trickle_is_no_ceiling(level: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("period", "periods"), [(timedelta(minutes=1), 30), (FIVE_MINUTES, MIN_PERIODS), (timedelta(hours=1), MIN_PERIODS)]
+    ("period", "periods"), [(timedelta(minutes=1), 18), (FIVE_MINUTES, MIN_PERIODS), (timedelta(hours=1), MIN_PERIODS)]
 )
-def test_a_plateau_lasts_half_an_hour_and_twelve_periods(period: timedelta, periods: int) -> None:
+def test_a_plateau_lasts_eighteen_minutes_and_twelve_periods(period: timedelta, periods: int) -> None:
     """A plateau with one period less is not found."""
     around = [1e9, 2e9] * 20
     (plateau,) = found([*around, *[CEILING] * periods, *around], period)
@@ -449,7 +487,7 @@ def test_what_is_found_is_what_was_defined(values: list[float], period: int) -> 
     assert all(here.end <= there.start for here, there in pairwise(all_found))
     for plateau in all_found:
         assert START <= plateau.start < plateau.end <= START + len(values) * length
-        assert plateau.end - plateau.start >= max(MIN_PERIODS * length, timedelta(minutes=30))
+        assert plateau.end - plateau.start >= max(MIN_PERIODS * length, timedelta(minutes=18))
         assert LEAST <= plateau.level <= 120e9
         assert 0 <= plateau.jitter <= max(MAX_JITTER, MAX_JITTER_RATIO * (plateau.usual_jitter or 0))
 
