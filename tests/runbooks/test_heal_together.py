@@ -20,6 +20,7 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_fifty_subnets_are_healed_by_fifty_runs_at_once(
     deployment: Deployment, builder: Builder, ledger: LedgerTable
@@ -83,6 +84,7 @@ def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
     assert status(deployment.heal(vpc.subnet)) == "Success"
 
 
+@pytest.mark.long
 def test_one_stale_response_after_an_undo_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
     """A heal right after an undo succeeds even if a read still shows the deleted endpoint or its route."""
     healed = run_id_of(deployment.heal(vpc.subnet))
