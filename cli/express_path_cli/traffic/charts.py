@@ -73,7 +73,7 @@ def _joined(spans: list[Span]) -> tuple[Span, ...]:
 
 def _stretches(points: Points, period: timedelta) -> Iterator[tuple[list[Any], list[float]]]:
     """Yield the corners of the steps of periods; a stretch ends where a period is missing."""
-    times: list[Any] = []  # the types of matplotlib know no times
+    times: list[Any] = []  # the types of matplotlib do not include times
     values: list[float] = []
     for time, value in points:
         if times and time > times[-1]:
@@ -163,7 +163,7 @@ def _draw(axes: "Axes", diagnosis: Diagnosis) -> None:
     lane_height = top / 12
     found = lanes(diagnosis)
     for index, lane in enumerate(found, start=1):
-        spans: Any = [(start, end - start) for start, end in lane.spans]  # the types know no times
+        spans: Any = [(start, end - start) for start, end in lane.spans]  # the types do not include times
         axes.broken_barh(spans, (-(index + 0.4) * lane_height, 0.7 * lane_height), color="C1")
         axes.text(
             -0.01, -(index + 0.4) * lane_height, lane.name, transform=axes.get_yaxis_transform(), ha="right", fontsize=8
