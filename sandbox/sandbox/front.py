@@ -4,6 +4,7 @@ import io
 import logging
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
@@ -111,11 +112,25 @@ def _error_code(body: bytes) -> str | None:
 HOST = "127.0.0.1"
 
 
-class _QuietHandler(MotoRequestHandler):
-    """Serves requests without a line on standard error for each."""
+class _Handler(MotoRequestHandler):
+    """Serves requests without a line on standard error for each, and sends the head and the body of an answer together.
+
+    werkzeug sends one after the other. Between them, a busy AWS SDK for Go 2 may close the connection and repeat a request
+    that was carried out, which then fails with RouteAlreadyExists or InvalidSubnet.Conflict. The SDK closes the body of
+    its request when it has the head of the answer. If Go is still writing that body, it takes this for a failed write:
+    `ClientHandler.Handle` and `safeWriteToReadCloser` in https://github.com/aws/smithy-go/tree/v1.22.3/transport/http.
+    Answers that Go reads in parts, of more than 4 KB, are still affected, but only operations that read have them.
+    """
+
+    wbufsize = -1
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Print nothing: the call log has the request."""
+
+    def finish(self) -> None:
+        """Close the connection, whose client may be gone while an answer is buffered."""
+        with suppress(ConnectionError):
+            super().finish()
 
 
 class WebServer(ThreadedMotoServer):
@@ -127,7 +142,7 @@ class WebServer(ThreadedMotoServer):
         self.application = Front(prices.before(moto_application()), calls, faults, reads)
 
     def _server_entry(self) -> None:
-        self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_QuietHandler)
+        self._server = make_server(HOST, 0, self.application, threaded=True, request_handler=_Handler)
         self._server_ready_event.set()
         self._server.serve_forever()
 

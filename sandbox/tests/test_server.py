@@ -3,6 +3,8 @@
 import subprocess
 import sys
 from pathlib import Path
+from socket import create_connection
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError
@@ -58,6 +60,23 @@ def test_one_at_a_time() -> None:
     """A second sandbox in the same process is rejected, because both would share their state."""
     with pytest.raises(RuntimeError, match="already running"):
         Sandbox().__enter__()
+
+
+def test_sends_an_answer_in_one_piece(sandbox: Sandbox) -> None:
+    """The first bytes that a client receives are the whole answer, so that it reads all of it or nothing."""
+    address = urlsplit(sandbox.endpoint_url)
+    body = "Action=DescribeVpcs"
+    head = [
+        "POST / HTTP/1.1",
+        f"Host: {address.netloc}",
+        "Authorization: AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/ec2/aws4_request, Signature=0",
+        "Content-Type: application/x-www-form-urlencoded",
+        f"Content-Length: {len(body)}",
+    ]
+    for _ in range(10):
+        with create_connection((address.hostname, address.port)) as client:
+            client.sendall("\r\n".join([*head, "", body]).encode())
+            assert client.recv(65536).endswith(b"</DescribeVpcsResponse>")
 
 
 def test_logs_calls_by_service_and_operation(sandbox: Sandbox) -> None:
