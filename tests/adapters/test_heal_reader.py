@@ -139,9 +139,10 @@ def test_policies_of_the_endpoint_and_of_buckets(read: Read, builder: Builder, v
     text = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}]})
     endpoint = builder.endpoint(vpc.vpc, PolicyDocument=text)
     builder.endpoint(vpc.vpc, service="s3")
-    assert read(vpc).policies == (Policy(endpoint, text),)
+    of_endpoint = Policy(endpoint, text, endpoint_id=endpoint)
+    assert read(vpc).policies == (of_endpoint,)
     bucket.put_bucket_policy(Bucket=BUCKET, Policy=text)
-    assert read(vpc).policies == (Policy(endpoint, text), Policy(BUCKET, text))
+    assert read(vpc).policies == (of_endpoint, Policy(BUCKET, text))
 
 
 @pytest.mark.usefixtures("bucket")

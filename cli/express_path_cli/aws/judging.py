@@ -49,7 +49,7 @@ class JudgedPolicies:
 def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
     """Judge policies. One that cannot be read or judged is a failure, and the others are still judged.
 
-    The holder of an endpoint's policy is the endpoint's ID: no such policy applies on the NAT path.
+    An endpoint's policy applies on the endpoint path only.
     """
     judged, failures = [], []
     for policy in policies:
@@ -57,10 +57,10 @@ def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
             if policy.fault:
                 raise OptionError(policy.fault, "")
             document = parse_policy(policy.holder, policy.document)
-            if policy.holder.startswith("vpce-"):
-                found = restrictions(document, replace(known, endpoint_id=policy.holder.split()[0]))
-            else:
+            if policy.endpoint_id is None:
                 found = denials(document, known)
+            else:
+                found = restrictions(document, replace(known, endpoint_id=policy.endpoint_id or known.endpoint_id))
             judged.append(JudgedPolicy(document, tuple(found)))
         except RecordError as error:
             failures.append(Failure(policy.holder, OptionError(str(error), "")))

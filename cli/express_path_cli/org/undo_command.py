@@ -72,14 +72,14 @@ def org_undo(
     route tables are not healed again until somebody heals them by hand.
 
     Exit status: 0 all are undone, or with --dry-run all can be; 1 some could not be undone, or declined; 2 something
-    could not be read.
+    could not be read, or no stack of the rule was found.
     """
     start = _time(since)
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
     request = DeploymentsRequest(live, rule_name, tuple(ou or ()), tuple(account or ()))
     with watching(quiet=quiet) as watch:
         found = find_heals(request, start, watch)
-    result = OrgUndo([row for place in found.places for row in planned(place)], found.failures)
+    result = OrgUndo([row for place in found.places for row in planned(place)], found.failures, found.deployments)
     number = result.count(UndoState.TO_UNDO)
     if form is TextFormat.TEXT:
         _print_heals(result.outcomes)
@@ -112,7 +112,12 @@ def _time(text: str) -> datetime:
         found = datetime.fromisoformat(text)
     except ValueError as error:
         raise OptionError(f"--since {text} is not a time", "use ISO 8601, such as 2026-11-25T09:00Z") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if found > (now := datetime.now(UTC)):
+        raise OptionError(
+            f"--since {text} is in the future", f"use a time in the past: it is {now:%Y-%m-%dT%H:%MZ} now"
+        )
+    return found
 
 
 def _print_heals(outcomes: Sequence[HealOutcome]) -> None:

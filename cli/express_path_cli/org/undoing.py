@@ -136,10 +136,11 @@ def _planned(deployment: Deployment, heal: PastHeal) -> HealOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OrgUndo:
-    """What became of each heal, and what could not be read or followed."""
+    """What became of each heal, what could not be read or followed, and in how many deployments heals were looked for."""
 
     outcomes: Sequence[HealOutcome]
     failures: Sequence[Failure]
+    deployments: int
 
     def count(self, state: UndoState) -> int:
         """Return how many heals are in a state."""
@@ -147,8 +148,8 @@ class OrgUndo:
 
     @property
     def exit_status(self) -> int:
-        """Return 0 if all are undone, 1 if some could not be undone, 2 if something could not be read."""
-        if self.failures:
+        """Return 0 if all are undone, 1 if some could not be undone, 2 if something could not be read, or no ledger was."""
+        if self.failures or not self.deployments:
             return UNDETERMINED
         return int(any(outcome.state is UndoState.NOT_UNDONE for outcome in self.outcomes))
 
@@ -169,7 +170,7 @@ def undo_organization(found: FoundHeals, workers: int, watch: Watch) -> OrgUndo:
         for _ in task_pool.run(waiting, undo, lambda place: str(place.deployment)):
             pass
     failures = sorted([*found.failures, *task_pool.failures], key=lambda failure: failure.where)
-    return OrgUndo(list(outcomes.values()), failures)
+    return OrgUndo(list(outcomes.values()), failures, found.deployments)
 
 
 def _key(outcome: HealOutcome) -> tuple[str, str, str]:

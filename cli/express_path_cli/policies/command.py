@@ -1,7 +1,6 @@
 """express-path policies: which statements would deny requests that are possible on the NAT path."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 from express_path.adapters.policies import resource_policies
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.policies.change import KnownContext
+from express_path.domain.policies.conditions import is_public_ipv4
 from express_path.errors import ApiError
 from express_path_cli.aws import options
 from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
@@ -85,7 +85,8 @@ def policies(
     """
     if not files and not account:
         raise OptionError("no policies are given", "give files, or --account to read those of your account")
-    known = KnownContext(vpc, endpoint, tuple(map(_public_address, address or ())))
+    addresses = tuple(map(_public_address, address or ()))
+    known = KnownContext(_id("--vpc", "vpc-", vpc), _id("--endpoint", "vpce-", endpoint), addresses)
     read = chain(policies_in_files(files or ()), _of_account(region, profile) if account else ())
     found = judge(read, known)
     show_failures_and_notes(found.failures, quiet=quiet)
@@ -111,18 +112,25 @@ def _of_account(region: str | None, profile: str | None) -> Iterator[Policy]:
 
 
 def _public_address(text: str) -> str:
-    try:
-        return str(IPv4Address(text))
-    except ValueError:
-        raise OptionError(f"--address {text} is not an IPv4 address", "give the public address of the NAT") from None
+    if not is_public_ipv4(text):
+        raise OptionError(f"--address {text} is not a public IPv4 address", "give the public address of the NAT")
+    return text
+
+
+def _id(option: str, prefix: str, text: str) -> str:
+    if text and not text.startswith(prefix):
+        raise OptionError(f"{option} {text} does not begin with {prefix}", "give the ID that EC2 shows")
+    return text
 
 
 def _conclusion(found: JudgedPolicies) -> str:
     total = sum(len(policy.document.statements) for policy in found.policies)
     looked_at = f"{count_text(total, 'statement')} in {count_text(len(found.policies), 'document')}"
-    if not found.denials:
-        return f"{looked_at}: none would deny what was possible before"
-    return f"{looked_at}: {len(found.denials):,} would deny requests through the endpoint that are possible through the NAT"
+    outcome = "none would deny what was possible before"
+    if found.denials:
+        outcome = f"{len(found.denials):,} would deny requests through the endpoint that are possible through the NAT"
+    failed = f"; {count_text(len(found.failures), 'document')} could not be judged" if found.failures else ""
+    return f"{looked_at}: {outcome}{failed}" if found.policies or not failed else "nothing could be judged"
 
 
 def as_json(found: JudgedPolicies) -> str:

@@ -19,7 +19,7 @@ def policies_in_files(files: Iterable[Path]) -> Iterator[Policy]:
     """Yield the policy in each file; - is standard input. A file may also be what the AWS CLI prints of a policy."""
     for file in files:
         try:
-            text = sys.stdin.read() if file == STDOUT else file.read_text(encoding="utf-8-sig")
+            text = sys.stdin.read().removeprefix("\ufeff") if file == STDOUT else file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeError) as error:
             yield Policy(str(file), "", f"cannot be read: {getattr(error, 'strerror', None) or error}")
             continue
@@ -36,8 +36,9 @@ def _in_text(source: str, text: str) -> Iterator[Policy]:
         for row in found["VpcEndpoints"]:
             endpoint = row if isinstance(row, Mapping) else {}
             if str(endpoint.get("ServiceName", S3_EXPRESS)).endswith(S3_EXPRESS):
-                document = endpoint.get("PolicyDocument")
-                yield Policy(f"{endpoint.get('VpcEndpointId', 'endpoint')} in {source}", _document(document))
+                endpoint_id = str(endpoint.get("VpcEndpointId") or "")
+                document = _document(endpoint.get("PolicyDocument"))
+                yield Policy(f"{endpoint_id or 'endpoint'} in {source}", document, endpoint_id=endpoint_id)
     else:
         yield Policy(source, text if found is None else _document(found, text))
 

@@ -193,7 +193,7 @@ def _vpc_attribute(aws: Aws, vpc_id: str, attribute: Any) -> bool:  # noqa: ANN4
 def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[str]) -> Iterator[Policy]:
     for endpoint in endpoints:
         if endpoint["VpcEndpointId"] in endpoint_ids and endpoint.get("PolicyDocument"):
-            yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"])
+            yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"], endpoint_id=endpoint["VpcEndpointId"])
 
 
 def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResources:

@@ -35,7 +35,7 @@ def file(folder: Path, name: str, content: object) -> str:
 
 def test_prints_one_line_for_each_statement_that_would_deny(tmp_path: Path) -> None:
     """The line names the file, the statement, the condition, and the fix. The summary is on standard error."""
-    path = file(tmp_path, "bucket.json", ADDRESSES)
+    path = file(tmp_path, "vpce-only.json", ADDRESSES)
     result = invoke(["policies", path, "--endpoint", "vpce-0a", "--vpc", "vpc-0a", "--address", "203.0.113.9"])
     assert result.exit_code == 1
     assert result.stdout == (
@@ -115,8 +115,8 @@ WRAPPERS = {
 
 @pytest.mark.parametrize("output", WRAPPERS.values(), ids=WRAPPERS)
 def test_reads_what_the_aws_cli_prints(output: object) -> None:
-    """The policy is found in the output of the AWS CLI, which may come from standard input."""
-    result = CliRunner().invoke(app, ["policies", "-"], input=json.dumps(output))
+    """The policy is found in the output of the AWS CLI, which may come from standard input, with a byte order mark."""
+    result = CliRunner().invoke(app, ["policies", "-"], input=f"\ufeff{json.dumps(output)}")
     assert (result.exit_code, result.stdout.count("\n")) == (1, 1)
     assert result.stdout.startswith("- Ours: would deny (")
 
@@ -139,18 +139,21 @@ def test_reads_the_policies_of_endpoints(tmp_path: Path) -> None:
             "ServiceName": "com.amazonaws.us-east-1.s3express",
             "PolicyDocument": json.dumps(little),
         },
+        {"ServiceName": "com.amazonaws.us-east-1.s3express", "PolicyDocument": json.dumps(little)},
         {"VpcEndpointId": "vpce-0c", "ServiceName": "com.amazonaws.us-east-1.s3", "PolicyDocument": json.dumps(little)},
     ]
     path = file(tmp_path, "vpc-endpoints.json", {"VpcEndpoints": rows})
     result = invoke(["policies", path])
     assert result.exit_code == 1
-    assert result.stdout == (
-        f"vpce-0b in {path} 1: would deny (no condition). To allow both paths, "
+    assert result.stdout == "".join(
+        f"{name} in {path} 1: would deny (no condition). To allow both paths, "
         "add a statement that allows every principal every action on every resource\n"
+        for name in ("vpce-0b", "endpoint")
     )
     broken = file(tmp_path, "broken.json", {"VpcEndpoints": ["vpce-0a", {"VpcEndpointId": "vpce-0b"}]})
-    result = invoke(["policies", broken])
+    result = invoke(["policies", path, broken])
     assert result.exit_code == 2
+    assert result.stderr.endswith("that are possible through the NAT; 2 documents could not be judged\n")
     assert f"vpce-0b in {broken}" in result.stderr
 
 
@@ -160,14 +163,18 @@ def test_a_repeated_key_is_an_error(tmp_path: Path) -> None:
     result = invoke(["policies", path])
     assert result.exit_code == 2
     assert "twice" in result.stderr
+    assert result.stderr.endswith("express-path: nothing could be judged\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "express-path: no policies are given (give files, or --account to read those of your account)"),
-        (["-", "--address", "10.0.0"], "express-path: --address 10.0.0 is not an IPv4 address"),
-        (["-", "--address", "2001:db8::1"], "express-path: --address 2001:db8::1 is not an IPv4 address"),
+        (["-", "--address", "203.0.113"], "express-path: --address 203.0.113 is not a public IPv4 address"),
+        (["-", "--address", "10.0.0.9"], "express-path: --address 10.0.0.9 is not a public IPv4 address"),
+        (["-", "--address", "2001:db8::1"], "express-path: --address 2001:db8::1 is not a public IPv4 address"),
+        (["-", "--vpc", "vpce-0a"], "express-path: --vpc vpce-0a does not begin with vpc-"),
+        (["-", "--endpoint", "vpc-0a"], "express-path: --endpoint vpc-0a does not begin with vpce-"),
     ],
 )
 def test_wrong_options_are_errors_with_a_hint(arguments: list[str], message: str) -> None:

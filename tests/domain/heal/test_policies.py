@@ -18,6 +18,11 @@ OFFICE = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
 ENDPOINTS = {"Null": {"aws:SourceVpce": "false"}, "StringNotEquals": {"aws:SourceVpce": "vpce-1"}}
 
 
+def of_endpoint(endpoint_id: str, document: str) -> Policy:
+    """Return the policy of an endpoint."""
+    return Policy(endpoint_id, document, endpoint_id=endpoint_id)
+
+
 def deny(condition: dict[str, Any], sid: str = "Perimeter") -> str:
     """Return a policy with one statement that denies everything under a condition."""
     statement = {"Sid": sid, "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*", "Condition": condition}
@@ -34,9 +39,9 @@ def shown(*policies: Policy, used: str = "vpce-1", settings: HealSettings | None
 
 def test_statement_that_would_deny_is_named_with_a_condition_that_allows_both_paths() -> None:
     """The cure can be copied, names the VPC's endpoint, and works."""
-    policies = (Policy(BUCKET, deny(OFFICE)), Policy("access point a", deny(OFFICE, "Office")))
+    policies = (Policy("vpce-logs--use1-az4--x-s3", deny(OFFICE)), Policy("access point a", deny(OFFICE, "Office")))
     first, second = policy_concerns(policies, endpoint("vpce-1"), HealSettings())
-    assert f"statement Perimeter of the policy of {BUCKET} would deny" in first.evidence
+    assert "statement Perimeter of the policy of vpce-logs--use1-az4--x-s3 would deny" in first.evidence
     assert "NotIpAddress aws:SourceIp 203.0.113.0/24" in first.evidence
     assert "statement Office of the policy of access point a" in second.evidence
     condition = json.loads(first.cure[first.cure.index("{") : first.cure.rindex("}") + 1])
@@ -65,7 +70,7 @@ SOME = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action":
 )
 def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str, setting: str, number: int) -> None:
     """No endpoint policy applies on the NAT path, so one that restricts blocks, unless the stack's settings have it."""
-    assert len(shown(Policy(holder, document), settings=HealSettings(policy=setting))) == number
+    assert len(shown(of_endpoint(holder, document), settings=HealSettings(policy=setting))) == number
 
 
 @pytest.mark.parametrize(
@@ -73,8 +78,8 @@ def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str
     [
         (Policy(BUCKET, "", "s3:GetBucketPolicy failed with AccessDenied: no"), "AccessDenied"),
         (Policy(BUCKET, "{"), "JSON"),
-        (Policy("vpce-1", "{"), "JSON"),
-        (Policy("vpce-1", '{"Statement": [{"Effect": "Perhaps"}]}'), "Allow or Deny"),
+        (of_endpoint("vpce-1", "{"), "JSON"),
+        (of_endpoint("vpce-1", '{"Statement": [{"Effect": "Perhaps"}]}'), "Allow or Deny"),
     ],
 )
 def test_policy_that_is_not_known_is_named(policy: Policy, why: str) -> None:

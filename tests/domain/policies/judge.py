@@ -379,11 +379,11 @@ def around(operator: str, text: str) -> list[str]:
         near = (int(block[0]) - 1, int(block[0]), int(block[-1]), int(block[-1]) + 1)
         return [str(type(block[0])(one)) for one in near if 0 <= one < 2**block.max_prefixlen]
     if "numeric" in operator or "date" in operator:
-        return [f"{number(text) + step:.12g}" for step in (-1, 0, 1)]
+        return [f"{number(text) + step:.12g}" for step in (-1, 0, 0.5, 1)]
     if "bool" in operator:
         return ["true", "false"]
     digits = [pattern.replace("?", "1") for pattern in (text.replace("*", fill) for fill in ("1", "1.1", "1.1.1"))]
-    return [*filled(text), text.upper(), *(found for found in digits if is_address(found))]
+    return [*filled(text), text.upper(), text.title(), *(found for found in digits if is_address(found))]
 
 
 @cache
@@ -400,7 +400,9 @@ def arn_glob(pattern: str, text: str) -> bool:
 
 
 def number(text: str) -> float:
-    """Return a number, or a date as a number."""
+    """Return a number, or a date as a number: a year and a month are dates, too."""
+    if re.fullmatch(r"\d{4}(-\d{2})?", text):
+        text = f"{text}-01-01"[:10]
     try:
         return float(text)
     except ValueError:

@@ -1,6 +1,7 @@
 """Reading policy documents: what is malformed is named, and what is hostile ends soon."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from time import process_time
@@ -208,17 +209,19 @@ def test_what_takes_too_long_is_an_error(conditions: dict[str, Any], fault: str)
 
 
 @pytest.mark.parametrize(
-    "condition",
+    ("condition", "fault"),
     [
-        {"IpAddress": {"aws:VpcSourceIp": ["", "x", "1/2", "10.0.0.0/99"]}},
-        {"NumericEquals": {"aws:VpceOrgID": ["x", "nan"]}},
-        {"DateLessThan": {"aws:VpceOrgID": ["then"]}},
+        ({"IpAddress": {"aws:SourceIp": ["10.0.0.0/8", "10.0.0.0/99"]}}, "IpAddress aws:SourceIp cannot be compared with '10.0.0.0/99'"),
+        ({"NotIpAddressIfExists": {"aws:SourceIp": "*"}}, "NotIpAddressIfExists aws:SourceIp cannot be compared with '*'"),
+        ({"NumericEquals": {"aws:VpceOrgID": "nan"}}, "NumericEquals aws:VpceOrgID cannot be compared with 'nan'"),
+        ({"DateLessThan": {"aws:VpceOrgID": "2026-13"}}, "DateLessThan aws:VpceOrgID cannot be compared with '2026-13'"),
     ],
-)
-def test_values_that_are_no_addresses_numbers_or_dates_match_nothing(condition: dict[str, Any]) -> None:
-    """AWS refuses most of such policies; here they match no request."""
-    document = parse_policy("x", policy(deny(Condition=condition)))
-    assert denials(document) == []
+)  # fmt: skip
+def test_values_that_are_no_addresses_numbers_or_dates_are_errors(condition: dict[str, Any], fault: str) -> None:
+    """AWS refuses such policies, so nobody knows what they match. In statements about other services, they do not count."""
+    with pytest.raises(PolicyError, match=f"^x: {re.escape(fault)}$"):
+        denials(parse_policy("x", policy(deny(Condition=condition))))
+    assert denials(parse_policy("x", policy(deny(Action="ec2:*", Condition=condition)))) == []
 
 
 def test_a_long_list_of_addresses_is_judged() -> None:

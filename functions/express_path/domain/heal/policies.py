@@ -15,16 +15,16 @@ from express_path.errors import PolicyError, RecordError
 def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Concern]:
     """Yield a concern for each policy that would deny requests which are possible on the NAT path.
 
-    policies are those of S3 Express endpoints of the VPC, whose holder is the endpoint's ID, and those of the account's
-    directory buckets and access points. A policy that cannot be read or judged is a concern, too.
+    policies are those of S3 Express endpoints of the VPC, and those of the account's directory buckets and access points. A
+    policy that cannot be read or judged is a concern, too.
     """
     known = KnownContext(endpoint.vpc_id, "" if endpoint.id == NEW_ENDPOINT else endpoint.id)
     for policy in policies:
-        of_endpoint = policy.holder.startswith("vpce-")
-        if of_endpoint and policy.holder != endpoint.id:
-            continue
         try:
-            yield from _of_endpoint(policy, settings, known) if of_endpoint else _of_resource(policy, known)
+            if policy.endpoint_id is None:
+                yield from _of_resource(policy, known)
+            elif policy.endpoint_id == endpoint.id:
+                yield from _of_endpoint(policy, settings, known)
         except (PolicyError, RecordError) as error:
             yield _unknown(policy.holder, str(error))
 

@@ -79,14 +79,16 @@ class NetworkAcl:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A resource policy: its holder (a bucket's name or an endpoint's id), and its JSON text.
+    """A policy: its holder in words, such as a bucket's name, and its JSON text.
 
-    If the text could not be read, it is empty, and fault says why.
+    If the text could not be read, it is empty, and fault says why. endpoint_id is None unless it is an endpoint's policy,
+    and empty if that endpoint is not known. A name never says whose policy it is: a bucket may be called vpce-a--use1-az4--x-s3.
     """
 
     holder: str
     document: str
     fault: str = ""
+    endpoint_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

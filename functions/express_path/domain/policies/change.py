@@ -21,11 +21,20 @@ from express_path.domain.policies.conditions import (
     holds,
     is_public_ipv4,
     sets_of,
+    unreadable,
     values_that_matter,
 )
 from express_path.domain.policies.documents import Condition, Element, PolicyDocument, Statement
 from express_path.domain.policies.effort import Effort
-from express_path.domain.policies.patterns import ARN_WITHOUT_COLONS, FILLER, compiled, examples, is_like, is_wild
+from express_path.domain.policies.patterns import (
+    ARN_WITHOUT_COLONS,
+    FILLER,
+    Pattern,
+    compiled,
+    examples,
+    is_like,
+    is_wild,
+)
 from express_path.errors import PolicyError
 
 _SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP = (
@@ -108,9 +117,10 @@ class Denial:
 
 
 def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
-    """Return the statements of a policy that would deny. Raise PolicyError if that would take too long to find out."""
+    """Return the statements of a policy that would deny. Raise PolicyError if that cannot be found out."""
     effort = Effort(document.source)
-    if any(map(_is_of_path, _variables(text for row in document.statements for text in row.resource.patterns))):
+    in_resources = _variables(text for row in document.statements for text in row.resource.patterns)
+    if document.has_variables and any(map(_is_of_path, in_resources)):
         raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
     paths_matter = [
         row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
@@ -162,7 +172,8 @@ class _Request:
 def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
     """Return requests so that each set of statements that can be about one action has one.
 
-    An action that AWS does not document counts, too: a policy may name one that is newer than this list.
+    An action that AWS does not document counts, too: a policy may name one that is newer than this list. Raise PolicyError
+    if one of their conditions has a value that its operator cannot compare.
     """
     named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
     own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
@@ -178,6 +189,10 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
         about = [number for number, row in enumerate(document.statements) if _is_about(row.action, action)]
         statements = tuple(document.statements[number] for number in about)
         found.setdefault((mode, tuple(about)), _Request(action, mode, statements))
+    conditions = {one for request in found.values() for row in request.statements for one in row.conditions}
+    wrong = sorted(filter(None, map(unreadable, conditions)))
+    if wrong:
+        raise PolicyError(document.source, wrong[0])
     return list(found.values())
 
 
@@ -411,8 +426,7 @@ class _Search:
             for row in self._conditions_on(_VPC_ARN):
                 ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, path))
                 conditions.append(replace(row, operator="StringLike", values=ids))
-        vpc = f"arn:{_partition(self.document)}:ec2:?*:?*:vpc/{self._vpc_id()}"
-        frames = [compiled(vpc, ARN_WITHOUT_COLONS)] if key == _VPC_ARN else []
+        frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else []
         values = values_that_matter(conditions, self.effort, of_addresses=key in (_SOURCE_IP, _VPC_IP), frames=frames)
         if path is Path.NAT:
             values = [value for value in values if is_public_ipv4(value)]
@@ -445,19 +459,25 @@ class _Search:
         patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], None)
         wild = [compiled(text) for text in patterns if is_wild(text)]
         literal = [text for text in patterns if not is_wild(text)]
-        kinds = [f"arn:{_partition(self.document)}:s3express:?*:?*:{kind}/?*" for kind in ("bucket", "accesspoint")]
-        return examples(wild, literal, self.effort, [compiled(kind, ARN_WITHOUT_COLONS) for kind in kinds])
+        kinds = [*self._arns("s3express:?*:?*:bucket/?*"), *self._arns("s3express:?*:?*:accesspoint/?*")]
+        return examples(wild, literal, self.effort, kinds)
+
+    def _arns(self, rest: str) -> list[Pattern]:
+        """Return a pattern of ARNs for each partition that Resource elements name; else for one that other ARNs name."""
+        rows = self.document.statements
+        resources = [text for row in rows for text in row.resource.patterns]
+        others = [
+            text
+            for row in rows
+            for part in (row.principal.patterns, *(one.values for one in row.conditions))
+            for text in part
+        ]
+        partitions = _partitions(resources) or _partitions(others)[:1] or ["aws"]
+        return [compiled(f"arn:{partition}:{rest}", ARN_WITHOUT_COLONS) for partition in partitions]
 
 
-def _partition(document: PolicyDocument) -> str:
-    """Return the partition that a policy is for, which is the first that one of its ARNs names; aws if none does."""
-    texts = (
-        text
-        for row in document.statements
-        for part in (row.resource.patterns, row.principal.patterns, *(one.values for one in row.conditions))
-        for text in part
-    )
-    return next((found[1] for found in map(_PARTITION.match, texts) if found), "aws")
+def _partitions(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(found[1] for found in map(_PARTITION.match, texts) if found))
 
 
 def _principals(statements: Iterable[Statement]) -> list[str]:

@@ -3,11 +3,13 @@
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
+from math import isfinite
 
 from express_path.domain.policies.documents import Condition
 from express_path.domain.policies.effort import Effort
@@ -26,6 +28,8 @@ Value = tuple[str, ...]
 """The values of a key in a request; empty if the request does not have the key."""
 ABSENT: Value = ()
 _MOST_COMPARISONS = 50_000
+_COLONS_OF_IPV6 = 8
+"""More colons than an IPv6 address of eight groups has, so that no wildcard matches one."""
 OTHER = ("other", "another")
 """Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
 
@@ -62,10 +66,10 @@ def values_that_matter(
     matches one of them. Raise PolicyError.
     """
     known = list(dict.fromkeys(conditions))
-    texts = dict.fromkeys(text for condition in known for text in _texts(condition))
-    patterns = [compiled(*pattern) for pattern in dict.fromkeys(chain.from_iterable(map(_patterns, known)))]
+    texts = dict.fromkeys([*(text for condition in known for text in _texts(condition)), *_beside_limits(known)])
+    patterns = list(dict.fromkeys(chain.from_iterable(map(_patterns, known))))
     if of_addresses:
-        patterns.append(compiled("?*.?*.?*.?*"))
+        patterns += [compiled("?*.?*.?*.?*"), compiled("?*:?*:?*:?*:?*:?*:?*:?*", _COLONS_OF_IPV6)]
     found = examples(patterns, texts, effort, frames)
     if of_addresses:
         found = [text for text in (text.replace(FILLER, "1") for text in found) if is_address(text)]
@@ -105,24 +109,39 @@ def _texts(condition: Condition) -> Iterator[str]:
     for text in () if operator == "Null" else condition.values:
         if operator == "IpAddress":
             yield from _around(text)
-        elif operator.startswith("Numeric"):
-            yield from _beside(_number(text))
-        elif operator.startswith("Date"):
-            yield from _beside(_seconds(text))
-        elif operator not in _WITH_WILDCARDS or not is_wild(text):
+        elif operator not in _ORDERED and (operator not in _WITH_WILDCARDS or not is_wild(text)):
             yield text
-            if operator == "StringEqualsIgnoreCase":
-                yield from (text.lower(), text.upper(), text.swapcase())
 
 
-def _patterns(condition: Condition) -> Iterator[tuple[str, int]]:
-    """Yield the values of a condition that have wildcards, and after how many colons these match colons."""
+def _beside_limits(conditions: Iterable[Condition]) -> Iterator[str]:
+    """Yield the numbers and dates that conditions name, and one number below, between, and above each two of them."""
+    readers = ((_ORDERED.get(row.operator.replace("Not", "")), row.values) for row in conditions)
+    read = {limit for reader, texts in readers if reader for limit in map(reader, texts)}
+    limits = sorted(limit for limit in read if limit is not None)
+    if limits:
+        between = ((one + other) / 2 for one, other in pairwise(limits))
+        yield from (f"{number:.15g}" for number in (limits[0] - 1, *limits, *between, limits[-1] + 1))
+
+
+def _patterns(condition: Condition) -> Iterator[Pattern]:
+    """Yield the values of a condition that match more than one text."""
     operator = condition.operator.replace("Not", "")
+    if operator == "StringEqualsIgnoreCase":
+        yield from (compiled(text, any_case=True) for text in condition.values)
     if operator in _WITH_WILDCARDS:
-        yield from ((text, 0 if operator == "StringLike" else ARN) for text in condition.values if is_wild(text))
+        colons = 0 if operator == "StringLike" else ARN
+        yield from (compiled(text, colons) for text in condition.values if is_wild(text))
 
 
 _WITH_WILDCARDS = ("StringLike", "ArnLike", "ArnEquals")
+
+
+def unreadable(condition: Condition) -> str:
+    """Return what is wrong with the first value of a condition that its operator cannot compare; empty if there is none."""
+    operator = condition.operator.replace("Not", "")
+    read = _network if operator == "IpAddress" else _ORDERED.get(operator)
+    wrong = next((text for text in condition.values if read is not None and read(text) is None), None)
+    return "" if wrong is None else f"{condition.operator_text} {condition.key} cannot be compared with {wrong!r:.80}"
 
 
 def is_address(text: str) -> bool:
@@ -161,25 +180,25 @@ def _around(block: str) -> Iterator[str]:
         yield str(last + 1)
 
 
-def _beside(number: float | None) -> Iterator[str]:
-    if number is not None:
-        yield from (f"{number + difference:.15g}" for difference in (-1, 0, 1))
-
-
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
         return None
+    return found if isfinite(found) else None
 
 
 def _seconds(text: str) -> float | None:
-    """Return a date as seconds since 1970. IAM accepts ISO 8601 and such seconds."""
-    number = _number(text)
+    """Return a date as seconds since 1970. IAM accepts such seconds, and ISO 8601 with a year or a month alone.
+
+    https://www.w3.org/TR/NOTE-datetime
+    """
+    month = re.fullmatch(r"(\d{4})(?:-(\d\d))?", text)
+    number = None if month else _number(text)
     if number is not None:
         return number
     try:
-        found = datetime.fromisoformat(text)
+        found = datetime.fromisoformat(f"{month[1]}-{month[2] or '01'}-01" if month else text)
     except ValueError:
         return None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
@@ -223,6 +242,10 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {
     "GreaterThan": lambda one, other: one > other,
     "GreaterThanEquals": lambda one, other: one >= other,
 }
+_ORDERED: Mapping[str, Callable[[str], float | None]] = {
+    f"{kind}{name}": read for kind, read in (("Numeric", _number), ("Date", _seconds)) for name in _ORDER
+}
+"""How the operators that compare numbers and dates read a value."""
 _COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
     "StringEquals": lambda found, wanted: found == wanted,
     "StringEqualsIgnoreCase": lambda found, wanted: found.lower() == wanted.lower(),

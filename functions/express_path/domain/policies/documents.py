@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from express_path.domain.policies.patterns import FILLER
 from express_path.errors import PolicyError, RecordError
 
 Json = Mapping[str, object]
@@ -223,6 +224,6 @@ def _strings(place: str, field_name: str, found: object) -> tuple[str, ...]:
     """Return one value or a list of values as texts; JSON's true and 1 are as good as their texts."""
     values = found if isinstance(found, list) else [found]
     for value in values:
-        if not isinstance(value, str | int | float):
-            raise RecordError(place, field_name, found, "a text, or a list of texts")
+        if not isinstance(value, str | int | float) or FILLER in str(value):
+            raise RecordError(place, field_name, found, "a text without the character U+E000, or a list of such texts")
     return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)

@@ -15,7 +15,7 @@ ARN_WITHOUT_COLONS = 6
 """The same, for ARNs whose last part has no colons."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     """A pattern that reads a value one character at a time, so that no pattern takes long.
 
@@ -55,24 +55,26 @@ class Pattern:
 
 
 @lru_cache(maxsize=10_000)
-def compiled(text: str, colons_from: int = 0) -> Pattern:
+def compiled(text: str, colons_from: int = 0, *, any_case: bool = False) -> Pattern:
     """Return a pattern. Its * and ? match colons only after so many other colons: between the parts of ARNs, they do not.
 
+    any_case: a pattern of a text without wildcards that matches the text in any case.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
     """
     expected: dict[str, int] = {}
     wild, loops, any_colon, colon_loops, bit, colons = 0, 0, 0, 0, 1, 0
     for character in text:
         takes_colons = colons >= colons_from
-        if character == "*":
+        if character == "*" and not any_case:
             loops |= bit
             colon_loops |= bit if takes_colons else 0
             continue
-        if character == "?":
+        if character == "?" and not any_case:
             wild |= bit
             any_colon |= bit if takes_colons else 0
         else:
-            expected[character] = expected.get(character, 0) | bit
+            for form in dict.fromkeys((character, character.lower(), character.upper())) if any_case else (character,):
+                expected[form] = expected.get(form, 0) | bit
             colons += character == ":"
         bit <<= 1
     return Pattern(expected, wild, loops, any_colon, colon_loops, bit)
