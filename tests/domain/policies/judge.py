@@ -280,12 +280,15 @@ class Judge:
     def words(self, key: str) -> list[str]:
         """Return texts on each side of everything that the policy says about a key."""
         found = ["other", "q"]
+        if any("${" in text for *_, wanted in self.conditions for text in wanted):
+            found += filter(None, (self.known.vpc, self.known.endpoint))
+        compared = [
+            other for _, other, wanted in self.conditions if any(f"${{{key}" in text.lower() for text in wanted)
+        ]
         for operator, other, wanted in self.conditions:
-            related = other == key or any(f"${{{key}" in text.lower() for text in wanted)
-            if not related or operator.lower().startswith("null"):
-                continue
-            for text in chain.from_iterable(map(self.substituted, wanted)):
-                found += around(operator.lower(), text) if other == key else [text]
+            if (other == key or other in compared) and not operator.lower().startswith("null"):
+                for text in chain.from_iterable(map(self.substituted, wanted)):
+                    found += around(operator.lower(), text)
         if key == "aws:sourceip":
             found += ["203.0.113.77", "8.8.4.4"]
         if key == "aws:vpcsourceip":

@@ -126,9 +126,9 @@ def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> li
         row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
     ]
     requests = _requests(document, effort) if paths_matter else []
-    found = []
+    found, computed = [], dict[object, list[str]]()
     for statement in paths_matter:
-        if any(_Search(document, known, request, effort).finds(statement) for request in requests):
+        if any(_Search(document, known, request, effort, computed).finds(statement) for request in requests):
             of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
             fix = _fix(statement, [row for row in statement.conditions if row not in of_path], known)
             found.append(Denial(document.source, statement, tuple(of_path), fix))
@@ -142,7 +142,9 @@ def restrictions(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_
     PolicyError.
     """
     effort = Effort(endpoint_policy.source)
-    searches = [_Search(endpoint_policy, known, request, effort) for request in _requests(endpoint_policy, effort)]
+    computed = dict[object, list[str]]()
+    requests = _requests(endpoint_policy, effort)
+    searches = [_Search(endpoint_policy, known, request, effort, computed) for request in requests]
     allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
     found = []
     for statement in endpoint_policy.statements:
@@ -234,12 +236,16 @@ _PRINCIPAL, _RESOURCE = _Unknown(None, "Principal"), _Unknown(None, "Resource")
 
 @dataclass(slots=True)
 class _Search:
-    """A search for values of what is unknown for which a document changes what it says about a request."""
+    """A search for values of what is unknown for which a document changes what it says about a request.
+
+    computed is shared by all searches of a document: most values that are tried do not change which others matter.
+    """
 
     document: PolicyDocument
     known: KnownContext
     request: _Request
     effort: Effort
+    computed: dict[object, list[str]]
     values: dict[_Unknown, Value] = field(default_factory=dict)
 
     def finds(self, statement: Statement) -> bool:
@@ -421,17 +427,42 @@ class _Search:
     def _values_of(self, unknown: _Unknown) -> list[str]:
         """Return values of a key so that each way in which one compares to what the policy says has one."""
         path, key = unknown
-        conditions = [replace(row, values=self._shown(row.values, path)) for row in self._conditions_on(key)]
+        compared = self._compared_with(key)
+        about = [row for other in (key, *compared) for row in self._conditions_on(other)]
+        paths = [path] if path else list(Path)
+        shown = [replace(row, values=self._shown(row.values, one)) for row in about for one in paths]
+        conditions = list(dict.fromkeys(shown))
+        conditions += [Condition("StringEquals", "", if_exists=False, key=key, values=self._tried(compared))]
         if key == _VPC:
             for row in self._conditions_on(_VPC_ARN):
-                ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, path))
+                ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, Path.ENDPOINT))
                 conditions.append(replace(row, operator="StringLike", values=ids))
         frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else []
-        values = values_that_matter(conditions, self.effort, of_addresses=key in (_SOURCE_IP, _VPC_IP), frames=frames)
-        if path is Path.NAT:
-            values = [value for value in values if is_public_ipv4(value)]
-        is_compared = self.document.has_variables and key in self._variables()
-        return values if is_compared else [*different(values, conditions, self.effort)]
+        of_addresses = key in (_SOURCE_IP, _VPC_IP)
+        is_variable = self.document.has_variables and key in self._variables()
+        question = (path is Path.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
+        if question not in self.computed:
+            values = values_that_matter(conditions, self.effort, of_addresses=of_addresses, frames=frames)
+            if path is Path.NAT:
+                values = [value for value in values if is_public_ipv4(value)]
+            if not is_variable and not any(FILLER in text for row in conditions for text in row.values):
+                values = [*different(values, conditions, self.effort)]
+            self.computed[question] = values
+        return self.computed[question]
+
+    def _compared_with(self, key: str) -> list[str]:
+        """Return the other keys that conditions compare with a key, by its policy variable."""
+        if not self.document.has_variables:
+            return []
+        every = (condition for statement in self.request.statements for condition in statement.conditions)
+        others = dict.fromkeys(row.key.lower() for row in every if key in _variables(row.values))
+        return [other for other in others if other != key]
+
+    def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Return the values of keys that are given or tried."""
+        values = [self._value_of_key(key, path) for key in keys for path in Path]
+        values += [value for key in keys for value in self._given(Path.ENDPOINT, _VPC if key == _VPC_ARN else key)]
+        return tuple(dict.fromkeys(text for value in values if not isinstance(value, _Unknown) for text in value))
 
     def _vpc_id(self) -> str:
         """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
@@ -444,23 +475,23 @@ class _Search:
         conditions = chain.from_iterable(condition.values for row in rows for condition in row.conditions)
         return _variables(chain(conditions, chain.from_iterable(row.resource.patterns for row in rows)))
 
-    def _shown(self, texts: Sequence[str], path: Path | None) -> tuple[str, ...]:
+    def _shown(self, texts: Sequence[str], path: Path) -> tuple[str, ...]:
         """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
-        found: list[str] = []
-        for one in [path] if path else Path:
-            replaced = self._replaced(texts, one)
-            if isinstance(replaced, _Unknown):
-                replaced = [_VARIABLE.sub(FILLER, text) for text in texts]
-            found += replaced
-        return tuple(dict.fromkeys(found))
+        replaced = self._replaced(texts, path)
+        if isinstance(replaced, _Unknown):
+            replaced = [_VARIABLE.sub(FILLER, text) for text in texts]
+        return tuple(dict.fromkeys(replaced))
 
     def _resources(self) -> list[str]:
         """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
-        patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], None)
-        wild = [compiled(text) for text in patterns if is_wild(text)]
-        literal = [text for text in patterns if not is_wild(text)]
-        kinds = [*self._arns("s3express:?*:?*:bucket/?*"), *self._arns("s3express:?*:?*:accesspoint/?*")]
-        return examples(wild, literal, self.effort, kinds)
+        # no Resource has a variable whose value depends on the path
+        patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], Path.NAT)
+        if patterns not in self.computed:
+            wild = [compiled(text) for text in patterns if is_wild(text)]
+            literal = [text for text in patterns if not is_wild(text)]
+            kinds = [*self._arns("s3express:?*:?*:bucket/?*"), *self._arns("s3express:?*:?*:accesspoint/?*")]
+            self.computed[patterns] = examples(wild, literal, self.effort, kinds)
+        return self.computed[patterns]
 
     def _arns(self, rest: str) -> list[Pattern]:
         """Return a pattern of ARNs for each partition that Resource elements name; else for one that other ARNs name."""
