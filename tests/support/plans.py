@@ -35,9 +35,12 @@ class PlanBuilder:
         *,
         before: Values | None = None,
         actions: Sequence[str] = ("create",),
-        for_each: Sequence[str] = (),
+        block: Values | None = None,
     ) -> "PlanBuilder":
-        """Add a resource; after has UNKNOWN for what is known after the apply. references: of each argument."""
+        """Add a resource; after has UNKNOWN for what is known after the apply.
+
+        references: of each argument. block: what else its block has in the configuration, such as for_each_expression.
+        """
         *modules, kind, rest = re.findall(r"(?:module\.)?[\w-]+(?:\[[^]]*\])?", address)
         name, _, key = rest.partition("[")
         known = {field: value for field, value in (after or {}).items() if value is not UNKNOWN}
@@ -56,18 +59,17 @@ class PlanBuilder:
         self.document["resource_changes"].append(row)
         calls = ".".join(module.partition("[")[0].removeprefix("module.") for module in modules)
         if (calls, kind, name) not in self._blocks:
-            block = {
+            configured = {
                 "address": f"{kind}.{name}",
                 "mode": "managed",
                 "type": kind,
                 "name": name,
                 "provider_config_key": "aws",
                 "expressions": {field: {"references": list(names)} for field, names in (references or {}).items()},
+                **(block or {}),
             }
-            if for_each:
-                block["for_each_expression"] = {"references": list(for_each)}
-            self._blocks[calls, kind, name] = block
-            self._module(calls).setdefault("resources", []).append(block)
+            self._blocks[calls, kind, name] = configured
+            self._module(calls).setdefault("resources", []).append(configured)
         return self
 
     def _module(self, calls: str) -> dict[str, Any]:
@@ -77,15 +79,18 @@ class PlanBuilder:
             module = call["module"]
         return module
 
-    def pass_on(
-        self, call: str, argument: str, references: Sequence[str], for_each: Sequence[str] = ()
-    ) -> "PlanBuilder":
+    def add_data(self, address: str, values: Values) -> "PlanBuilder":
+        """Add a data source of the root module that was read while the plan was made."""
+        kind, _, name = address.partition(".")
+        row = {"address": f"data.{address}", "mode": "data", "type": kind, "name": name, "values": values}
+        self.document["prior_state"] = {"values": {"root_module": {"resources": [row]}}}
+        return self
+
+    def pass_on(self, call: str, argument: str, references: Sequence[str]) -> "PlanBuilder":
         """Give an argument to a module that the root module calls."""
         self._module(call)
         found = self.document["configuration"]["root_module"]["module_calls"][call]
         found["expressions"][argument] = {"references": list(references)}
-        if for_each:
-            found["for_each_expression"] = {"references": list(for_each)}
         return self
 
     def output(self, call: str, name: str, references: Sequence[str]) -> "PlanBuilder":
@@ -148,7 +153,7 @@ def nat_route(plan: PlanBuilder, destination: str = "0.0.0.0/0", name: str = "na
 def endpoint(
     plan: PlanBuilder, tables: Sequence[str] = ("aws_route_table.private.id", "aws_route_table.private")
 ) -> PlanBuilder:
-    """Add a gateway endpoint of S3 Express that lists route tables."""
+    """Add a gateway endpoint of S3 Express that lists route tables, if there are any."""
     return plan.add(
         "aws_vpc_endpoint.s3express",
         {
@@ -158,5 +163,5 @@ def endpoint(
             "vpc_endpoint_type": "Gateway",
             "route_table_ids": UNKNOWN,
         },
-        {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"], "route_table_ids": tables},
+        {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"], **({"route_table_ids": tables} if tables else {})},
     )

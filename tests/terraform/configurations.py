@@ -201,13 +201,23 @@ resource "aws_route_table_association" "private" {{
     )
     style = random.choice(["none", "each", "all"])
     if style == "each":
+        count, attached = random.choice(
+            [
+                ("local.zones", table),
+                ("length(aws_route_table.private)", "aws_route_table.private[count.index].id"),
+                # Terraform associates a table twice without an error
+                ("local.zones", "element(aws_route_table.private[*].id, 0)"),
+                ("local.zones", "element(aws_route_table.private[*].id, var.with_nat ? 0 : count.index)"),
+                ("local.zones", "aws_route_table.private[count.index % 2].id"),
+            ]
+        )
         text += (
             _endpoint()
             + f"""
 resource "aws_vpc_endpoint_route_table_association" "private" {{
-  count           = local.zones
+  count           = {count}
   vpc_endpoint_id = aws_vpc_endpoint.s3express.id
-  route_table_id  = {table}
+  route_table_id  = {attached}
 }}
 """
         )
@@ -253,20 +263,34 @@ resource "aws_route" "nat" {{
     )
     style = random.choice(["each", "listed", "filtered"])
     if style == "each":
+        each, attached = random.choice(
+            [
+                ("local.direct", "aws_route_table.tier[each.value].id"),
+                ("local.direct", "aws_route_table.tier[each.key].id"),
+                (f'toset(["{tiers[-1]}"])', "aws_route_table.tier[each.value].id"),
+                (f'{{ {tiers[0]} = "{tiers[-1]}" }}', "aws_route_table.tier[each.value].id"),
+                ("aws_route_table.tier", "each.value.id"),
+                (
+                    f'{{ for tier, table in aws_route_table.tier : tier => table.id if tier != "{tiers[0]}" }}',
+                    "each.value",
+                ),
+            ]
+        )
         text += (
             _endpoint()
-            + """
-resource "aws_vpc_endpoint_route_table_association" "tier" {
-  for_each        = local.direct
+            + f"""
+resource "aws_vpc_endpoint_route_table_association" "tier" {{
+  for_each        = {each}
   vpc_endpoint_id = aws_vpc_endpoint.s3express.id
-  route_table_id  = aws_route_table.tier[each.value].id
-}
+  route_table_id  = {attached}
+}}
 """
         )
     elif style == "listed":
         text += _endpoint("[for table in aws_route_table.tier : table.id]")
     else:
-        text += _endpoint("[for tier, table in aws_route_table.tier : table.id if contains(local.direct, tier)]")
+        wanted = random.choice(["contains(local.direct, tier)", f'tier != "{tiers[0]}"'])
+        text += _endpoint(f"[for tier, table in aws_route_table.tier : table.id if {wanted}]")
     return text, text
 
 
@@ -614,11 +638,18 @@ resource "aws_vpc_endpoint" "this" {{
 
 
 def popular(
-    *, nat: str, ipv6: bool = False, firewall: bool = False, transit_gateway: bool = False, endpoint: bool = False
+    *,
+    nat: str,
+    ipv6: bool = False,
+    firewall: bool = False,
+    transit_gateway: bool = False,
+    database: bool = False,
+    endpoint: str = "",
 ) -> str:
     """Return a module in the style of the VPC modules that people use most, in our own words.
 
-    nat: none, single, or zone. Everything is counted, wrapped in try, and found by element, as they do it.
+    nat: none, single, or zone. endpoint: the route tables of an endpoint. Everything is counted, wrapped in try, and found
+    by element, as they do it.
     """
     return f"""
 # file: vpc/main.tf
@@ -628,6 +659,7 @@ variable "single_nat" {{}}
 variable "enable_ipv6" {{}}
 variable "inspect" {{}}
 variable "through_transit" {{}}
+variable "own_database_tables" {{}}
 variable "transit_gateway_id" {{ default = null }}
 variable "create" {{ default = true }}
 variable "names" {{
@@ -638,7 +670,7 @@ variable "names" {{
 locals {{
   count       = length(var.zones)
   nat_count   = var.enable_nat ? (var.single_nat ? 1 : local.count) : 0
-  table_count = max(local.nat_count, local.count)
+  table_count = var.single_nat ? 1 : local.count
   vpc_id      = try(aws_vpc_ipv4_cidr_block_association.this[0].vpc_id, aws_vpc.this[0].id, "")
   make        = var.create && local.count > 0
   tables      = concat(aws_route_table.private[*].id, aws_route_table.intra[*].id)
@@ -706,6 +738,21 @@ resource "aws_route_table_association" "private" {{
   count          = local.make ? local.count : 0
   subnet_id      = element(aws_subnet.private[*].id, count.index)
   route_table_id = element(aws_route_table.private[*].id, var.single_nat ? 0 : count.index)
+}}
+resource "aws_subnet" "database" {{
+  count             = local.make ? local.count : 0
+  vpc_id            = local.vpc_id
+  availability_zone = element(var.zones, count.index)
+  cidr_block        = cidrsubnet("10.0.0.0/16", 8, count.index + 40)
+}}
+resource "aws_route_table" "database" {{
+  count  = local.make && var.own_database_tables ? local.table_count : 0
+  vpc_id = local.vpc_id
+}}
+resource "aws_route_table_association" "database" {{
+  count          = local.make ? local.count : 0
+  subnet_id      = element(aws_subnet.database[*].id, count.index)
+  route_table_id = element(coalescelist(aws_route_table.database[*].id, aws_route_table.private[*].id), var.single_nat ? 0 : count.index)
 }}
 resource "aws_subnet" "intra" {{
   count             = local.make ? local.count : 0
@@ -804,6 +851,9 @@ output "vpc_id" {{
 output "private_route_table_ids" {{
   value = aws_route_table.private[*].id
 }}
+output "database_route_table_ids" {{
+  value = try(coalescelist(aws_route_table.database[*].id, aws_route_table.private[*].id), [])
+}}
 output "intra_route_table_ids" {{
   value = aws_route_table.intra[*].id
 }}
@@ -820,9 +870,10 @@ module "vpc" {{
   enable_ipv6        = {str(ipv6).lower()}
   inspect            = {str(firewall).lower()}
   through_transit    = {str(transit_gateway).lower()}
+  own_database_tables = {str(database).lower()}
   transit_gateway_id = {"aws_ec2_transit_gateway.this.id" if transit_gateway else "null"}
 }}
-{_VPC_ENDPOINT if endpoint else ""}
+{_VPC_ENDPOINT.replace("TABLES", endpoint) if endpoint else ""}
 """
 
 
@@ -834,7 +885,7 @@ _VPC_ENDPOINT = f"""
 resource "aws_vpc_endpoint" "s3express" {{
   vpc_id          = module.vpc.vpc_id
   service_name    = "{SERVICE}"
-  route_table_ids = flatten([module.vpc.private_route_table_ids, module.vpc.intra_route_table_ids])
+  route_table_ids = TABLES
 }}
 """
 POPULAR = {
@@ -844,8 +895,12 @@ POPULAR = {
     "ipv6": popular(nat="zone", ipv6=True),
     "firewall": popular(nat="zone", firewall=True),
     "transit gateway": popular(nat="zone", transit_gateway=True),
-    "endpoint": popular(nat="zone", endpoint=True),
-    "endpoint, ipv6": popular(nat="single", ipv6=True, endpoint=True),
+    "database": popular(nat="zone", database=True),
+    "endpoint": popular(
+        nat="zone", endpoint="flatten([module.vpc.private_route_table_ids, module.vpc.intra_route_table_ids])"
+    ),
+    "endpoint of one table, ipv6": popular(nat="single", ipv6=True, endpoint="module.vpc.private_route_table_ids"),
+    "endpoint of either": popular(nat="single", database=True, endpoint="module.vpc.database_route_table_ids"),
 }
 """The shapes of these modules."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.remedy.remedies import needs_remedy
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
@@ -27,6 +27,8 @@ _ZONE_ID = re.compile("[a-z0-9-]+-az[0-9]+")
 _SNAPSHOT = (
     "the addresses of S3 Express are not in the plan, and a more specific route may match them: a snapshot decides"
 )
+
+_ZONE = "NO_ROUTE or DROPPED is possible: the plan does not say whether its zone has a subnet of the attachment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,10 @@ def _after(planned: Planned, parameters: AccountParameters, selection: Selection
     for verdict in found:
         other = elsewhere.get((verdict.region, verdict.subnet_id))
         if other is not None and other.reason is not verdict.reason:
-            decided.append(_unresolved(verdict, _SNAPSHOT, parameters))
+            worst = min(verdict, other, key=lambda one: SEVERITY_ORDER[one.reason])
+            decided.append(worst if _is_certain([verdict, other]) else _unresolved(verdict, _SNAPSHOT, parameters))
+        elif verdict.reason is Reason.NO_ROUTE and _may_be_dropped(verdict, planned):
+            decided.append(_unresolved(verdict, _ZONE, parameters))
         elif verdict.reason is Reason.EXCLUDED and not _is_known(verdict.vpc_id):
             decided.append(_unresolved(verdict, f"{verdict.vpc_id} is known after the apply", parameters))
         else:
@@ -86,21 +91,56 @@ def _after(planned: Planned, parameters: AccountParameters, selection: Selection
     return [_joint(subnet_id, ones, planned, parameters) for (_, _, subnet_id), ones in copies.items()]
 
 
+def _may_be_dropped(verdict: Verdict, planned: Planned) -> bool:
+    """Return whether traffic may not reach the transit gateway: its zone is not known, or no attachment is seen there.
+
+    https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
+    """
+    zone = verdict.availability_zone_id
+    if _ZONE_ID.fullmatch(zone) or all(hop.kind is not TargetKind.TRANSIT_GATEWAY for hop in verdict.path):
+        return False
+    return not any(
+        snapshot.subnets[subnet_id].availability_zone_id == zone
+        for snapshot in {id(view.tracer): view.tracer.snapshot for view in planned.after}.values()
+        for attachment in (snapshot.transit_gateway_attachments or {}).values()
+        if attachment.resource_id == verdict.vpc_id
+        for subnet_id in attachment.subnet_ids or ()
+        if subnet_id in snapshot.subnets
+    )
+
+
 def _joint(subnet_id: str, ones: Sequence[Verdict], planned: Planned, parameters: AccountParameters) -> Verdict:
-    """Return the verdict on a subnet that several route tables may govern."""
+    """Return the verdict on a subnet whose route table, or the routes of that table, are not certain.
+
+    If all that is possible has the same compliance, that is certain, and the worst reason counts.
+    """
     if len(ones) == 1 and ones[0].subnet_id == subnet_id:
         return ones[0]
-    probable = next((one for one in ones if one.subnet_id == planned.probable.get(subnet_id)), None)
-    chosen = replace(probable or ones[0], subnet_id=subnet_id)
-    if probable is None:
-        chosen = replace(chosen, route_table_id=None)
-    reasons = sorted({one.reason for one in ones}, key=list(Reason).index)
+    reasons = sorted({one.reason for one in ones}, key=SEVERITY_ORDER.__getitem__)
+    worst = [one for one in ones if one.reason is reasons[0]]
+    probable = next((one for one in worst if one.subnet_id == planned.probable.get(subnet_id)), None)
+    tables = {_table_of(one, planned) for one in ones}
+    chosen = probable or worst[0]
+    table_id = _table_of(chosen, planned) if probable or len(tables) == 1 else None
+    annotation = chosen.annotation.replace(str(chosen.route_table_id), str(_table_of(chosen, planned)))
+    joint = replace(chosen, subnet_id=subnet_id, route_table_id=table_id, annotation=annotation)
     # The probable table decides if nothing worse is possible.
-    if len(reasons) == 1 or (chosen.is_flagged and probable is not None and chosen.reason is reasons[0]):
-        return chosen
-    tables = ", ".join(sorted({str(one.route_table_id) for one in ones}))
-    note = f"its route table is known after the apply; {' or '.join(reasons)} is possible: {tables}"
-    return _unresolved(replace(chosen, route_table_id=None), note, parameters)
+    if len(reasons) == 1 or _is_certain(ones) or (joint.is_flagged and probable):
+        return joint
+    values = ", ".join(name.removesuffix(UNKNOWN_VALUE) for name in planned.unknown.get(subnet_id, ()))
+    note = f"{' or '.join(reasons)} is possible; {AFTER_APPLY}: {values}"
+    return _unresolved(joint, note, parameters)
+
+
+def _is_certain(possible: Sequence[Verdict]) -> bool:
+    """Return whether all verdicts that are possible have the same compliance. Then the worst of them counts."""
+    return len({one.compliance for one in possible}) == 1 and all(
+        one.reason is not Reason.UNRESOLVED_EGRESS for one in possible
+    )
+
+
+def _table_of(verdict: Verdict, planned: Planned) -> str | None:
+    return planned.copies.get(verdict.route_table_id or "", verdict.route_table_id)
 
 
 def _unresolved(verdict: Verdict, note: str, parameters: AccountParameters) -> Verdict:
@@ -215,7 +255,8 @@ def _sentences(planned: Planned, before: Sequence[Row], after: Sequence[Row]) ->
 
 def _without_endpoint(planned: Planned) -> list[str]:
     """Return the route tables that stay and lose their route to a gateway endpoint of S3 Express."""
-    before, after = _with_endpoint(planned.before), _with_endpoint(planned.after)
+    before = _with_endpoint(planned.before)
+    after = {planned.copies.get(table_id, table_id) for table_id in _with_endpoint(planned.after)}
     kept = {table_id for view in planned.after for table_id in view.tracer.snapshot.route_tables}
     return sorted((before - after) & kept)
 

@@ -16,8 +16,8 @@ from express_path.domain.remedy.remedies import AccountView, Remedies, associati
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 
-AFTER_APPLY = "the plan does not say what this value is"
-"""The note of a row whose path ends at a value that is known only after the apply of a plan."""
+AFTER_APPLY = "known after the apply, or with --source DIR"
+"""In the note of a row whose path depends on a value that is known only after the apply of a plan."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 

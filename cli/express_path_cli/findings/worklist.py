@@ -169,8 +169,11 @@ def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -
     return Record(cells, notes)
 
 
+_WITH_SOURCE = "add --source DIR, the folder of the configuration, or scan again after the apply"
+
+
 def _how_to_find_out(row: Row) -> str:
-    return "scan again after the apply" if row.note == AFTER_APPLY else how_to_find_out(row)
+    return _WITH_SOURCE if AFTER_APPLY in row.note else how_to_find_out(row)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -96,7 +96,6 @@ UNRESOLVED: dict[str, Callable[[], PlanBuilder]] = {
         tier(nat_route(network())), ["aws_route_table.tier", "aws_route_table.private.id", "aws_route_table.private"]
     ),
     "a local value": lambda: endpoint(nat_route(network()), ["local.tables"]),
-    "a variable selects": lambda: endpoint(nat_route(network()), ["var.enabled", "aws_route_table.private.id"]),
     "the table of a route": lambda: network().add(
         "aws_route.unknown",
         {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
@@ -333,6 +332,20 @@ def test_a_plan_that_fixes_a_finding_says_so(tmp_path: Path) -> None:
     found = over_sample(PlanBuilder().add("aws_vpc_endpoint_route_table_association.private", values), tmp_path)
     assert found["plan"] == ["This plan takes 2 subnets off a NAT."]
     assert found["totals"]["compliances"]["NON_COMPLIANT"] == 0
+
+
+def test_a_table_that_may_keep_the_endpoint_does_not_lose_it(tmp_path: Path) -> None:
+    """The plan does not say which tables the endpoint will list, so only the worst that is possible is shown."""
+    before = {"id": ENDPOINT, "vpc_id": VPC, "vpc_endpoint_type": "Gateway", "route_table_ids": [ANALYTICS]}
+    before["service_name"] = "com.amazonaws.us-east-1.s3express"
+    after, names = {**before, "route_table_ids": UNKNOWN}, {"route_table_ids": ["local.tables"]}
+    plan = PlanBuilder().add("aws_vpc_endpoint.this", after, names, before=before, actions=["update"])
+    found = over_sample(plan, tmp_path)
+    assert found["plan"] == ["The egress path of 3 subnets is not known before the apply."]
+    [row] = [row for row in found["subnets"] if row["subnetId"] == ANALYTICS_SUBNET]
+    assert row["routeTableId"] == ANALYTICS
+    assert "NAT_GATEWAY or ENDPOINT is possible; known after the apply, or with --source DIR" in row["annotation"]
+    assert "aws_vpc_endpoint.this.route_table_ids" in row["annotation"]
 
 
 def test_a_deleted_nat_gateway_leaves_a_blackhole(tmp_path: Path) -> None:

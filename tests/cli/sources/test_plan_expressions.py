@@ -75,7 +75,7 @@ EXPRESSIONS = [
         UNDECIDED,
     ),
     ('split(",", base64decode(aws_route_table.private.id))', [PRIVATE], WITH),  # its only reference
-    ("[aws_route_table.private.id, var.unknown]", [PRIVATE, "var.unknown"], UNDECIDED),
+    ("var.unknown ? [aws_route_table.private.id] : []", [PRIVATE, "var.unknown"], WITH),  # or the list would be known
     ("[local.loop, aws_route_table.private.id]", ["local.loop", PRIVATE], UNDECIDED),
     ('["x${aws_route_table.private.id}", local.first]', [PRIVATE, "local.first"], UNDECIDED),
     (

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.command import invoke
-from tests.support.plans import UNKNOWN, PlanBuilder
+from tests.support.plans import UNKNOWN, PlanBuilder, endpoint
 
 VPC = {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]}
 NEW = {"id": UNKNOWN, "vpc_id": UNKNOWN}
@@ -28,11 +29,11 @@ def start() -> PlanBuilder:
 
 
 def association(
-    plan: PlanBuilder, address: str, subnet: Sequence[str], table: Sequence[str], for_each: Sequence[str] = ()
+    plan: PlanBuilder, address: str, subnet: Sequence[str], table: Sequence[str], **block: Any
 ) -> PlanBuilder:
     """Add an association."""
     values = {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}
-    return plan.add(address, values, {"subnet_id": subnet, "route_table_id": table}, for_each=for_each)
+    return plan.add(address, values, {"subnet_id": subnet, "route_table_id": table}, block=block)
 
 
 def default_route(plan: PlanBuilder, address: str, table: Sequence[str], nat: Sequence[str] = NAT) -> PlanBuilder:
@@ -94,18 +95,71 @@ def test_each_key_is_the_instance_with_that_key(tmp_path: Path) -> None:
     assert reasons(keyed(["aws_route_table.t", "each.value"]), tmp_path) == probably
 
 
-def test_each_value_is_what_for_each_refers_to(tmp_path: Path) -> None:
-    """An association for each subnet names that subnet."""
-    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t", TABLE, VPC)
-    association(
-        plan,
-        'aws_route_table_association.a["x"]',
-        ["each.value.id", "each.value"],
-        ["aws_route_table.t.id"],
-        ["aws_subnet.p"],
-    )
-    default_route(plan, "aws_route.r", ["aws_route_table.t.id"])
-    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NAT_GATEWAY"}
+def with_endpoint(plan: PlanBuilder, keys: Sequence[str], table: Sequence[str], **block: Any) -> PlanBuilder:
+    """Add an endpoint, and its associations with one table for each key."""
+    endpoint(plan, tables=())
+    for key in keys:
+        plan.add(
+            f"aws_vpc_endpoint_route_table_association.e[{key}]",
+            {"vpc_endpoint_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"vpc_endpoint_id": ["aws_vpc_endpoint.s3express.id"], "route_table_id": table},
+            block=block,
+        )
+    return plan
+
+
+COUNT, KEYED = ["aws_route_table.t", "count.index"], ["aws_route_table.t", "each.value"]
+
+
+@pytest.mark.parametrize(
+    ("table", "count", "expected"),
+    [
+        (COUNT, ["aws_route_table.t"], "ENDPOINT"),  # count = length(aws_route_table.t)
+        (COUNT, [], "UNRESOLVED_EGRESS"),  # it may be aws_route_table.t[count.index % 2].id
+        (["aws_route_table.t"], ["aws_route_table.t"], "UNRESOLVED_EGRESS"),  # all have the same table
+    ],
+)
+def test_a_table_may_be_associated_with_an_endpoint_twice(
+    tmp_path: Path, table: list[str], count: list[str], expected: str
+) -> None:
+    """So as many associations as there are tables are one for each table only if the block goes through the tables."""
+    plan = with_endpoint(counted(nats=3), "012", table, count_expression={"references": count})
+    assert set(reasons(plan, tmp_path).values()) == {expected}
+
+
+@pytest.mark.parametrize(
+    ("table", "for_each", "variable", "expected"),
+    [
+        (["each.value.id", "each.value"], {"references": ["aws_route_table.t"]}, None, ("ENDPOINT", "NO_ROUTE")),
+        (KEYED, {}, None, ("ENDPOINT", "NO_ROUTE")),  # a function of constants is toset
+        (KEYED, {"constant_value": {"a": "b"}}, None, ("NO_ROUTE", "ENDPOINT")),
+        (KEYED, {"references": ["var.of"]}, {"a": "b"}, ("NO_ROUTE", "ENDPOINT")),
+        (KEYED, {"references": ["var.of"]}, ["a", "c"], ("ENDPOINT", "NO_ROUTE")),
+        (
+            ["aws_route_table.t", "each.value.table"],
+            {"references": ["var.of"]},
+            {"a": {"table": "b"}},
+            ("NO_ROUTE", "ENDPOINT"),
+        ),
+        (KEYED, {"references": ["local.of"]}, None, ("UNRESOLVED_EGRESS", "UNRESOLVED_EGRESS")),
+    ],
+)
+def test_each_value_is_known_if_for_each_is(
+    tmp_path: Path, table: list[str], for_each: Any, variable: Any, expected: tuple[str, str]
+) -> None:
+    """It is an instance with the same key, or the key of an instance."""
+    plan = start()
+    for key in ("a", "b"):
+        plan.add(f'aws_subnet.p["{key}"]', NEW, VPC).add(f'aws_route_table.t["{key}"]', TABLE, VPC)
+        association(
+            plan,
+            f'aws_route_table_association.a["{key}"]',
+            ["aws_subnet.p", "each.key"],
+            ["aws_route_table.t", "each.key"],
+        )
+    with_endpoint(plan, ['"a"'], table, for_each_expression=for_each)
+    plan.document["variables"] = {"of": {"value": variable}}
+    assert tuple(reasons(plan, tmp_path).values()) == expected
 
 
 def modular(*, table: Sequence[str], vpc: Sequence[str] = ("var.vpc_id",)) -> PlanBuilder:
@@ -128,16 +182,53 @@ def modular(*, table: Sequence[str], vpc: Sequence[str] = ("var.vpc_id",)) -> Pl
         (["module.net"], "NAT_GATEWAY"),
         (["module.net.missing", "module.net"], "UNRESOLVED_EGRESS"),
         (["var.table"], "UNRESOLVED_EGRESS"),
+        (["module.pick.first", "module.pick"], "NAT_GATEWAY"),  # without resources, so it is not in the plan
         (["random_shuffle.tables.result", "random_shuffle.tables"], "NAT_GATEWAY"),
         (["aws_cloudformation_stack.tables.outputs", "aws_cloudformation_stack.tables"], "UNRESOLVED_EGRESS"),
+        (["aws_ssm_parameter.table.value", "module.net.table_id", "module.net"], "UNRESOLVED_EGRESS"),
     ],
 )
 def test_values_are_followed_through_modules(tmp_path: Path, table: list[str], expected: str) -> None:
     """A local value is whatever its module contains: here only one route table, so that it is certain."""
     plan = modular(table=table)
+    plan.pass_on("pick", "tables", ["module.net.table_id", "module.net"]).output("pick", "first", ["var.tables"])
     plan.add("random_shuffle.tables", {"result": UNKNOWN}, {"input": ["module.net.table_id", "module.net"]})
     plan.add("aws_cloudformation_stack.tables", {"id": UNKNOWN, "outputs": UNKNOWN})
+    plan.add("aws_ssm_parameter.table", {"id": "/table", "value": UNKNOWN})
     assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": expected}
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (["var.tables"], "ENDPOINT"),
+        (["var.tables[0]", "var.tables"], "UNRESOLVED_EGRESS"),
+        (["var.tables", "var.which"], "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_a_list_is_followed_through_modules(tmp_path: Path, tables: list[str], expected: str) -> None:
+    """An endpoint in a module lists the tables that the module is given, unless something selects some of them."""
+    plan = start()
+    for name in ("p", "q"):
+        plan.add(f"aws_subnet.{name}", NEW, VPC).add(f"aws_route_table.{name}", TABLE, VPC)
+        association(
+            plan, f"aws_route_table_association.{name}", [f"aws_subnet.{name}.id"], [f"aws_route_table.{name}.id"]
+        )
+        default_route(plan, f"aws_route.{name}", [f"aws_route_table.{name}.id"])
+    values = {"vpc_id": UNKNOWN, "service_name": "com.amazonaws.us-east-1.s3express", "route_table_ids": UNKNOWN}
+    plan.add("module.e.aws_vpc_endpoint.s3express", values, {"vpc_id": ["var.vpc_id"], "route_table_ids": tables})
+    plan.pass_on("e", "vpc_id", VPC["vpc_id"]).pass_on("e", "tables", ["aws_route_table.p.id", "aws_route_table.q.id"])
+    assert set(reasons(plan, tmp_path).values()) == {expected}
+
+
+def test_a_value_that_is_not_known_is_no_id_that_is_known(tmp_path: Path) -> None:
+    """Of two tables with count, one exists, so the new association is with the other one."""
+    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t[1]", TABLE, VPC)
+    known = {"id": "rtb-0482dfa6b9e13c750", "vpc_id": "vpc-0a17f3c2d94b6e580", "route": []}
+    plan.add("aws_route_table.t[0]", known, before=known, actions=["no-op"])
+    association(plan, "aws_route_table_association.a[1]", ["aws_subnet.p.id"], COUNT)
+    default_route(plan, "aws_route.r[1]", COUNT)
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NAT_GATEWAY"}
 
 
 def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
@@ -145,6 +236,28 @@ def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
     plan = modular(table=["module.net.table_id", "module.net"])
     plan.add("module.net.aws_route_table.other", TABLE, {"vpc_id": ["var.vpc_id"]})
     assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": "UNRESOLVED_EGRESS"}
+
+
+def test_a_table_of_another_vpc_is_not_possible(tmp_path: Path) -> None:
+    """A local value may be any table of the module, but AWS associates a subnet with one of its own VPC only."""
+    plan = start().add("aws_vpc.other", {"id": UNKNOWN})
+    for name, vpc in (("p", "this"), ("q", "other")):
+        to_vpc = {"vpc_id": [f"aws_vpc.{vpc}.id", f"aws_vpc.{vpc}"]}
+        plan.add(f"aws_subnet.{name}", NEW, to_vpc).add(f"aws_route_table.{name}", TABLE, to_vpc)
+        association(plan, f"aws_route_table_association.{name}", [f"aws_subnet.{name}.id"], ["local.table"])
+    default_route(plan, "aws_route.r", ["aws_route_table.q.id"])
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NO_ROUTE", "aws_subnet.q": "UNRESOLVED_EGRESS"}
+
+
+def test_a_table_that_is_excluded_does_not_speak_for_others(tmp_path: Path) -> None:
+    """If one of two possible tables has the tag that excludes its subnets, the verdict is not certain."""
+    plan = start().add("aws_subnet.p", {"id": UNKNOWN, "vpc_id": "vpc-1"})
+    tags = {"express-path:exclude": "yes"}
+    plan.add("aws_route_table.t[0]", {**TABLE, "tags_all": tags}, VPC).add("aws_route_table.t[1]", TABLE, VPC)
+    association(plan, "aws_route_table_association.a", ["aws_subnet.p.id"], ["aws_route_table.t", "var.which"])
+    default_route(plan, "aws_route.r[0]", COUNT)
+    default_route(plan, "aws_route.r[1]", COUNT)
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "UNRESOLVED_EGRESS"}
 
 
 def test_modules_with_for_each_are_found_by_their_keys(tmp_path: Path) -> None:

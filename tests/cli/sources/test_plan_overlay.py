@@ -113,8 +113,11 @@ def with_firewall() -> PlanBuilder:
     )
 
 
-def with_transit(*, target: str = "egress", own_table: bool = True) -> PlanBuilder:
-    """Return the network with a route to a transit gateway, whose table leads to a VPC with a NAT gateway, or nowhere."""
+def with_transit(*, target: str = "egress", own_table: bool = True, zone: str = "private") -> PlanBuilder:
+    """Return the network with a route to a transit gateway, whose table leads to a VPC with a NAT gateway, or nowhere.
+
+    zone: the subnet of the VPC's attachment.
+    """
     attachment = {"id": UNKNOWN, "transit_gateway_id": UNKNOWN, "vpc_id": UNKNOWN, "subnet_ids": UNKNOWN}
     gateway = ["aws_ec2_transit_gateway.this.id", "aws_ec2_transit_gateway.this"]
     default = "disable" if own_table else "enable"
@@ -146,7 +149,7 @@ def with_transit(*, target: str = "egress", own_table: bool = True) -> PlanBuild
         )
         .add(*route("transit", "transit_gateway_id", gateway))
     )
-    for name, subnet in (("this", "private"), ("egress", "egress")):
+    for name, subnet in (("this", zone), ("egress", "egress")):
         plan.add(
             f"aws_ec2_transit_gateway_vpc_attachment.{name}",
             attachment,
@@ -169,12 +172,14 @@ def with_transit(*, target: str = "egress", own_table: bool = True) -> PlanBuild
                     "transit_gateway_route_table_id": table,
                 },
             )
-    values = {"destination_cidr_block": "0.0.0.0/0", "transit_gateway_route_table_id": UNKNOWN}
+    destination = "10.0.0.0/8" if target == "elsewhere" else "0.0.0.0/0"
+    values = {"destination_cidr_block": destination, "transit_gateway_route_table_id": UNKNOWN}
     way: dict[str, Any] = {"blackhole": True} if target == "blackhole" else {"transit_gateway_attachment_id": UNKNOWN}
     names = {
         "egress": ["aws_ec2_transit_gateway_vpc_attachment.egress.id"],
         "vpn": ["aws_vpn_connection.office.transit_gateway_attachment_id", "aws_vpn_connection.office"],
         "blackhole": [],
+        "elsewhere": ["aws_ec2_transit_gateway_vpc_attachment.egress.id"],
     }[target]
     if target == "vpn":
         plan.add("aws_vpn_connection.office", {"id": UNKNOWN, "transit_gateway_attachment_id": UNKNOWN})
@@ -257,12 +262,28 @@ def in_main_table(how: str) -> PlanBuilder:
 
 CASES = {
     "internet gateway": (with_gateway(), "INTERNET_GATEWAY"),
+    "internet gateway, or the endpoint": (
+        endpoint(with_gateway(), ["aws_route_table.private", "local.tables"]),
+        "INTERNET_GATEWAY",
+    ),
     "instance that forwards": (with_interface(check=False), "NAT_INSTANCE"),
     "instance that does not": (with_interface(check=True), "UNRESOLVED_EGRESS"),
     "firewall": (with_firewall(), "NAT_BEHIND_APPLIANCE"),
+    "firewall, and maybe the endpoint behind it": (
+        endpoint(
+            with_firewall().add("aws_route_table.other", {"id": UNKNOWN}),
+            ["var.which", "aws_route_table.firewall.id", "aws_route_table.other.id"],
+        ),
+        "UNRESOLVED_EGRESS",
+    ),
     "transit gateway, own table": (with_transit(), "NAT_BEYOND_TRANSIT_GATEWAY"),
     "transit gateway, default table": (with_transit(own_table=False), "NAT_BEYOND_TRANSIT_GATEWAY"),
     "transit gateway, blackhole": (with_transit(target="blackhole"), "DROPPED"),
+    "transit gateway, no route": (with_transit(target="elsewhere"), "NO_ROUTE"),
+    "transit gateway, no route, or another zone": (
+        with_transit(target="elsewhere", zone="other").add("aws_subnet.other", {"id": UNKNOWN, "vpc_id": UNKNOWN}),
+        "UNRESOLVED_EGRESS",
+    ),
     "transit gateway, VPN": (with_transit(target="vpn"), "UNRESOLVED_EGRESS"),
     "prefix list elsewhere": (with_prefix_list("192.168.0.0/16"), "ENDPOINT"),
     "prefix list with public addresses": (with_prefix_list("52.0.0.0/8"), "UNRESOLVED_EGRESS"),
@@ -327,9 +348,11 @@ def gone(address: str, **before: Any) -> PlanBuilder:
     return PlanBuilder().add(address, None, before=before, actions=["delete"])
 
 
-def changed(address: str, before: Mapping[str, Any], **after: Any) -> PlanBuilder:
+def changed(
+    address: str, before: Mapping[str, Any], references: Mapping[str, Sequence[str]] | None = None, **after: Any
+) -> PlanBuilder:
     """Return a plan that updates a resource."""
-    return PlanBuilder().add(address, {**before, **after}, before=before, actions=["update"])
+    return PlanBuilder().add(address, {**before, **after}, references, before=before, actions=["update"])
 
 
 INLINE = {"id": ANALYTICS, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
@@ -369,6 +392,23 @@ OVER_SAMPLE = {
             route_table_ids=[PRIVATE],
         ),
         {"ENDPOINT": 2, "NAT_GATEWAY": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "an endpoint may list a table no longer": (
+        changed(
+            "aws_vpc_endpoint.this",
+            {
+                "id": ENDPOINT,
+                "vpc_id": VPC,
+                "vpc_endpoint_type": "Gateway",
+                "service_name": "com.amazonaws.us-east-1.s3express",
+                "route_table_ids": [ANALYTICS],
+            },
+            {"route_table_ids": ["data.aws_route_tables.express.ids", "aws_route_table.new.id"]},
+            route_table_ids=UNKNOWN,
+        )
+        .add("aws_route_table.new", {"id": UNKNOWN, "vpc_id": VPC})
+        .add_data("aws_route_tables.express", {"ids": [ANALYTICS]}),
+        {"NAT_GATEWAY": 2, "UNRESOLVED_EGRESS": 1, "INTERNET_GATEWAY": 1},
     ),
     "another main table": (
         PlanBuilder()

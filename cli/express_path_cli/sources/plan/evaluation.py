@@ -353,7 +353,7 @@ class Evaluator:
         source = self._block(block)
         if source is None or self._plan.by_block.get(block):
             raise UndecidedError
-        rows = {data.key: data.values for data in self._plan.data if data.block == block}
+        rows = {data.key: data.values for data in self._plan.data_of.get(block, ())}
         if not rows and not ({"count", "for_each"} & source.arguments.keys()):
             raise UndecidedError
         del scope

@@ -2,21 +2,23 @@
 
 A plan does not contain the expressions, only what they refer to. So a reference to one resource is that resource, and a
 reference to a resource with count or for_each may be any of its instances, unless the key is each.key, or written there.
+A value that is not known yet is not an id that is known: what an expression selects by is known when a plan is made.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from typing import Any
 
 from express_path_cli.sources.plan.configuration import Configuration
 from express_path_cli.sources.plan.evaluation import Evaluator, UndecidedError
 from express_path_cli.sources.plan.terraform import (
+    ONCE,
     Action,
     Block,
+    Iteration,
     Key,
     Plan,
     Reference,
@@ -81,7 +83,24 @@ _MADE_BY: Mapping[tuple[str, str], tuple[Kind, str]] = {
 }
 """What AWS makes together with a resource, by the attribute that names it, and the end of its id until that is known."""
 _AWS_ID = re.compile(r"[a-z]+(-[a-z]+)?-[0-9a-f]{8,17}")
+_PREFIXES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.VPC: ("vpc",),
+    Kind.SUBNET: ("subnet",),
+    Kind.TABLE: ("rtb",),
+    Kind.ENDPOINT: ("vpce",),
+    Kind.NAT: ("nat",),
+    Kind.GATEWAY: ("igw", "vgw"),
+    Kind.EGRESS_ONLY: ("eigw",),
+    Kind.INTERFACE: ("eni",),
+    Kind.TRANSIT_GATEWAY: ("tgw",),
+    Kind.ATTACHMENT: ("tgw-attach",),
+    Kind.TRANSIT_TABLE: ("tgw-rtb",),
+    Kind.PREFIX_LIST: ("pl",),
+}
+"""What the ids of each kind begin with, before the last hyphen."""
 _MAKES = frozenset((of, kind) for (of, _), (kind, _) in _MADE_BY.items())
+_OF_NETWORK = frozenset(Kind)
+"""The arguments that name a resource of the network, and nothing else."""
 _RELAYS = frozenset({"random_shuffle", "terraform_data", "null_resource", "time_sleep"})
 """Resources outside AWS whose values are those of their arguments."""
 
@@ -113,12 +132,16 @@ class Possible:
     """What a value may name.
 
     ids: all that the plan shows. same_key: the one with the key of count that the value's own resource has, which is
-    probable, and not certain. is_open: the value may name something else, or be null.
+    probable, and not certain. is_open: the value may name something else. is_all: its expression lists single resources
+    and nothing that selects, so a list names all of them. is_each: the instances of its block go through a list of them,
+    so each instance names another one.
     """
 
     ids: tuple[str, ...] = ()
     same_key: str | None = None
     is_open: bool = False
+    is_all: bool = False
+    is_each: bool = False
 
     @property
     def certain(self) -> str | None:
@@ -130,6 +153,14 @@ def union(found: Sequence[Possible]) -> tuple[str, ...]:
     """Return all ids that any of these may be. Many resources with count share one tuple, which is not copied."""
     distinct = list({id(possible.ids): possible.ids for possible in found if possible.ids}.values())
     return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+
+
+def ids_in(value: object, kind: Kind) -> tuple[str, ...]:
+    """Return the ids of AWS of one kind that a value contains, such as that of a variable."""
+    if isinstance(value, str):
+        return (value,) if _AWS_ID.fullmatch(value) and value.rpartition("-")[0] in _PREFIXES[kind] else ()
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return tuple(one for part in parts for one in ids_in(part, kind))
 
 
 OPEN = Possible(is_open=True)
@@ -160,13 +191,13 @@ def _may_be(value: str, found: Possible) -> bool:
 class _Scope:
     """Where an expression stands: in which module, with which key, and how many instances it stands for.
 
-    each: what the for_each of its block refers to.
+    iteration: the for_each and the count of its block.
     """
 
     module: str
-    key: Key
-    instances: int
-    each: tuple[str, ...]
+    key: Key = None
+    instances: int = 0
+    iteration: Iteration = ONCE
 
 
 class Identities:
@@ -184,6 +215,7 @@ class Identities:
         self._named: dict[tuple[Resource, str, Kind], Possible] = {}
         self._many: dict[Block, _Many] = {}
         self._by_key: dict[Block, Mapping[Key, Resource]] = {}
+        self._unknown_of: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def named_by(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what a value of a resource may name after the apply; without a value, nothing."""
@@ -228,8 +260,17 @@ class Identities:
         raise UndecidedError
 
     def referred(self, resource: Resource, names: Sequence[str], kind: Kind) -> Possible:
-        """Return what an unknown value may name whose expression refers to these names."""
-        return self._follow(self._scope_of(resource), names, kind)
+        """Return what an unknown value may name whose expression refers to these names: no id that is known."""
+        found = self._follow(self._scope_of(resource), names, kind)
+        ids = self._unknown(found.ids)
+        return replace(found, ids=ids, is_open=found.is_open or not ids)
+
+    def _unknown(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the ids that are not known yet. Many resources share one tuple, before and after."""
+        if id(ids) not in self._unknown_of:
+            unknown = tuple(one for one in ids if "." in one)
+            self._unknown_of[id(ids)] = (ids, ids if len(unknown) == len(ids) else unknown)
+        return self._unknown_of[id(ids)][1]
 
     def listed(self, resource: Resource, attribute: str, kind: Kind) -> Listed:
         """Return what a list of ids, or a set, names after the apply."""
@@ -237,37 +278,21 @@ class Identities:
         if not resource.is_unknown(attribute):
             ids = tuple(text for text in known if isinstance(text, str)) if isinstance(known, list) else ()
             return Listed(ids)
-        marks, after = resource.unknown.get(attribute), (resource.after or {}).get(attribute)
+        after = (resource.after or {}).get(attribute)
         expression = self._plan.expressions(resource.block).get(attribute)
         if isinstance(expression, Mapping) and isinstance(expression.get("constant_value"), list):
             return Listed(tuple(text for text in expression["constant_value"] if isinstance(text, str)))
-        names = references(expression)
-        found = self._follow(self._scope_of(resource), names, kind)
+        found = self._follow(self._scope_of(resource), references(expression), kind)
         value = self._evaluated(resource, attribute)
         if isinstance(value, list) and all(isinstance(one, str) and _may_be(one, found) for one in value):
             return Listed(tuple(dict.fromkeys(value)))
         some = tuple(text for text in after if isinstance(text, str)) if isinstance(after, list) else ()
-        if self._are_all(resource, names, kind):
-            return Listed((*some, *found.ids))
-        certain = found.certain if isinstance(marks, list) and marks.count(True) == 1 else None
-        if certain:
-            return Listed((*some, certain))
-        return Listed(some, tuple(one for one in found.ids if one not in some), is_open=found.is_open)
-
-    def _are_all(self, resource: Resource, names: Sequence[str], kind: Kind) -> bool:
-        """Return whether a list has exactly what its expression refers to: single resources, and nothing that selects."""
-        parsed = [parse_reference(name) for name in names]
-        return bool(parsed) and all(
-            found is not None
-            and not isinstance(self._resources_of(resource.block.module, found), _Many)
-            and self._directly(resource.block.module, found, kind)
-            for found in parsed
-        )
-
-    def _directly(self, module: str, found: Reference, kind: Kind) -> bool:
-        made = _MADE_BY.get((found.type, found.attribute))
-        is_own = _OF_TYPE.get(found.type) is kind and found.attribute == "id"
-        return (is_own or (made is not None and made[0] is kind)) and bool(self._resources_of(module, found))
+        unknown = self._unknown(found.ids)
+        is_open = found.is_open or not unknown
+        # A list that is not known names at least one id that is not known.
+        certain = found.ids if found.is_all and not is_open else unknown if len(unknown) == 1 and not is_open else ()
+        ids = tuple(dict.fromkeys((*some, *certain)))
+        return Listed(ids, tuple(one for one in found.ids if one not in ids), is_open=is_open)
 
     def id_of(self, resource: Resource) -> str:
         """Return the id of a resource. A default route table has that of the main route table of its VPC."""
@@ -282,24 +307,65 @@ class Identities:
         scope = self._scopes.get(resource)
         if scope is None:
             block = resource.block
-            each = tuple(self._plan.for_each(block))
-            scope = _Scope(block.module, resource.key, len(self._plan.by_block.get(block, ())), each)
+            instances = len(self._plan.by_block.get(block, ()))
+            scope = _Scope(block.module, resource.key, instances, self._plan.iteration(block))
             self._scopes[resource] = scope
         return scope
 
     def _follow(self, scope: _Scope, names: Sequence[str], kind: Kind) -> Possible:
         heads = [name for name in names if name not in ("each.key", "count.index")]
-        if "each.value" in heads and any(self._is_indexed(scope, name) for name in heads):
-            heads.remove("each.value")
-        found = [self._one(scope, name, kind) for name in heads]
-        ids = union(found)
-        is_open = not ids or any(possible.is_open for possible in found)
-        if len(heads) == 1 and len(heads) < len(names):
-            same = self._with_key(scope, heads[0], kind)
-            if same and isinstance(scope.key, str) and "each.key" in names:
-                return Possible((same,))
-            return Possible(ids, same, is_open)
-        return Possible(ids, found[0].same_key if len(found) == 1 else None, is_open)
+        if "each.key" not in names and any(self._is_indexed(scope, name) for name in heads):
+            heads = [name for name in heads if name != "each.value"]
+        index = self._index(scope, names)
+        if index is not None:
+            head = next(name for name in heads if not name.startswith("each."))
+            found = self._with_key(replace(scope, key=index), head, kind)
+            if found:
+                return found
+        every = [self._one(scope, name, kind) for name in heads]
+        same = self._with_key(scope, heads[0], kind) if len(heads) == 1 and len(heads) < len(names) else None
+        ids, is_open = union(every), any(found.is_open for found in every)
+        return Possible(
+            ids,
+            same.certain if same else every[0].same_key if len(every) == 1 and len(heads) == len(names) else None,
+            is_open=is_open,
+            is_all=len(heads) == len(names) and all(found.is_all for found in every),
+            is_each=len(ids) == scope.instances and not is_open and self._goes_through(scope, names),
+        )
+
+    def _index(self, scope: _Scope, names: Sequence[str]) -> str | int | None:
+        """Return the key of for_each that an expression uses as an index, if it uses one and the plan says it."""
+        used = {name for name in names if name == "count.index" or name.startswith("each.")}
+        if len(used) != 1 or len({*names} - used) != 1:
+            return None
+        [name] = used
+        if name == "each.key":
+            return scope.key if isinstance(scope.key, str) else None
+        return self._value_of_each(scope, name) if name.startswith("each.value") else None
+
+    def _value_of_each(self, scope: _Scope, name: str) -> str | int | None:
+        """Return each.value, or an attribute of it, if the plan says what for_each is."""
+        expression = scope.iteration.for_each
+        if expression is None:
+            return None
+        refers_to = references(expression)
+        value: object = expression.get("constant_value")
+        if not refers_to and value is None:  # a function of constants, which makes a set
+            value = [scope.key]
+        elif len(refers_to) == 1 and refers_to[0].startswith("var."):
+            value = self._constant(scope.module, refers_to[0].removeprefix("var."))
+        if isinstance(value, list):
+            value = {one: one for one in value if isinstance(one, str)}
+        for part in (str(scope.key), *name.split(".")[2:]):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        return value if isinstance(value, str | int) else None
+
+    @staticmethod
+    def _goes_through(scope: _Scope, names: Sequence[str]) -> bool:
+        """Return whether an expression is an item of what the count or the for_each of its block goes through."""
+        if "count.index" in names:
+            return [*references(scope.iteration.counted), "count.index"] == list(dict.fromkeys(names))
+        return len(references(scope.iteration.for_each)) == 1 and list(names) in (["each.value"], ["each.value.id"])
 
     def _is_indexed(self, scope: _Scope, name: str) -> bool:
         """Return whether a reference is to all instances of a resource, so that each.value is the key of one of them."""
@@ -311,11 +377,13 @@ class Identities:
         first, _, rest = name.partition(".")
         match first:
             case "var":
-                return self._variable(scope.module, rest.partition(".")[0].partition("[")[0], kind)
+                variable = re.split(r"[.[]", rest, maxsplit=1)[0]
+                found = self._variable(scope.module, variable, kind)
+                return replace(found, is_all=found.is_all and rest == variable)
             case "local":
                 return self._anything_in(scope.module, kind)
             case "each":
-                return self._each_value(scope, kind) if rest.startswith("value") else Possible()
+                return self._each_value(scope, rest, kind) if rest.startswith("value") else Possible()
             case "count" | "path" | "terraform" | "self":
                 return Possible()
             case "module":
@@ -324,13 +392,17 @@ class Identities:
         if reference is None:
             return OPEN
         if reference.type.startswith("data."):
-            return OPEN if self._is_deferred(scope.module, reference) else Possible()
+            block = Block(scope.module, reference.type, reference.name)
+            if self._is_deferred(block):
+                return OPEN
+            return Possible(
+                tuple(one for data in self._plan.data_of.get(block, ()) for one in ids_in(data.values, kind))
+            )
         return self._resource(scope.module, reference, kind)
 
-    def _is_deferred(self, module: str, reference: Reference) -> bool:
+    def _is_deferred(self, block: Block) -> bool:
         """Return whether a data source is read during the apply only."""
-        rows = self._plan.by_block.get(Block(module, reference.type, reference.name), ())
-        return any(row.action is Action.READ for row in rows)
+        return any(row.action is Action.READ for row in self._plan.by_block.get(block, ()))
 
     def _resources_of(self, module: str, reference: Reference) -> Sequence[Resource]:
         block = Block(module, reference.type, reference.name)
@@ -359,16 +431,16 @@ class Identities:
                 self._of_blocks[key] = union(found)
             return Possible(self._of_blocks[key])
         found = [self._of(row, reference.attribute, kind) for row in rows]
-        ids = union(found)
-        return Possible(ids, is_open=any(possible.is_open for possible in found))
+        is_all = bool(found) and all(possible.is_all for possible in found)
+        return Possible(union(found), None, any(possible.is_open for possible in found), is_all)
 
     def _of(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what an attribute of a resource may name, or without an attribute, any of them."""
         if _OF_TYPE.get(resource.type) is kind and attribute in ("", "id"):
-            return Possible((self.id_of(resource),))
+            return Possible((self.id_of(resource),), is_all=True)
         made = _MADE_BY.get((resource.type, attribute))
         if made and made[0] is kind:
-            return Possible(_made(resource, attribute))
+            return Possible(_made(resource, attribute), is_all=True)
         if not attribute:
             names = [
                 name for (of, name), (made_kind, _) in _MADE_BY.items() if of == resource.type and made_kind is kind
@@ -377,10 +449,13 @@ class Identities:
                 return Possible(tuple(dict.fromkeys(one for name in names for one in _made(resource, name))))
         name = attribute if attribute in (kind.value, "default_route_table_id") else kind.value
         if resource.type.startswith("aws_"):
-            if not resource.is_unknown(name):
-                known = resource.known(name)
-                return Possible((known,)) if isinstance(known, str) and known else Possible()
-            return self._once((resource, name, kind), lambda: self.named_by(resource, name, kind))
+            if resource.is_unknown(name):
+                return self._once((resource, name, kind), lambda: self.named_by(resource, name, kind))
+            known = resource.known(name)
+            if isinstance(known, str) and known:
+                return Possible((known,))
+            is_id = attribute in ("id", "arn", *_OF_NETWORK) if attribute else resource.type in _OF_TYPE
+            return Possible() if is_id or (attribute and not resource.is_unknown(attribute)) else OPEN
         if resource.type in _RELAYS:
             names = [
                 name
@@ -400,45 +475,65 @@ class Identities:
         finally:
             self._following.discard(key)
 
-    def _with_key(self, scope: _Scope, name: str, kind: Kind) -> str | None:
-        """Return what the instance with the key of the scope is, if the reference is to all of several instances.
+    def _with_key(self, scope: _Scope, name: str, kind: Kind, attribute: str = "") -> Possible | None:
+        """Return what the instance with the key of the scope may be, if the reference is to all of several instances.
 
-        For count, both must have as many instances.
+        For count, both must have as many instances. attribute: what of it is meant if the reference does not say it.
         """
         if scope.key is None:
             return None
         reference = parse_reference(name)
         if reference is None or reference.key is not None:
             return None
+        attribute = reference.attribute or attribute
         if reference.type == "module":
             children = {module_key(child): child for child in self._calls(scope.module, reference.name, None)}
             child = children.get(scope.key)
             if child is None or (isinstance(scope.key, int) and len(children) != scope.instances):
                 return None
-            return self._outputs(child, reference.attribute, kind).certain
+            return self._outputs(child, attribute, kind)
         rows = self._resources_of(scope.module, reference)
         if not isinstance(rows, _Many) or (isinstance(scope.key, int) and len(rows) != scope.instances):
             return None
         same = self._keys(rows[0].block).get(scope.key)
-        return self._of(same, reference.attribute, kind).certain if same else None
+        if same is None:
+            return None
+        has_it = attribute in (same.after or {}) or same.is_unknown(attribute)
+        return self._of(same, attribute if has_it else "", kind)
 
-    def _each_value(self, scope: _Scope, kind: Kind) -> Possible:
-        return self._follow(_Scope(scope.module, None, 0, ()), scope.each, kind) if scope.each else OPEN
+    def _each_value(self, scope: _Scope, rest: str, kind: Kind) -> Possible:
+        """Return what each.value, or an attribute of it, may name: something of the instance with the same key."""
+        if scope.iteration.for_each is None:
+            return OPEN
+        attribute = rest.removeprefix("value").removeprefix(".").partition(".")[0].partition("[")[0]
+        outside = _Scope(scope.module, scope.key if isinstance(scope.key, str) else None)
+        found = [
+            self._with_key(outside, name, kind, attribute) or self._one(outside, name, kind)
+            for name in references(scope.iteration.for_each)
+        ]
+        return Possible(union(found), is_open=any(possible.is_open for possible in found))
 
     def _variable(self, module: str, name: str, kind: Kind) -> Possible:
+        names = references(self._plan.arguments(module).get(name)) if module else ()
+        if not names:
+            return Possible(ids_in(self._constant(module, name), kind))
+        return self._once((module, name, kind), lambda: self._follow(self._call_scope(module), names, kind))
+
+    def _constant(self, module: str, name: str) -> object:
+        """Return the value of a variable, None if the plan does not say it."""
         if not module:
-            return Possible()
-        expression = self._plan.arguments(module).get(name)
-        return self._once(
-            (module, name, kind), lambda: self._follow(self._call_scope(module), references(expression), kind)
-        )
+            return self._plan.root_variable(name)
+        given = self._plan.arguments(module).get(name)
+        if given is None:
+            return self._plan.default(module, name)
+        return given.get("constant_value") if isinstance(given, Mapping) else None
 
     def _call_scope(self, module: str) -> _Scope:
         """Return the scope of the arguments of a module's call."""
         parent = parent_module(module)
         name = parse_reference(module[len(parent) + bool(parent) :])
         instances = len(self._calls(parent, name.name, None)) if name else 0
-        return _Scope(parent, module_key(module), instances, tuple(self._plan.module_for_each(module)))
+        return _Scope(parent, module_key(module), instances, self._plan.module_iteration(module))
 
     def _calls(self, module: str, name: str, key: Key) -> list[str]:
         """Return the addresses of the instances of a module that a module calls."""
@@ -451,23 +546,30 @@ class Identities:
         reference = parse_reference(name)
         if reference is None:
             return OPEN
-        children = self._calls(scope.module, reference.name, reference.key)
-        found = [self._outputs(child, reference.attribute, kind) for child in children]
-        ids = union(found)
-        same = found[0].same_key if len(found) == 1 else None
-        return Possible(ids, same, is_open=any(possible.is_open for possible in found))
-
-    def _outputs(self, module: str, name: str, kind: Kind) -> Possible:
-        names = [name] if name else self._plan.outputs(module)
-        scope = _Scope(module, None, 0, ())
-        found = [
-            self._once(
-                (module, one, kind), partial(self._follow, scope, references(self._plan.output(module, one)), kind)
-            )
-            for one in names
+        # A module without resources is not in the plan, and may return what it is given.
+        children = self._calls(scope.module, reference.name, reference.key) or [
+            f"{scope.module}.module.{reference.name}".removeprefix(".")
         ]
-        ids = union(found)
-        return Possible(ids, is_open=bool(name) and any(possible.is_open for possible in found))
+        found = [self._outputs(child, reference.attribute, kind, reference.index) for child in children]
+        if len(found) == 1:
+            return found[0]
+        return Possible(union(found), is_open=any(possible.is_open for possible in found))
+
+    def _outputs(self, module: str, name: str, kind: Kind, index: Key = None) -> Possible:
+        """Return what an output of a module may name, or any output without a name. index: the key of a part of it."""
+        found = [self._output_of(module, one, kind, index) for one in ([name] if name else self._plan.outputs(module))]
+        if len(found) == 1:
+            return found[0] if name else replace(found[0], is_open=False)
+        return Possible(union(found))
+
+    def _output_of(self, module: str, name: str, kind: Kind, index: Key) -> Possible:
+        names = references(self._plan.output(module, name))
+        if isinstance(index, str) and len(names) == 1:
+            keyed = self._with_key(_Scope(module, index), names[0], kind)
+            if keyed:
+                return keyed
+        found = self._once((module, name, kind), lambda: self._follow(_Scope(module), names, kind))
+        return found if index is None else replace(found, is_all=False)
 
     def _anything_in(self, module: str, kind: Kind) -> Possible:
         """Return what a local value may name: whatever the module contains, is given, or gets from modules inside it.
@@ -488,10 +590,10 @@ class Identities:
         found: list[Possible] = []
         for block in self._blocks_inside(module):
             rows = self._plan.by_block[block]
-            if any(row.action is Action.READ for row in rows):
+            if any(row.action is Action.READ for row in rows) or block.type == "aws_cloudformation_stack":
                 found.append(OPEN)
             elif _OF_TYPE.get(block.type) is kind or (block.type, kind) in _MAKES:
-                found.extend(self._of(row, "", kind) for row in rows if row.id == row.address)
+                found.extend(self._of(row, "", kind) for row in rows)
         if module:
             names = [name for expression in self._plan.arguments(module).values() for name in references(expression)]
             given = self._follow(self._call_scope(module), names, kind)

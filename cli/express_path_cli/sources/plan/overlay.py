@@ -5,12 +5,16 @@ certain, the record says so in a way that the engine reports as UNRESOLVED_EGRES
 
 - a route whose target is not known leads to a target of an unknown kind;
 - a route whose destination is not known has a prefix list that cannot be read, which may match any address;
-- a subnet whose route table is not known has one record for each table that may govern it.
+- a route table that may have a route has one record with the route, and one without it;
+- a subnet has one record for each record of a table that may govern it.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, product
+from math import prod
+from typing import Any, TypeVar
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import (
@@ -33,6 +37,7 @@ from express_path.domain.network.resources import (
     target_kind,
 )
 from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.path.routing import contains
 from express_path_cli.sources.plan.configuration import Configuration
 from express_path_cli.sources.plan.identity import (
     OPEN,
@@ -69,12 +74,38 @@ _TARGETS: Mapping[str, tuple[TargetKind, Kind | None]] = {
 }
 """The arguments that name a route's target, what each of them leads to, and how its references are followed."""
 _ALWAYS = (TargetKind.NAT_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY)
-"""The kinds of targets that end a path whichever one it is."""
+_ENDS = frozenset({*_ALWAYS, TargetKind.INTERNET_GATEWAY})
+"""The kinds of targets that end a path whichever one it is. Of an internet gateway, the kind must be known."""
+NOT_PUBLIC = tuple(
+    map(
+        parse_cidr,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.168.0.0/16", "224.0.0.0/3"),
+        ),
+    )
+)
+"""IPv4 addresses that no AWS service has: https://www.iana.org/assignments/iana-ipv4-special-registry."""
+MAX_RECORDS = 32
+"""How many records of a route table or of a subnet there may be. If there are more, nothing is known of what they differ in."""
+_MOST_NAMES = 3
+"""How many values are named that a subnet's path depends on."""
+
+
+_T = TypeVar("_T", str, str | None)
 
 
 def unknown(resource: Resource, attribute: str) -> str:
     """Return the name of a value that is known only after the apply."""
     return f"{resource.address}.{attribute}{UNKNOWN_VALUE}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """What is not certain about a table: the routes of one of the options are in it. name: the value that decides."""
+
+    name: str
+    options: tuple[tuple[Route, ...], ...]
 
 
 @dataclass(slots=True)
@@ -83,39 +114,77 @@ class _Table:
 
     vpc_id: str
     routes: list[Route] = field(default_factory=list)
-    main: bool = False
+    doubts: list[_Doubt] = field(default_factory=list)
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
-    gateways: tuple[Association, ...] = ()
 
     def has(self, destination: Cidr | str) -> bool:
         """Return whether there is a route to exactly this destination, except one that is propagated."""
         return any(route.destination == destination and route.rank is not Rank.PROPAGATED for route in self.routes)
 
+    def add(self, name: str, options: Iterable[tuple[Route, ...]]) -> None:
+        """Add the routes of one of these options."""
+        distinct = tuple(dict.fromkeys(options))
+        if len(distinct) > 1:
+            self.doubts.append(_Doubt(name, distinct))
+        else:
+            self.routes.extend(route for routes in distinct for route in routes if route not in self.routes)
+
+    def possible(self) -> list[tuple[Route, ...]]:
+        """Return the routes for each combination of options, or one list with unknown targets if there are too many."""
+        if prod(len(doubt.options) for doubt in self.doubts) > MAX_RECORDS:
+            return [self.with_unknown_targets()]
+        chosen = product(*(doubt.options for doubt in self.doubts))
+        return list(dict.fromkeys((*self.routes, *chain.from_iterable(options)) for options in chosen))
+
+    def with_unknown_targets(self) -> tuple[Route, ...]:
+        """Return the routes, with a target of an unknown kind for each that is not certain."""
+        found = {
+            Route(route.destination, doubt.name, TargetKind.UNKNOWN): None
+            for doubt in self.doubts
+            for options in doubt.options
+            for route in options
+        }
+        return (*self.routes, *found)
+
 
 @dataclass(frozen=True, slots=True)
 class _Governing:
-    """The route tables that may govern a subnet, None for the main one of its VPC, and the one that probably does."""
+    """The route tables that may govern a subnet, None for the main one of its VPC, and the one that probably does.
+
+    name: the value that decides.
+    """
 
     table_ids: tuple[str | None, ...]
     probable: str | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlaid:
     """The network after the apply.
 
-    addresses: the address of each subnet and route table of the plan, by its id in the network. copies: the subnets of
-    which the network has several records, because it is not certain which route table governs them: for each of its
-    records, the subnet. probable: the record of each of them that has the route table with the same key of count.
-    changed_by: the addresses of the resources that change a route table, or the table of a subnet, by their ids.
+    addresses: the address of each subnet and route table of the plan, by its id in the network. copies: the subnets and
+    route tables of which the network has several records, because it is not certain which table governs them, or which
+    routes it has: for each of their records, the id. probable: the record of each of these subnets that has the route
+    table with the same key of count. unknown: the values that decide about each of these subnets. changed_by: the
+    addresses of the resources that change a route table, or the table of a subnet, by their ids.
     """
 
     network: Snapshot
     addresses: Mapping[str, str]
     copies: Mapping[str, str]
     probable: Mapping[str, str]
+    unknown: Mapping[str, Sequence[str]]
     changed_by: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The records of tables that may govern a subnet, None for the main one of its VPC, and the values that decide."""
+
+    records: tuple[str | None, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +227,12 @@ class _Overlay:
         self._firewalls = dict(base.firewalls or {})
         self._tables: dict[str, _Table] = {}
         self._governed: dict[str, _Governing] = {}
-        self._signatures: dict[str | None, object] = {}
-        self._distinct_of: dict[int, dict[object, str | None]] = {}
+        self._records: dict[str, dict[str, tuple[Route, ...]]] = {}
+        self._options_of: dict[int, tuple[object, dict[object, str | None], tuple[str, ...]]] = {}
+        self._fitting_of: dict[tuple[int, str], tuple[object, Any]] = {}
         self._vpc_resources: dict[str, Resource] = {}
         for key, table in base.route_tables.items():
-            self._tables[key] = _Table(table.vpc_id, list(table.routes), False, table.owner_id, table.tags)
+            self._tables[key] = _Table(table.vpc_id, list(table.routes), owner_id=table.owner_id, tags=table.tags)
         self._claims = {
             key: [claim for claim in table.associations if not claim.subnet_id]
             for key, table in base.route_tables.items()
@@ -175,6 +245,8 @@ class _Overlay:
         self._main: dict[str, str] = {}
         self._gone: set[str] = set()
         self._changed_by: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        modes = {vpc.block_mode for vpc in base.vpcs.values()} | {subnet.block_mode for subnet in base.subnets.values()}
+        self._may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
         self._zones = _zone_ids(plan)
         self._addresses: dict[str, str] = {}
         self._by_type: defaultdict[str, list[Resource]] = defaultdict(list)
@@ -318,6 +390,25 @@ class _Overlay:
         found = self._identities.named_by(resource, "vpc_id", Kind.VPC)
         return found.certain or unknown(resource, "vpc_id")
 
+    def _fitting(self, table_ids: tuple[_T, ...], vpc_id: str) -> tuple[_T, ...]:
+        """Return those of some route tables that may be in a VPC. Many resources share one tuple, before and after.
+
+        A route table, its subnets, and the targets of its routes are in one VPC:
+        https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html.
+        """
+        if not vpc_id or vpc_id.endswith(UNKNOWN_VALUE):
+            return table_ids
+        key = (id(table_ids), vpc_id)
+        if key not in self._fitting_of:
+            own = tuple(one for one in table_ids if one not in self._tables or self._may_be_in(one, vpc_id))
+            self._fitting_of[key] = (table_ids, own if 0 < len(own) < len(table_ids) else table_ids)
+        found: tuple[_T, ...] = self._fitting_of[key][1]
+        return found
+
+    def _may_be_in(self, table_id: str | None, vpc_id: str) -> bool:
+        found = self._tables[table_id or ""].vpc_id
+        return found == vpc_id or not found or found.endswith(UNKNOWN_VALUE)
+
     def _lay_nodes(self) -> None:
         self._vpc_resources = {vpc.id: vpc for vpc in self._of(*_VPCS)}
         for vpc in self._vpc_resources.values():
@@ -334,11 +425,13 @@ class _Overlay:
                 self._subnets[subnet.id] = self._subnet(subnet, known_subnet)
         for nat in self._of("aws_nat_gateway"):
             if self._counts(nat, is_there=nat.id in self._nats):
-                subnet_id = self._identities.named_by(nat, "subnet_id", Kind.SUBNET).certain
+                found = self._identities.named_by(nat, "subnet_id", Kind.SUBNET)
+                vpcs = {self._subnets[one].vpc_id for one in found.ids if one in self._subnets}
+                is_one = len(vpcs) == 1 and not found.is_open
                 self._nats[nat.id] = NatGateway(
                     id=nat.id,
-                    vpc_id=self._subnets[subnet_id].vpc_id if subnet_id in self._subnets else nat.text("vpc_id"),
-                    subnet_id=subnet_id,
+                    vpc_id=vpcs.pop() if is_one else nat.text("vpc_id"),
+                    subnet_id=found.certain,
                     connectivity=nat.text("connectivity_type") or "public",
                     availability_mode=nat.text("availability_mode") or "zonal",
                 )
@@ -565,7 +658,7 @@ class _Overlay:
         for table in self._of("aws_route_table"):
             if self._counts(table, is_there=table.id in self._tables) and table.id not in self._tables:
                 vpc_id = self._vpc_of(table)
-                self._tables[table.id] = _Table(vpc_id, self._local_routes(vpc_id), False, self._owner(table))
+                self._tables[table.id] = _Table(vpc_id, self._local_routes(vpc_id), owner_id=self._owner(table))
             if table.id in self._tables:
                 self._tables[table.id].tags = _tags(table)
                 self._addresses[table.id] = table.address
@@ -621,7 +714,7 @@ class _Overlay:
             if not self._is_of_gateway(row):
                 found = self._identities.named_by(row, "subnet_id", Kind.SUBNET)
                 if found.certain:
-                    self._govern(row, found.certain, self._governing(row))
+                    self._govern(row, found.certain, self._governing(row, found.certain))
                 else:
                     rest[row] = found
         return rest
@@ -638,24 +731,26 @@ class _Overlay:
             named |= dict.fromkeys(self._subnets)
         candidates = [one for one in named if one not in self._governed and one not in self._explicit]
         governing = {row: self._governing(row) for row in possible}
-        distinct = list({id(found.table_ids): found.table_ids for found in governing.values()}.values())
-        shared = distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+        tables = _joined([found.table_ids for found in governing.values()])
         if is_open or len(candidates) != len(possible):
-            shared = (*shared, None)
+            tables = (*tables, None)
         row_of = {found.same_key: row for row, found in possible.items() if found.same_key}
         first = next(iter(possible))
         for subnet_id in candidates:
-            probable = governing[row_of[subnet_id]].probable if subnet_id in row_of else None
-            self._govern(row_of.get(subnet_id, first), subnet_id, _Governing(shared, probable))
+            row = row_of.get(subnet_id, first)
+            probable = governing[row].probable if subnet_id in row_of else None
+            fitting = self._fitting(tables, self._subnets[subnet_id].vpc_id if subnet_id in self._subnets else "")
+            name = governing[row].name if row.is_unknown("route_table_id") else unknown(row, "subnet_id")
+            self._govern(row, subnet_id, _Governing(fitting, probable, name))
 
-    def _governing(self, row: Resource) -> _Governing:
+    def _governing(self, row: Resource, subnet_id: str | None = None) -> _Governing:
         """Return the route tables that an association may name."""
-        found = self._identities.named_by(row, "route_table_id", Kind.TABLE)
+        vpc_id = self._subnets[subnet_id].vpc_id if subnet_id in self._subnets else ""
+        found, name = self._identities.named_by(row, "route_table_id", Kind.TABLE), unknown(row, "route_table_id")
+        ids = self._fitting(found.ids, vpc_id)
         if not found.is_open:
-            return _Governing(found.ids, found.certain or found.same_key)
-        subnet = self._identities.named_by(row, "subnet_id", Kind.SUBNET).certain
-        vpc_id = self._subnets[subnet].vpc_id if subnet in self._subnets else ""
-        return _Governing((*found.ids, self._unknown_table(unknown(row, "route_table_id"), vpc_id)))
+            return _Governing(ids, ids[0] if len(ids) == 1 else found.same_key, name)
+        return _Governing((*ids, self._unknown_table(name, vpc_id)), None, name)
 
     def _govern(self, resource: Resource, subnet_id: str, governing: _Governing) -> None:
         self._note(subnet_id, resource)
@@ -784,7 +879,7 @@ class _Overlay:
         target, kind = _TARGETS[attribute]
         found = follow(attribute, kind) if kind else OPEN
         if target in _ALWAYS:
-            return ((found.certain or found.same_key or name, target),)
+            return ((found.certain or (not self._may_be_closed and found.same_key) or name, target),)
         if kind is Kind.GATEWAY:
             kinds = {self._gateway_kind(one) for one in found.ids}
             if found.is_open or len(kinds) != 1:
@@ -833,32 +928,48 @@ class _Overlay:
         """
         rest: defaultdict[Cidr | str, list[_Placed]] = defaultdict(list)
         for one in placed:
-            certain = one.table.certain
-            if certain and certain in tables:
-                self._note(certain, one.resource)
-                table = tables[certain]
-                table.routes.extend(route for route in one.routes if route not in table.routes)
-            elif one.routes and not certain:
-                rest[one.routes[0].destination].append(one)
+            ids = self._fitting(one.table.ids, self._vpc_of_target(one.routes))
+            if len(ids) == 1 and not one.table.is_open:
+                if ids[0] in tables:
+                    self._note(ids[0], one.resource)
+                    tables[ids[0]].add("", [one.routes])
+            elif one.routes and self._may_matter(one.routes[0].destination):
+                rest[one.routes[0].destination].append(replace(one, table=replace(one.table, ids=ids)))
         for destination, ones in rest.items():
             is_open = any(one.table.is_open for one in ones)
             found = dict.fromkeys(table_id for table_id in union([one.table for one in ones]) if table_id in tables)
             if is_open:
                 found |= dict.fromkeys(tables)
             candidates = [table_id for table_id in found if not tables[table_id].has(destination)]
-            by_table = {one.table.same_key: one for one in ones}
-            routes = tuple(dict.fromkeys(route for one in ones for route in one.routes))
-            kinds = {route.target_kind for route in routes}
+            own = {one.table.same_key: one for one in ones}
+            options = {tuple(map(self._alike, one.routes)): one.routes for one in reversed(ones)}
+            may_lack_it = is_open or len(candidates) != len(ones)
             for table_id in candidates:
-                self._note(table_id, by_table.get(table_id, ones[0]).resource)
-                if is_open or len(candidates) != len(ones):
-                    name = unknown(ones[0].resource, attribute)
-                    tables[table_id].routes.append(Route(destination, name, TargetKind.UNKNOWN))
-                elif len(kinds) == 1 and kinds <= {*_ALWAYS, TargetKind.INTERNET_GATEWAY}:
-                    own = by_table.get(table_id, ones[0])
-                    tables[table_id].routes.extend(own.routes)
-                else:
-                    tables[table_id].routes.extend(routes)
+                one = own.get(table_id, ones[0])
+                self._note(table_id, one.resource)
+                routes = {**options, tuple(map(self._alike, one.routes)): one.routes}.values()
+                tables[table_id].add(unknown(one.resource, attribute), [*([()] if may_lack_it else []), *routes])
+
+    def _may_matter(self, destination: Cidr | str) -> bool:
+        """Return whether a route may carry traffic to S3 Express, as far as its destination says."""
+        if not isinstance(destination, Cidr) or any(one.cidrs is None for one in self._base.express_prefix_lists):
+            return True
+        return not any(contains(private, destination) for private in NOT_PUBLIC)
+
+    def _alike(self, route: Route) -> object:
+        """Return what routes have in common that lead to the same verdict, whichever gateway it is."""
+        is_end = route.target_kind in _ENDS and not self._may_be_closed
+        return (route.destination, route.target_kind, route.state, route.rank) if is_end else route
+
+    def _vpc_of_target(self, routes: Sequence[Route]) -> str:
+        """Return the VPC of the NAT gateway or endpoint that a route leads to, empty if that is not certain."""
+        found = {
+            target.vpc_id
+            for route in routes
+            for target in (self._nats.get(route.target_id), self._endpoints.get(route.target_id))
+            if target
+        }
+        return found.pop() if len(found) == 1 and len(routes) == 1 else ""
 
     # --- gateway endpoints -------------------------------------------------------------------------------------------
 
@@ -879,13 +990,9 @@ class _Overlay:
 
     def _attach(self, resource: Resource, endpoint: VpcEndpoint, tables: Listed) -> None:
         """Give an endpoint's routes to the tables that it lists, and remove them from those that it lists no longer."""
-        may_be = dict.fromkeys(tables.possible)
+        may_be = dict.fromkeys(self._fitting(tables.possible, endpoint.vpc_id))
         if tables.is_open:
-            may_be |= dict.fromkeys(
-                key
-                for key, table in self._tables.items()
-                if table.vpc_id == endpoint.vpc_id or endpoint.vpc_id.endswith(UNKNOWN_VALUE)
-            )
+            may_be |= dict.fromkeys(self._fitting(tuple(self._tables), endpoint.vpc_id))
         before = (resource.before or {}).get("route_table_ids")
         for table_id in before if isinstance(before, list) and self._has_base else ():
             if table_id in self._tables:
@@ -900,50 +1007,63 @@ class _Overlay:
                 self._add_endpoint(table_id, endpoint, unknown(resource, "route_table_ids"))
 
     def _attach_each(self, rows: Sequence[Resource]) -> None:
-        """Associate tables with endpoints, for all instances of one block: see _associate."""
-        rest: list[tuple[Resource, Possible, VpcEndpoint | None]] = []
-        for row in rows:
-            table = self._identities.named_by(row, "route_table_id", Kind.TABLE)
-            named = self._identities.named_by(row, "vpc_endpoint_id", Kind.ENDPOINT)
-            endpoint = self._endpoints.get(named.certain or "")
-            if table.certain and endpoint:
-                self._add_endpoint(table.certain, endpoint)
-            else:
-                rest.append((row, table, endpoint))
-        found = dict.fromkeys(union([table for _, table, _ in rest]))
-        is_open = any(table.is_open for _, table, _ in rest)
-        endpoints = {endpoint.id if endpoint else None: endpoint for _, _, endpoint in rest}
-        only = next(iter(endpoints.values()), None) if len(endpoints) == 1 else None
-        if is_open:
-            found |= dict.fromkeys(self._tables)
-        for table_id in found:
-            if only and not is_open and len(found) == len(rest):
-                self._add_endpoint(table_id, only)
-            else:
-                self._add_endpoint(table_id, only or self._any_endpoint(), unknown(rest[0][0], "route_table_id"))
+        """Associate tables with endpoints, for all instances of one block.
 
-    def _any_endpoint(self) -> VpcEndpoint:
-        return VpcEndpoint("", "", "gateway", UNKNOWN_VALUE, "available", "unknown")
+        Terraform associates one table twice without an error, so counting shows nothing:
+        https://github.com/hashicorp/terraform-provider-aws/issues/26663.
+        """
+        rest: dict[Resource, Possible] = {}
+        endpoints: dict[str, VpcEndpoint] = {}
+        is_certain = True
+        for row in rows:
+            named = self._identities.named_by(row, "vpc_endpoint_id", Kind.ENDPOINT)
+            every = [self._endpoints[one] for one in named.ids if one in self._endpoints]
+            if named.is_open:
+                every.append(VpcEndpoint("", "", "gateway", unknown(row, "vpc_endpoint_id"), "available", "unknown"))
+            express = [one for one in every if self._may_be_express(one)]
+            if not express:
+                continue
+            table = self._identities.named_by(row, "route_table_id", Kind.TABLE)
+            ids = self._fitting(table.ids, express[0].vpc_id if named.certain else "")
+            if named.certain and len(ids) == 1 and not table.is_open:
+                self._add_endpoint(ids[0], express[0])
+            else:
+                rest[row] = replace(table, ids=ids)
+                endpoints.setdefault(express[0].id, express[0])
+                is_certain = is_certain and named.certain is not None
+        found = dict.fromkeys(union([*rest.values()]))
+        is_open = any(table.is_open for table in rest.values())
+        is_each = is_certain and all(table.is_each for table in rest.values())
+        for endpoint in endpoints.values():
+            every_table = self._fitting(tuple(self._tables), endpoint.vpc_id) if is_open else ()
+            for table_id in (*found, *(one for one in every_table if one not in found)):
+                doubt = "" if is_each and len(endpoints) == 1 else unknown(next(iter(rest)), "route_table_id")
+                self._add_endpoint(table_id, endpoint, doubt)
+
+    def _may_be_express(self, endpoint: VpcEndpoint) -> bool:
+        name = endpoint.service_name
+        is_gateway = endpoint.endpoint_type == "gateway"
+        return is_gateway and (name.endswith(UNKNOWN_VALUE) or is_express_service(name, self._base.region))
 
     def _add_endpoint(self, table_id: str, endpoint: VpcEndpoint, doubt: str = "") -> None:
         """Add an endpoint's routes to a table. doubt: the value because of which it is not certain that it has them."""
         table = self._tables.get(table_id)
-        if table is None:
+        if table is None or not self._may_be_express(endpoint):
             return
+        routes = {
+            one.family: Route(one.id, endpoint.id, TargetKind.VPC_ENDPOINT)
+            for one in self._base.express_prefix_lists
+            if not table.has(one.id)
+        }
+        families = {"ipv4": [[Family.IPV4]], "ipv6": [[Family.IPV6]], "dualstack": [list(Family)]}
+        some = families.get(endpoint.ip_address_type, [*chain.from_iterable(families.values())])
+        options = [tuple(routes[family] for family in one if family in routes) for one in some]
         name = endpoint.service_name
-        if not doubt and name.endswith(UNKNOWN_VALUE):
-            doubt = name
-        elif not name.endswith(UNKNOWN_VALUE) and not is_express_service(name, self._base.region):
-            return
-        families = {"ipv4": [Family.IPV4], "ipv6": [Family.IPV6]}.get(endpoint.ip_address_type, list(Family))
-        for prefix_list in self._base.express_prefix_lists:
-            if prefix_list.family in families and not table.has(prefix_list.id):
-                is_doubtful = doubt or endpoint.ip_address_type == "unknown"
-                table.routes.append(
-                    Route(prefix_list.id, doubt or f"{endpoint.id}.ip_address_type{UNKNOWN_VALUE}", TargetKind.UNKNOWN)
-                    if is_doubtful
-                    else Route(prefix_list.id, endpoint.id, TargetKind.VPC_ENDPOINT)
-                )
+        if doubt or name.endswith(UNKNOWN_VALUE):
+            options = [(), *options]
+        else:
+            name = f"{endpoint.id}.ip_address_type{UNKNOWN_VALUE}"
+        table.add(doubt or name, options)
 
     # --- the result --------------------------------------------------------------------------------------------------
 
@@ -957,13 +1077,17 @@ class _Overlay:
                 self._subnets[subnet.id] = replace(subnet, block_mode=BlockMode.UNKNOWN)
 
     def _finished(self) -> Overlaid:
-        """Return the network. Each subnet that several tables may govern is there once for each of them."""
+        """Return the network, with several records of each table that is not certain, and of each subnet."""
         main = {
             table.vpc_id: key
             for key, others in self._claims.items()
             if key in self._tables and any(claim.main for claim in others)
             for table in [self._tables[key]]
         } | self._main
+        for key, table in self._tables.items():
+            every = enumerate(table.possible())
+            self._records[key] = {key if number == 0 else f"{key} ({number})": routes for number, routes in every}
+        self._govern_by_uncertain_tables(main)
         claims: defaultdict[str, list[Association]] = defaultdict(list)
         for key, others in self._claims.items():
             claims[key].extend(claim for claim in others if not claim.main)
@@ -972,36 +1096,48 @@ class _Overlay:
                 claims[key].append(claim)
         for table_id in main.values():
             claims[table_id].append(Association(main=True))
-        copies: dict[str, str] = {}
+        copies = {record: key for key, records in self._records.items() for record in records if record != key}
         probable: dict[str, str] = {}
+        unknown_values: dict[str, Sequence[str]] = {}
         copies_of: dict[str, list[str]] = {}
         subnets = dict(self._subnets)
         for subnet_id, governing in self._governed.items():
             subnet = self._subnets.get(subnet_id)
             if subnet is None:
                 continue
-            for number, option in enumerate(self._distinct(governing)):
+            options = self._options(governing)
+            for number, record in enumerate(options.records):
                 copy = subnet_id if number == 0 else f"{subnet_id} ({number})"
                 if number:
                     subnets[copy] = replace(subnet, id=copy)
                     copies[copy] = copies[subnet_id] = subnet_id
                     copies_of.setdefault(subnet_id, [subnet_id]).append(copy)
-                if option is not None and option == governing.probable:
+                    unknown_values[subnet_id] = options.names
+                if record is not None and record == governing.probable and len(self._records.get(record, ())) == 1:
                     probable[subnet_id] = copy
-                if option:
-                    claims[option].append(Association(subnet_id=copy))
+                if record:
+                    claims[record].append(Association(subnet_id=copy))
+        # The engine takes the worst of all subnets of an attachment or an appliance. One whose table has several records
+        # is not listed instead, so that the path of what leaves through it is not known.
+        for subnet_id in copies_of:
+            if any(len(self._records.get(one or "", ())) > 1 for one in self._governed[subnet_id].table_ids):
+                copies_of[subnet_id] = [unknown_subnet(subnet_id)]
         network = replace(
             self._base,
             vpcs=self._vpcs,
             subnets=subnets,
             route_tables={
-                key: RouteTable(key, table.vpc_id, tuple(table.routes), tuple(claims[key]), table.owner_id, table.tags)
+                record: RouteTable(record, table.vpc_id, routes, tuple(claims[record]), table.owner_id, table.tags)
                 for key, table in self._tables.items()
+                for record, routes in self._records[key].items()
             },
             vpc_endpoints={
                 key: replace(one, subnet_ids=_copied(one.subnet_ids, copies_of)) for key, one in self._endpoints.items()
             },
-            nat_gateways=self._nats,
+            nat_gateways={
+                key: replace(one, subnet_id=unknown_subnet(one.subnet_id)) if one.subnet_id in copies_of else one
+                for key, one in self._nats.items()
+            },
             prefix_lists=self._lists,
             network_interfaces={
                 key: replace(one, subnet_id=unknown_subnet(one.subnet_id)) if one.subnet_id in copies_of else one
@@ -1016,7 +1152,7 @@ class _Overlay:
             if self._attachments or self._base.transit_gateway_attachments is not None
             else None,
             transit_gateway_route_tables={
-                key: TransitGatewayRouteTable(key, tuple(table.routes), key in self._truncated)
+                key: TransitGatewayRouteTable(key, table.with_unknown_targets(), key in self._truncated)
                 for key, table in self._transit_tables.items()
             }
             if self._transit_tables or self._base.transit_gateway_route_tables is not None
@@ -1024,32 +1160,69 @@ class _Overlay:
             firewalls=self._firewalls if self._firewalls or self._base.firewalls is not None else None,
         )
         changed_by = {key: list(found) for key, found in self._changed_by.items()}
-        return Overlaid(network, self._addresses, copies, probable, changed_by)
+        return Overlaid(network, self._addresses, copies, probable, unknown_values, changed_by)
 
-    def _distinct(self, governing: _Governing) -> list[str | None]:
-        """Return one table for all with the same routes in the same VPC: the probable one, if it is among them."""
+    def _govern_by_uncertain_tables(self, main: Mapping[str, str]) -> None:
+        """Note what governs each subnet whose table has several records, as for a subnet that several may govern."""
+        with_main: dict[tuple[int, str], tuple[str, ...]] = {}
+        for subnet in self._subnets.values():
+            governing = self._governed.get(subnet.id)
+            if governing and None in governing.table_ids and subnet.vpc_id in main:
+                key = (id(governing.table_ids), subnet.vpc_id)
+                if key not in with_main:
+                    with_main[key] = tuple(dict.fromkeys(one or main[subnet.vpc_id] for one in governing.table_ids))
+                self._governed[subnet.id] = replace(governing, table_ids=with_main[key])
+            if governing is None:
+                tables = [*self._explicit.get(subnet.id, ())] or [main.get(subnet.vpc_id, "")]
+                if len(tables) == 1 and len(self._records.get(tables[0], ())) > 1:
+                    self._explicit.pop(subnet.id, None)
+                    self._governed[subnet.id] = _Governing((tables[0],))
+
+    def _options(self, governing: _Governing) -> _Options:
+        """Return one record for all with the same verdict: that of the probable table, if it is among them."""
         ids = governing.table_ids
-        if len(ids) == 1:
-            return list(ids)
-        if id(ids) not in self._distinct_of:
-            by_routes: dict[object, str | None] = {}
+        if id(ids) not in self._options_of:
+            records: dict[object, str | None] = {}
+            names: dict[str, None] = {}
             for table_id in ids:
-                by_routes.setdefault(self._signature(table_id), table_id)
-            self._distinct_of[id(ids)] = by_routes
-        found = self._distinct_of[id(ids)]
+                for signature, record in self._signatures(table_id):
+                    records.setdefault(signature, record)
+                if table_id in self._tables and len(names) < _MOST_NAMES:
+                    names |= dict.fromkeys(doubt.name for doubt in self._tables[table_id].doubts)
+            self._options_of[id(ids)] = (ids, records, tuple(names))
+        _, found, values = self._options_of[id(ids)]
+        named = (governing.name, *values)[:_MOST_NAMES] if len(ids) > 1 else values[:_MOST_NAMES]
+        if len(found) > MAX_RECORDS:
+            return _Options((self._unknown_record(governing.name),), named)
         if governing.probable in self._tables:
-            found = {**found, self._signature(governing.probable): governing.probable}
-        return list(found.values())
+            found = {**found, **dict(self._signatures(governing.probable))}
+        return _Options(tuple(found.values()), named)
 
-    def _signature(self, table_id: str | None) -> object:
-        if table_id not in self._signatures:
-            table = self._tables.get(table_id or "")
-            self._signatures[table_id] = (table.vpc_id, tuple(table.routes)) if table else table_id
-        return self._signatures[table_id]
+    def _unknown_record(self, name: str) -> str:
+        """Return a record of a route table of which nothing is known."""
+        if name not in self._records:
+            self._records[name] = {self._unknown_table(name, ""): tuple(self._tables[name].routes)}
+        return name
+
+    def _signatures(self, table_id: str | None) -> Iterator[tuple[object, str | None]]:
+        """Yield each record of a table, and what it has in common with records that lead to the same verdict."""
+        if table_id is None or table_id not in self._records:
+            yield table_id, table_id
+        else:
+            table = self._tables[table_id]
+            same = (table.vpc_id, frozenset(table.tags.items()))  # a tag may exclude a table
+            for record, routes in self._records[table_id].items():
+                yield (same, tuple(map(self._alike, routes))), record
+
+
+def _joined(many: Sequence[tuple[_T, ...]]) -> tuple[_T, ...]:
+    """Return what is in any of these tuples. Many resources with count share one tuple, which is not copied."""
+    distinct = list({id(one): one for one in many if one}.values())
+    return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(chain.from_iterable(distinct)))
 
 
 def unknown_subnet(subnet_id: str) -> str:
-    """Return the id of a subnet whose route table is not certain, where a network interface is."""
+    """Return the id of a subnet whose route table is not certain, where a network interface or a NAT gateway is."""
     return f"{subnet_id}{UNKNOWN_VALUE}"
 
 

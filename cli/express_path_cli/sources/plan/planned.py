@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from express_path.domain.network.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import AnyRouteTable, PrefixList, Route
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.routing import AddressSet, contains
@@ -24,7 +24,7 @@ from express_path_cli.sources.plan.cloudformation import (
     region_of_change_set,
 )
 from express_path_cli.sources.plan.configuration import Configuration, has_configuration
-from express_path_cli.sources.plan.overlay import Overlaid, overlay
+from express_path_cli.sources.plan.overlay import NOT_PUBLIC, Overlaid, overlay
 from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_document, references
 from express_path_cli.terminal.errors import OptionError
 
@@ -34,16 +34,6 @@ _ARN = re.compile(r"arn:[\w-]+:[\w-]*:([\w-]*):([0-9]{12}|):")
 _REGION = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+")
 EXPRESS_LIST = "pl-s3express"
 """The id of the prefix list of S3 Express where its real id and addresses are not known."""
-_NOT_PUBLIC = tuple(
-    map(
-        parse_cidr,
-        (
-            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
-            *("192.168.0.0/16", "224.0.0.0/3"),
-        ),
-    )
-)
-"""IPv4 addresses that no AWS service has: https://www.iana.org/assignments/iana-ipv4-special-registry."""
 WITH_PATHS = frozenset({"aws_subnet", "aws_default_subnet", "aws_route_table", "aws_route", "aws_vpc_endpoint"})
 """The types of resources without which a plan changes no path in a Region."""
 INCOMPLETE = "the plan leaves out a part of the configuration (-target, or deferred changes), which counts as unchanged"
@@ -73,6 +63,7 @@ class Planned:
     addresses: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
     probable: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, Sequence[str]] = field(default_factory=dict)
     changed_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = lambda _: None
@@ -227,8 +218,9 @@ def _planned(
     addresses = {key: address for found in overlaid for key, address in found.addresses.items()}
     copies = {key: subnet_id for found in overlaid for key, subnet_id in found.copies.items()}
     probable = {key: copy for found in overlaid for key, copy in found.probable.items()}
+    unknown = {key: names for found in overlaid for key, names in found.unknown.items()}
     changed_by = {key: found_by for found in overlaid for key, found_by in found.changed_by.items()}
-    return Planned(before, after, elsewhere, addresses, copies, probable, changed_by, notes)
+    return Planned(before, after, elsewhere, addresses, copies, probable, unknown, changed_by, notes)
 
 
 def _views_after(views: Sequence[View], found: Overlaid) -> Iterator[View]:
@@ -366,14 +358,12 @@ def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:
     return tuple(
         cidr
         for cidr in found
-        if cidr.family is Family.IPV4
-        and cidr.length > 0
-        and not any(contains(private, cidr) for private in _NOT_PUBLIC)
+        if cidr.family is Family.IPV4 and cidr.length > 0 and not any(contains(private, cidr) for private in NOT_PUBLIC)
     )
 
 
 def _other_than(specific: Sequence[Cidr]) -> Cidr | None:
     """Return a block of public addresses to which none of these routes leads, None if there is none."""
-    taken = {*specific, *_NOT_PUBLIC}
+    taken = {*specific, *NOT_PUBLIC}
     outer = tuple(one for one in taken if not any(other != one and contains(other, one) for other in taken))
     return next(AddressSet(Cidr(Family.IPV4, 0, 0), outer).blocks(), None)

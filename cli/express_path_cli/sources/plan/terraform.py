@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -142,6 +142,22 @@ class ModuleStep:
     key: Key
 
 
+class Iteration(NamedTuple):
+    """The expressions of for_each and of count, None without one."""
+
+    for_each: Values | None = None
+    counted: Values | None = None
+
+
+ONCE = Iteration()
+"""What has neither."""
+
+
+def _iteration(configured: Values) -> Iteration:
+    found = [configured.get(name) for name in ("for_each_expression", "count_expression")]
+    return Iteration(*(one if isinstance(one, Mapping) else None for one in found))
+
+
 class Plan:
     """A plan: its resources, and its configuration, in which references can be followed."""
 
@@ -174,6 +190,14 @@ class Plan:
         self.by_block: Mapping[Block, Sequence[Resource]] = _by_block(self.present.values())
 
     @cached_property
+    def data_of(self) -> Mapping[Block, Sequence[DataSource]]:
+        """The data sources of each block that were read while the plan was made."""
+        found: defaultdict[Block, list[DataSource]] = defaultdict(list)
+        for data in self.data:
+            found[data.block].append(data)
+        return dict(found)
+
+    @cached_property
     def blocks_in(self) -> Mapping[str, Sequence[Block]]:
         """The blocks that are directly in each module instance."""
         found: defaultdict[str, list[Block]] = defaultdict(list)
@@ -187,9 +211,9 @@ class Plan:
         """Return the expressions of a block's arguments; empty if the configuration does not contain it."""
         return self._object(self._configured(block).get("expressions"), "expressions")
 
-    def for_each(self, block: Block) -> Sequence[str]:
-        """Return what the for_each of a block refers to."""
-        return references(self._configured(block).get("for_each_expression"))
+    def iteration(self, block: Block) -> Iteration:
+        """Return the expressions of a block's for_each and count."""
+        return _iteration(self._configured(block))
 
     def _configured(self, block: Block) -> Values:
         return self._blocks_of(call_path(block.module)).get((block.type, block.name), {})
@@ -227,15 +251,20 @@ class Plan:
         """Return the names of the outputs of a module."""
         return list(self._object(self._module(call_path(module)).get("outputs"), "configuration.outputs"))
 
+    def default(self, module: str, name: str) -> object:
+        """Return the default value of a variable of a module, None without one."""
+        variables = self._object(self._module(call_path(module)).get("variables"), "configuration.variables")
+        return self._object(variables.get(name), "configuration.variables").get("default")
+
     def arguments(self, module: str) -> Values:
         """Return the expressions of the arguments of a module's call."""
         *parents, last = call_path(module)
         return self._object(self._call(self._module(tuple(parents)), last).get("expressions"), "expressions")
 
-    def module_for_each(self, module: str) -> Sequence[str]:
-        """Return what the for_each of a module's call refers to."""
+    def module_iteration(self, module: str) -> Iteration:
+        """Return the expressions of the for_each and the count of a module's call."""
         *parents, last = call_path(module)
-        return references(self._call(self._module(tuple(parents)), last).get("for_each_expression"))
+        return _iteration(self._call(self._module(tuple(parents)), last))
 
     @cached_property
     def modules(self) -> Mapping[str, Sequence[str]]:
@@ -463,17 +492,19 @@ def references(expression: object) -> Sequence[str]:
     return longest
 
 
-_REFERENCE = re.compile(r'([A-Za-z][\w-]*)\.([\w-]+)(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?(?:\.([\w-]+))?')
+_INDEX = r'(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?'
+_REFERENCE = re.compile(rf"([A-Za-z][\w-]*)\.([\w-]+){_INDEX}(?:\.([\w-]+){_INDEX})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference: to a resource or to a module, its key if it has one, and the attribute or output."""
+    """A reference: to a resource or to a module, its key if it has one, the attribute or output, and a key in that."""
 
     type: str
     name: str
     key: Key
     attribute: str
+    index: Key
 
 
 @cache
@@ -483,5 +514,5 @@ def parse_reference(text: str) -> Reference | None:
     found = _REFERENCE.match(text, len(prefix))
     if found is None:
         return None
-    kind, name, text_key, number, attribute = found.groups()
-    return Reference(prefix + kind, name, _key_of(text_key, number), attribute or "")
+    kind, name, text_key, number, attribute, text_index, index = found.groups()
+    return Reference(prefix + kind, name, _key_of(text_key, number), attribute or "", _key_of(text_index, index))
