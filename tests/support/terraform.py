@@ -67,8 +67,6 @@ class Workspace:
             "TF_CLI_CONFIG_FILE": str(folder / "terraform.rc"),
             "TF_IN_AUTOMATION": "1",
             "TF_LOG": "off",
-            # With more, a busy machine answers so late that the provider repeats requests.
-            "TF_CLI_ARGS_apply": "-parallelism=4",
             "CHECKPOINT_DISABLE": "1",
             "GOGC": "400",  # collecting garbage less often takes a quarter less processor time
             **sandbox.environment(),

@@ -107,7 +107,6 @@ def judge(workspace: Workspace, versions: Sequence[Versions], folder: Path) -> l
     return scores
 
 
-@pytest.mark.long
 def test_three_configurations(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Each subnet of a plan has the verdict that it has after the apply, whether or not a network was read."""
     versions = [FAMILIES[family](Random(family)) for family in ("plain", "for_each", "modules")]
