@@ -346,8 +346,11 @@ class Evaluator:
         source = self._block(block)
         if source is None:
             raise UndecidedError
-        rows = {row.key: row for row in self._plan.by_block.get(block, ())}
-        return self._kept("resource", block.module, f"{block.type}.{block.name}", lambda: _instances(source, rows))
+
+        def made() -> Any:  # noqa: ANN401
+            return _instances(source, {row.key: row for row in self._plan.by_block.get(block, ())})
+
+        return self._kept("resource", block.module, f"{block.type}.{block.name}", made)
 
     def _data(self, block: Block, scope: Scope) -> Any:  # noqa: ANN401
         source = self._block(block)

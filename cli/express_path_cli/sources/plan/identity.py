@@ -263,7 +263,7 @@ class Identities:
         """Return what an unknown value may name whose expression refers to these names: no id that is known."""
         found = self._follow(self._scope_of(resource), names, kind)
         ids = self._unknown(found.ids)
-        return replace(found, ids=ids, is_open=found.is_open or not ids)
+        return found if ids and ids is found.ids else replace(found, ids=ids, is_open=found.is_open or not ids)
 
     def _unknown(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         """Return the ids that are not known yet. Many resources share one tuple, before and after."""
@@ -314,7 +314,7 @@ class Identities:
 
     def _follow(self, scope: _Scope, names: Sequence[str], kind: Kind) -> Possible:
         heads = [name for name in names if name not in ("each.key", "count.index")]
-        if "each.key" not in names and any(self._is_indexed(scope, name) for name in heads):
+        if "each.value" in heads and "each.key" not in names and any(self._is_indexed(scope, name) for name in heads):
             heads = [name for name in heads if name != "each.value"]
         index = self._index(scope, names)
         if index is not None:
