@@ -45,6 +45,8 @@ def test_a_count_of_reads(engine: Engine) -> None:
         tally = engine.run(Load(raw.server, reads(20), 100, connections=3, count=20))
     assert tally.failure == ""
     assert (tally.requests, tally.transferred) == (20, 2000)
+    assert (len(tally.streams), sum(tally.streams)) == (3, 2000)
+    assert 0 <= (tally.use.system_percent or 0) <= 100
     assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(20))
     latency = tally.latency()
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
@@ -59,7 +61,7 @@ def test_a_count_of_reads(engine: Engine) -> None:
 def test_a_duration_of_writes(engine: Engine) -> None:
     """Writes go on for the duration, after a warm-up, and each sends the whole body."""
     with serving(lambda _: response("200 OK", b"", 'ETag: "1"')) as raw:
-        targets = [Target("PUT", f"/{position}", (), 3000) for position in range(4)]
+        targets = [Target("PUT", f"/{position}", 3000) for position in range(4)]
         tally = engine.run(Load(raw.server, targets, 3000, connections=2, warm_up=0.1, seconds=0.3))
     assert tally.failure == ""
     assert set(raw.body_lengths) == {3000}
