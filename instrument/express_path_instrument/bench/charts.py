@@ -11,8 +11,11 @@ _OK = "200"
 
 
 def plots_of(comparison: Comparison) -> list[Plot]:
-    """Return the plots of a comparison."""
-    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *_statuses(comparison)]
+    """Return the plots of a comparison: by load, unless there is only one, and over time."""
+    over_time = list(_statuses(comparison))
+    if len(comparison.loads) == 1 and over_time:
+        return over_time
+    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *over_time]
 
 
 def _throughput(comparison: Comparison) -> Plot:

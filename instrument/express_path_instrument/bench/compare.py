@@ -108,8 +108,8 @@ def _cause_beside(run: Run, others: Sequence[Run]) -> ThroughputLimit | None:
 
 
 def _carries_more(other: Run, run: Run) -> bool:
-    """Return whether the same client got more from the same bucket at a load that both measured."""
-    same = (other.result.client, other.result.target.bucket) == (run.result.client, run.result.target.bucket)
+    """Return whether the same client got more from the same URL and bucket at a load that both measured."""
+    same = (other.result.client, other.result.target) == (run.result.client, run.result.target)
     shared = (other.at(point.load) for point in run.points)
     most = max((point.throughput for point in shared if point), default=0.0)
     return same and other.result.valid and most >= OTHER_PATH_RATIO * run.best.throughput > 0

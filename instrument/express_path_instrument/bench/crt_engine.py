@@ -115,6 +115,7 @@ class _Loop:
     _active: int = 0
     _all_ended: threading.Event = field(default_factory=threading.Event)
     _open: dict[int, "_Request"] = field(default_factory=dict)
+    _streams: list[tuple[int, float]] = field(default_factory=list)
     _end: float = 0
 
     def use(self, targets: Sequence[Target]) -> None:
@@ -126,7 +127,7 @@ class _Loop:
         now = time.monotonic()
         self.tally.started, self._end = now + self.load.warm_up, now + self.load.limit
         self._active = self.load.connections
-        self.tally.streams = [0] * self.load.connections
+        self._streams = [(0, 0.0)] * self.load.connections
         for stream in range(self.load.connections):
             self._next(stream)
         if not self._all_ended.wait(max(0, self._end - time.monotonic())):
@@ -138,6 +139,7 @@ class _Loop:
                     self.tally.left_open(self._end - request.sent)
                 request.sending.cancel()
             self._all_ended.wait(_CANCEL_SECONDS)
+        self.tally.streams = [transferred / busy if busy else 0.0 for transferred, busy in self._streams]
 
     def _next(self, stream: int) -> None:
         """Start the next request of one connection, or end the connection."""
@@ -199,7 +201,8 @@ class _Loop:
             self.tally.failed(name, f"{name}: {error}")
         elif is_counted:
             self.tally.succeeded(seconds, self.load.object_bytes)
-            self.tally.streams[request.stream] += self.load.object_bytes
+            transferred, busy = self._streams[request.stream]
+            self._streams[request.stream] = transferred + self.load.object_bytes, busy + seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,8 +205,8 @@ class Tally:
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
     of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
     and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
-    failure: the first error in words. streams: the bytes of each connection, after `add`. cpu: processor time of the
-    processes that sent. busiest: how much of one processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
+    failure: the first error in words. busy: the sum of the latencies of requests that succeeded. streams: bytes per
+    second of each connection while it was busy, after `add`. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -219,7 +219,8 @@ class Tally:
     failure: str = ""
     unfinished: int = 0
     oldest: float = 0
-    streams: list[int] = field(default_factory=list)
+    busy: float = 0
+    streams: list[float] = field(default_factory=list)
     cpu: OwnTimes = field(default_factory=OwnTimes)
     busiest: float = 0
     use: ProcessorUse = field(default_factory=ProcessorUse)
@@ -233,6 +234,7 @@ class Tally:
         self.requests += 1
         self.transferred += object_bytes
         self.seconds += seconds
+        self.busy += seconds
         self.latencies.record_value(_recorded(seconds))
 
     def waited(self, seconds: float, number: int = 1) -> None:
@@ -279,7 +281,8 @@ class Tally:
         self.oldest = max(self.oldest, other.oldest)
         for name in _HISTOGRAMS:
             getattr(self, name).add(getattr(other, name))
-        self.streams += other.streams or [other.transferred]
+        self.busy += other.busy
+        self.streams += other.streams or [other.transferred / other.busy if other.busy else 0.0]
         self.cpu = OwnTimes(self.cpu.cpu + other.cpu.cpu, self.cpu.system + other.cpu.system)
         self.busiest = max(self.busiest, other.busiest)
 
@@ -299,6 +302,7 @@ class Tally:
             "failure",
             "unfinished",
             "oldest",
+            "busy",
             "streams",
             "cpu",
             "busiest",

@@ -85,7 +85,7 @@ def as_text_plot(plot: Plot, width: int, *, ascii_only: bool) -> str:
     signed = list(zip(cycle(_SIGNS), plot.edges, strict=False))
     for sign, line in signed:
         figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign)
-    stacked = ", each on top of the one before" if plot.is_stacked else ""
+    stacked = ", each on top of the one before" if plot.is_stacked and len(signed) > 1 else ""
     names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}{stacked}"
     return "\n".join([plot.title, *text_lines(figure, width, ascii_only=ascii_only), names])
 

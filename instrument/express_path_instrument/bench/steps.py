@@ -75,7 +75,7 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         latency=tally.latency(),
         connections=None if load.rate else load.connections,
         rate_per_second=load.rate,
-        streams_gbps=tuple(transferred * 8 / 1e9 * per_second for transferred in tally.streams),
+        streams_gbps=() if load.rate else tuple(rate * 8 / 1e9 for rate in tally.streams),
         cpu_percent=tally.use.client_percent,
         cpu_user_percent=tally.use.user_percent,
         cpu_system_percent=tally.use.system_percent,
@@ -105,7 +105,7 @@ def _open_text(step: Step) -> str:
 def _summary(step: Step, name: str) -> str:
     p99 = "" if step.latency.p99 is None else f", p99 {step.latency.p99:,.1f} ms"
     errors = ", ".join(f"{count:,} x {status}" for status, count in step.errors.items())
-    speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.0f} requests/s"
+    speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.1f} requests/s"
     failed = f", failed: {errors}" if errors else ""
     # At the end of a closed loop, each connection has an open request.
     is_notable = step.hangs or (step.rate_per_second and step.unfinished)

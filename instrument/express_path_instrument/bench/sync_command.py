@@ -21,11 +21,10 @@ Standard = Annotated[
     str, typer.Argument(metavar="STANDARD-BUCKET", help="The general purpose bucket, in the same Region.")
 ]
 Folder = Annotated[
-    Path,
+    Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Where on the disk a folder for the objects is made, which is deleted after each loop. Default: here.",
-        show_default=False,
+        help="Where on the disk to make the folder that is synced to. Default: the current folder.",
         rich_help_panel=shared.WHERE,
     ),
 ]
@@ -35,7 +34,7 @@ def bench_sync(
     *,
     bucket: shared.BucketName,
     standard_bucket: Standard,
-    folder: Folder = Path(),
+    folder: Folder = None,
     endpoint_url: shared.EndpointUrl = None,
     region: shared.Region = None,
     profile: shared.Profile = None,
@@ -66,5 +65,5 @@ def bench_sync(
         check_pair(parse_bucket(bucket), general)
     with bench_session(where, how, quiet=quiet) as session:
         standard = open_store(general, session.store.aws, endpoint_url)
-        result = measure_sync(session, standard, folder)
+        result = measure_sync(session, standard, folder or Path())
     shared.show(result, output)

@@ -51,7 +51,6 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sand
     assert {(step.requests, step.bytes, step.failed) for step in measured.steps} == {(6, 6 << 10, 0)}
     assert all(step.gbps > 0 and step.latency.p999 for step in measured.steps)
     assert all(len(step.streams_gbps) == step.connections for step in measured.steps)
-    assert all(sum(step.streams_gbps) == pytest.approx(step.gbps, abs=1e-5) for step in measured.steps)
     assert all(step.cpu_user_percent is not None and step.cpu_system_percent is not None for step in measured.steps)
     assert (measured.kind, measured.label, measured.target.bucket, measured.valid) == ("get", "NAT", "lab", True)
     rows = [row.split() for row in result.stdout.splitlines()]

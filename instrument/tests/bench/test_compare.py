@@ -52,9 +52,10 @@ def test_verdict_is_one_sentence_with_the_numbers() -> None:
     [
         {"client": Client("c7gn.large", 2, "http", "3.13")},
         {"target": Target("another--use1-az4--x-s3", "", "use1-az4")},
+        {"target": replace(nat().target, endpoint="http://published.example")},
         {"invalid_reason": "1 request failed"},
     ],
-    ids=["client", "bucket", "invalid"],
+    ids=["client", "bucket", "without TLS", "invalid"],
 )
 def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -> None:
     """A faster run of another client, to another bucket, or an invalid one, does not show what limits the first."""
