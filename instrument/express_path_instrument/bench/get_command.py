@@ -75,4 +75,4 @@ def bench_get(
     )
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_closed_loop(session, Kind.GET, numbers)
-    shared.show(result, output)
+        shared.show(result, output)

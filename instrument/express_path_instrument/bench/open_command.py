@@ -102,4 +102,4 @@ def bench_open(
     )
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_open_loop(session, operation, rates, connections, prefixes)
-    shared.show(result, output)
+        shared.show(result, output)

@@ -139,7 +139,10 @@ Output = Annotated[
 
 
 def show(result: BenchResult, output: Path | None) -> None:
-    """Print the table, write the file, and end with status 2 if the result is invalid."""
+    """Print the table, write the file, and end with status 2 if the result is invalid.
+
+    This comes before the cleanup, which can take long, so that interrupting it does not lose the result.
+    """
     if output == STDOUT:
         echo(as_bench_json(result), nl=False)
     else:

@@ -75,4 +75,4 @@ def bench_put(
     )
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_closed_loop(session, Kind.PUT, numbers)
-    shared.show(result, output)
+        shared.show(result, output)

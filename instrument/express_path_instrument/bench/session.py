@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -84,15 +84,19 @@ class Session:
 
     def delete_objects(self) -> None:
         """Delete all objects of this run, and say what could not be deleted, and how to delete it."""
-        for store, folders in self._folders.items():
-            failure = "interrupted"
-            try:
-                failure = self._delete(store, folders)
-            except ExpressPathError as error:
-                failure = one_line(error)
-            finally:
-                if failure:
-                    say(f"could not delete all objects ({failure}); delete the rest with: {self._removal(store)}")
+        with ExitStack() as stack:  # if one bucket's cleanup is interrupted, the others have theirs
+            for store, folders in self._folders.items():
+                stack.callback(self._delete_in, store, folders)
+
+    def _delete_in(self, store: Store, folders: Iterable[str]) -> None:
+        failure = "interrupted"
+        try:
+            failure = self._delete(store, folders)
+        except ExpressPathError as error:
+            failure = one_line(error)
+        finally:
+            if failure:
+                say(f"could not delete all objects ({failure}); delete the rest with: {self._removal(store)}")
 
     def _delete(self, store: Store, folders: Iterable[str]) -> str:
         """Delete what a listing shows, as `aws s3 rm` does. Return why that failed, or an empty text."""

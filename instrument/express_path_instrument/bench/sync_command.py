@@ -66,4 +66,4 @@ def bench_sync(
     with bench_session(where, how, quiet=quiet) as session:
         standard = open_store(general, session.store.aws, endpoint_url)
         result = measure_sync(session, standard, folder or Path())
-    shared.show(result, output)
+        shared.show(result, output)

@@ -40,8 +40,9 @@ def keys(sandbox: Sandbox, bucket: str = "lab") -> list[str]:
 
 
 def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Each number of connections is measured in each repeat, and the table and the file have the result."""
-    file = tmp_path / "run.json"
+    """Each number of connections is measured in each repeat. The table and the file have the result, others their objects."""
+    file, other = tmp_path / "run.json", "express-path-bench/1-other-run"
+    sandbox.client("s3").put_object(Bucket="lab", Key=other, Body=b"")
     line = ["bench", "get", "lab", "--endpoint-url", lab, *SHORT, "--connections", "2,1", "--count", "6"]
     result = invoke([*line, "--repeats", "2", "--label", "NAT", "--output", str(file)])
     assert result.exit_code == 0, result.stderr
@@ -57,7 +58,7 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sand
     assert [(row[0], len(row)) for row in rows if row and row[0].isdigit()] == [("2", 9), ("1", 9), ("1", 5), ("2", 6)]
     assert "Connections MBps MBps of each User % System %" in " ".join(result.stdout.split())
     assert "Median of 2 repeats" in result.stdout
-    assert keys(sandbox) == []
+    assert keys(sandbox) == [other]
 
 
 def test_an_open_loop_is_measured(lab: str, sandbox: Sandbox) -> None:
@@ -324,6 +325,27 @@ def test_sigterm_deletes_all_objects(command: str, tmp_path: Path) -> None:
     assert result.exit_code == 130
     assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("_credentials")
+def test_a_cleanup_that_is_interrupted_loses_no_result(tmp_path: Path) -> None:
+    """The result is written before the cleanup. What is left is said for each bucket, or deleted."""
+    file, deleted = tmp_path / "run.json", threading.Event()
+
+    def interrupting(request: bytes) -> bytes:
+        if request.startswith(b"DELETE") and not deleted.is_set():
+            deleted.set()
+            os.kill(os.getpid(), signal.SIGTERM)
+            return b""
+        return READ if request.startswith(b"GET") else response("200 OK")
+
+    with serving(interrupting) as raw:
+        result = invoke(sync_line(raw.url, tmp_path, "--output", str(file)))
+        left = raw.left()
+    assert result.exit_code == 130
+    assert len(read_bench(file).steps) == 4
+    assert "could not delete all objects (interrupted); delete the rest with: aws s3 rm s3://standard " in result.stderr
+    assert {path.split("/")[1] for path in left} <= {"standard"}
 
 
 @pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-awscli/.ready installs it")

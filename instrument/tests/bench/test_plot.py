@@ -21,7 +21,7 @@ STACKED = Plot(
     "seconds",
     (0, 1),
     "/s",
-    (Series("200", ((0, 9), (1, 5))), Series("503", ((0, 0), (1, 4)))),
+    (Series("200", ((0, 9), (1, 5))), Series("503", ((0, 3), (1, 4)))),
     is_stacked=True,
 )
 EMPTY = Plot("p99 latency", "connections", (1.0,), "s", (Series("none", ()),))
@@ -88,8 +88,8 @@ def test_terminal_plot_fits_and_has_a_sign_for_each_line(width: int, ascii_only:
 
 def test_areas_are_stacked() -> None:
     """Each area stands on the one before it, and the axis ends above their sum."""
-    assert [line.points for line in STACKED.edges] == [((0, 9), (1, 5)), ((0, 9), (1, 9))]
-    assert STACKED.top == pytest.approx(9 * 1.08)
+    assert [line.points for line in STACKED.edges] == [((0, 9), (1, 5)), ((0, 12), (1, 9))]
+    assert STACKED.top == pytest.approx(12 * 1.08)
     assert "each on top of the one before" in as_text_plot(STACKED, 80, ascii_only=True)
 
 
