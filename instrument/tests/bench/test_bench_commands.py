@@ -344,8 +344,8 @@ def test_a_cleanup_that_is_interrupted_loses_no_result(tmp_path: Path) -> None:
         left = raw.left()
     assert result.exit_code == 130
     assert len(read_bench(file).steps) == 4
-    assert "could not delete all objects (interrupted); delete the rest with: aws s3 rm s3://standard " in result.stderr
-    assert {path.split("/")[1] for path in left} <= {"standard"}
+    assert "could not delete all objects (interrupted); delete the rest with: aws s3 rm s3://lab " in result.stderr
+    assert {path.split("/")[1] for path in left} <= {"lab"}
 
 
 @pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-awscli/.ready installs it")
