@@ -17,7 +17,7 @@ COMMANDS = {
     ),
     "bench sync": Listed(
         "express_path_instrument.bench.sync_command",
-        "Time uploads, a sync, and downloads of many objects, in a general purpose and in a directory bucket.",
+        "Time what `aws s3 sync` does from a bucket to the local disk, for both kinds of buckets.",
     ),
     "bench compare": Listed(
         "express_path_instrument.bench.compare_command",

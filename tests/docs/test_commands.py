@@ -22,6 +22,8 @@ from botocore.session import Session
 
 from express_path.domain.path.reasons import Reason
 from express_path_cli.main import SUBCOMMANDS
+from express_path_instrument.bench.results import as_bench_json
+from instrument.tests.bench import published
 from sandbox.networks import Account
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
@@ -45,14 +47,13 @@ AWS_NAMES = {"configservice": "config", "s3api": "s3"}
 """Names that the AWS CLI spells otherwise: https://docs.aws.amazon.com/cli/latest/reference/."""
 AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
 """Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
-AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp"}
+AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm"}
 """Commands of the AWS CLI that are no operations of an API."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
 """Commands that send requests for minutes. Only their options are parsed."""
 NEED_STACKS = ("org stop", "org start", "org undo", "org shadow", "org release")
 """Commands that need stacks in the accounts of the organization: tests/cli/org/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-RECORDED = ROOT / "instrument" / "tests" / "bench" / "recorded"
 
 
 def lines(page: Path) -> list[str]:
@@ -103,10 +104,10 @@ class Place:
         Path("template.yaml").write_text("Parameters: {Stage: {Type: String}}\nResources: {}\n", encoding="utf-8")
         Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
-        for number, name in enumerate(("nat", "endpoint", "before", "after", "t4g", "c7gn")):
-            shutil.copy(
-                RECORDED / ("published-endpoint.json" if number % 2 else "published-nat-gateway.json"), f"{name}.json"
-            )
+        for number, name in enumerate(
+            ("nat", "endpoint", "before", "after", "t4g", "c7gn", "cold", "hot", "https", "http")
+        ):
+            Path(f"{name}.json").write_text(as_bench_json(published.endpoint() if number % 2 else published.nat()))
 
     def arguments(self, line: str) -> list[str]:
         """Return the arguments of a command line with names of this place, without what its output goes to."""

@@ -11,10 +11,11 @@ _OK = "200"
 
 
 def plots_of(comparison: Comparison) -> list[Plot]:
-    """Return the plots of a comparison; none for measurements without loads (sync)."""
-    if not comparison.loads:
-        return []
-    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *_statuses(comparison)]
+    """Return the plots of a comparison: by load, unless there is only one, and over time."""
+    over_time = list(_statuses(comparison))
+    if len(comparison.loads) == 1 and over_time:
+        return over_time
+    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *over_time]
 
 
 def _throughput(comparison: Comparison) -> Plot:
@@ -87,7 +88,8 @@ def _status_plot(run: Run, seconds: Sequence[Counter[str]]) -> Plot:
         for status in shown
     )
     ticks = tuple(float(second) for second in range(0, len(seconds) + 1, max(1, len(seconds) // 10)))
-    return Plot(f"Answers per second: {run.name}", "seconds, one step after the other", ticks, "/s", lines)
+    title = f"Answers per second: {run.name}"
+    return Plot(title, "seconds, one step after the other", ticks, "/s", lines, is_stacked=True)
 
 
 def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:

@@ -1,6 +1,5 @@
 """Compare measurements: which of them is limited by what, and how much more the others carry, in words and as JSON."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,7 +27,7 @@ _KEEPS_UP = 0.95
 class Run:
     """One measurement: what charts call it, its loads in ascending order, and what limits it.
 
-    cause is None for a measurement without loads (sync). cost_per_hour: of what the path costs, in US dollars, or None.
+    cause is None for a measurement without steps. cost_per_hour: of what the path costs, in US dollars, or None.
     """
 
     name: str
@@ -109,8 +108,8 @@ def _cause_beside(run: Run, others: Sequence[Run]) -> ThroughputLimit | None:
 
 
 def _carries_more(other: Run, run: Run) -> bool:
-    """Return whether the same client got more from the same bucket at a load that both measured."""
-    same = (other.result.client, other.result.target.bucket) == (run.result.client, run.result.target.bucket)
+    """Return whether the same client got more from the same URL and bucket at a load that both measured."""
+    same = (other.result.client, other.result.target) == (run.result.client, run.result.target)
     shared = (other.at(point.load) for point in run.points)
     most = max((point.throughput for point in shared if point), default=0.0)
     return same and other.result.valid and most >= OTHER_PATH_RATIO * run.best.throughput > 0
@@ -123,6 +122,11 @@ def _run(name: str, result: BenchResult, cost: float | None) -> Run:
 
 def _check_alike(results: Sequence[BenchResult]) -> None:
     for result in results:
+        if result.kind is Kind.SYNC:
+            raise OptionError(
+                f"the measurement {result.label!r} is of bench sync, which compares two buckets itself",
+                "compare files of get, put, or open",
+            )
         if not result.steps:
             reason = f" ({result.invalid_reason})" if result.invalid_reason else ""
             raise OptionError(f"the measurement {result.label!r} has no steps{reason}", "measure again")
@@ -150,8 +154,6 @@ def _names(results: Sequence[BenchResult]) -> list[str]:
 
 def verdict(comparison: Comparison) -> str:
     """Return one sentence: what limits each measurement, and how they differ at the largest load that all measured."""
-    if comparison.kind is Kind.SYNC:
-        return _stages(comparison)
     limits = [_limit(run) for run in comparison.runs]
     sentence = ", and ".join([", ".join(limits[:-1]), limits[-1]])
     if _have_one_ceiling(comparison.runs):
@@ -282,24 +284,6 @@ def _times(ratio: float) -> str:
     if abs(ratio - 1) <= _NEARLY_EQUAL:
         return "about the same throughput as"
     return f"{ratio:.3g} times the throughput of"
-
-
-def _stages(comparison: Comparison) -> str:
-    """Return the sentence for measurements in stages: how long all stages took together."""
-    stages = {tuple(sorted(Counter(step.stage for step in run.result.steps).items())) for run in comparison.runs}
-    if len(stages) > 1:
-        return "The measurements do not have the same stages, so only stages can be compared, not their sums."
-    totals = [(run, total_seconds(run)) for run in comparison.runs]
-    base, seconds = totals[0]
-    others = [
-        f"{run.name} takes {total:.3g} s, {total / seconds:.3g} times as long" for run, total in totals[1:] if seconds
-    ]
-    return f"{base.name} takes {seconds:.3g} s for all stages, and {', and '.join(others)}."
-
-
-def total_seconds(run: Run) -> float:
-    """Return the seconds that all stages took, on average over the repeats."""
-    return sum(step.seconds for step in run.result.steps) / max(run.result.repeats, 1)
 
 
 def _ms(value: float) -> str:

@@ -11,7 +11,7 @@ from express_path_cli.terminal.charts import check_chart
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import say
 from express_path_instrument.bench.charts import plots_of
-from express_path_instrument.bench.compare import Comparison, as_comparison_json, compare, verdict
+from express_path_instrument.bench.compare import as_comparison_json, compare, verdict
 from express_path_instrument.bench.plot import write_plots
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.bench.tables import print_comparison
@@ -64,17 +64,11 @@ def bench_compare(
         check_chart(file)
     comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
     for file in chart or ():
-        _draw(file, comparison, quiet=quiet)
+        names = " and ".join(run.name for run in comparison.runs)
+        write_plots(file, plots_of(comparison), f"Throughput and latency: {names}", verdict(comparison))
+        if not quiet:
+            say(f"wrote {file}")
     if form is TextFormat.JSON:
         echo(as_comparison_json(comparison), nl=False)
     else:
         print_comparison(Terminal(), comparison)
-
-
-def _draw(file: Path, comparison: Comparison, *, quiet: bool) -> None:
-    plots = plots_of(comparison)
-    if plots:
-        names = " and ".join(run.name for run in comparison.runs)
-        write_plots(file, plots, f"Throughput and latency: {names}", verdict(comparison))
-    if not (plots and quiet):
-        say(f"wrote {file}" if plots else f"{file} was not written: bench sync has no steps of load to draw")

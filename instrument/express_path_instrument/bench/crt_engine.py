@@ -14,7 +14,7 @@ from typing import Any
 
 from express_path_instrument.bench.http_engine import Sign, renewing
 from express_path_instrument.bench.load import Load, Tally, Target
-from express_path_instrument.bench.processor import ProcessorTimes, busiest_thread, usable_cpus, use_between
+from express_path_instrument.bench.processor import OwnTimes, ProcessorTimes, busiest_thread, usable_cpus, use_between
 
 _SMALLEST_PART = 5 << 20
 """The smallest part, in bytes, of aws-c-s3, which adjusts a smaller one."""
@@ -47,7 +47,7 @@ class CrtEngine:
             with renewing(sign, loop.use):
                 loop.run()
             after = ProcessorTimes.now()
-        loop.tally.use = use_between(before, after, 0, busiest_thread(before, after), usable_cpus())
+        loop.tally.use = use_between(before, after, OwnTimes(), busiest_thread(before, after), usable_cpus())
         return loop.tally
 
 
@@ -89,7 +89,7 @@ def _without_proxies() -> Iterator[None]:
 @contextmanager
 def _upload_file(load: Load) -> Iterator[str | None]:
     """Write the file that uploads are read from, if there are uploads, and delete it at the end."""
-    size = max(target.body_bytes for target in load.targets)
+    size = load.targets[0].body_bytes
     if not size:
         yield None
         return
@@ -115,6 +115,7 @@ class _Loop:
     _active: int = 0
     _all_ended: threading.Event = field(default_factory=threading.Event)
     _open: dict[int, "_Request"] = field(default_factory=dict)
+    _streams: list[tuple[int, float]] = field(default_factory=list)
     _end: float = 0
 
     def use(self, targets: Sequence[Target]) -> None:
@@ -126,8 +127,9 @@ class _Loop:
         now = time.monotonic()
         self.tally.started, self._end = now + self.load.warm_up, now + self.load.limit
         self._active = self.load.connections
-        for _ in range(self.load.connections):
-            self._next()
+        self._streams = [(0, 0.0)] * self.load.connections
+        for stream in range(self.load.connections):
+            self._next(stream)
         if not self._all_ended.wait(max(0, self._end - time.monotonic())):
             with self._lock:
                 left = list(self._open.values())
@@ -137,8 +139,9 @@ class _Loop:
                     self.tally.left_open(self._end - request.sent)
                 request.sending.cancel()
             self._all_ended.wait(_CANCEL_SECONDS)
+        self.tally.streams = [transferred / busy if busy else 0.0 for transferred, busy in self._streams]
 
-    def _next(self) -> None:
+    def _next(self, stream: int) -> None:
         """Start the next request of one connection, or end the connection."""
         sent = time.monotonic()
         warming_up = sent < self.tally.started and self.load.count is not None
@@ -154,8 +157,8 @@ class _Loop:
         number = next(self._numbers)
         target = self.load.targets[number % len(self.load.targets)]
         with self._lock:  # the answer may come before the request is known
-            sending = self._send(target, lambda **answer: self._ended(number, answer))
-            self._open[number] = _Request(sending, sent, not warming_up)
+            sending = self._send(target, lambda **answer: self._ended(number, stream, answer))
+            self._open[number] = _Request(sending, sent, not warming_up, stream)
 
     def _send(self, target: Target, on_done: Any) -> Any:  # noqa: ANN401  # awscrt has no types
         from awscrt.http import HttpHeaders, HttpRequest  # noqa: PLC0415  # optional
@@ -163,7 +166,7 @@ class _Loop:
 
         is_get = target.method == "GET"
         length = [] if is_get else [("Content-Length", str(target.body_bytes))]
-        headers = HttpHeaders([("Host", self.load.server.authority), *target.headers, *length])
+        headers = HttpHeaders([("Host", self.load.server.authority), *length])
         return self.client.make_request(
             type=S3RequestType.GET_OBJECT if is_get else S3RequestType.PUT_OBJECT,
             request=HttpRequest(target.method, target.path, headers),
@@ -172,7 +175,7 @@ class _Loop:
             on_done=on_done,
         )
 
-    def _ended(self, number: int, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
+    def _ended(self, number: int, stream: int, answer: Any) -> None:  # noqa: ANN401  # awscrt has no type for it
         ended = time.monotonic()
         with self._lock:
             request = self._open.pop(number, None)
@@ -180,9 +183,9 @@ class _Loop:
             if request:  # otherwise it was open at the end, and is counted already
                 self._count(request, ended, str(status or answer["error"].name), answer["error"])
         if status:
-            self._next()
+            self._next(stream)
         else:
-            threading.Timer(_PAUSE, self._next).start()
+            threading.Timer(_PAUSE, self._next, (stream,)).start()
 
     def _count(self, request: "_Request", ended: float, name: str, error: object) -> None:
         seconds = ended - request.sent
@@ -198,12 +201,18 @@ class _Loop:
             self.tally.failed(name, f"{name}: {error}")
         elif is_counted:
             self.tally.succeeded(seconds, self.load.object_bytes)
+            transferred, busy = self._streams[request.stream]
+            self._streams[request.stream] = transferred + self.load.object_bytes, busy + seconds
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request of awscrt that has no answer yet, and when it was sent. is_counted: it is not part of the warm-up."""
+    """A request of awscrt that has no answer yet, and when it was sent. is_counted: it is not part of the warm-up.
+
+    stream: which connection it is for, if each is used by one request after the other.
+    """
 
     sending: Any
     sent: float
     is_counted: bool
+    stream: int

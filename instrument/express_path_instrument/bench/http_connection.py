@@ -41,17 +41,8 @@ class Answer:
 
     @property
     def ok(self) -> bool:
-        """Return whether the request succeeded. A redirect is an error: it leads to another server.
-
-        An answer to CopyObject with the status 200 can contain an error
-        (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html).
-        """
-        return _OK <= self.status < _REDIRECT and not self.code
-
-    @property
-    def name(self) -> str:
-        """By what answers are counted: the status, or the code of an error that has the status 200."""
-        return self.code if self.code and self.status < _REDIRECT else str(self.status)
+        """Return whether the request succeeded. A redirect is an error: it leads to another server."""
+        return _OK <= self.status < _REDIRECT
 
 
 @dataclass(slots=True)
@@ -118,7 +109,6 @@ class Connection:
 
     def _head(self, target: Target) -> bytes:
         lines = [f"{target.method} {target.path} HTTP/1.1", f"Host: {self.server.authority}"]
-        lines += [f"{name}: {value}" for name, value in target.headers]
         if target.method != "GET":
             lines.append(f"Content-Length: {target.body_bytes}")
         return "\r\n".join([*lines, "", ""]).encode("latin-1")

@@ -57,7 +57,7 @@ class HttpEngine:
         if not all(answers):
             raise _ended()
         total = total_of(map(Tally.from_json, answers))
-        total.use = use_between(before, after, total.cpu_seconds, total.busiest, usable_cpus())
+        total.use = use_between(before, after, total.cpu, total.busiest, usable_cpus())
         return total
 
 
@@ -65,7 +65,7 @@ class HttpEngine:
 def renewing(sign: Sign | None, use: Callable[[Sequence[Target]], None]) -> Iterator[None]:
     """Sign requests again, and use them, every RENEW_SECONDS until the end.
 
-    If that fails, the next time is soon enough: signatures are valid for longer. Requests whose signatures expire fail,
+    If that fails, the next time is soon enough: signatures are valid for longer. Sequence[Target] whose signatures expire fail,
     and are reported.
     """
     ended = threading.Event()
@@ -87,7 +87,7 @@ def renewing(sign: Sign | None, use: Callable[[Sequence[Target]], None]) -> Iter
 def _renew(workers: Sequence["_Worker"], load: Load, targets: Sequence[Target]) -> None:
     parts = replace(load, targets=targets).divided(len(workers))
     for worker, part in zip(workers, parts, strict=True):
-        worker.send(json.dumps([asdict(target) for target in part.targets]))
+        worker.send(json.dumps(asdict(part)["targets"]))
 
 
 @dataclass(frozen=True, slots=True)

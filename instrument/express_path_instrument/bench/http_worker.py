@@ -14,13 +14,14 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from express_path_instrument.bench.http_connection import BadAnswerError, Connection
 from express_path_instrument.bench.load import Load, Tally, Target, targets_of, total_of
+from express_path_instrument.bench.processor import OwnTimes, own_times
 
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
@@ -40,7 +41,7 @@ def run(load: Load, start: float) -> Tally:
     threads = [threading.Thread(target=sender.run, daemon=True) for sender in senders]
     for thread in threads:
         thread.start()
-    began, spent = time.monotonic(), time.process_time()
+    began, before = time.monotonic(), own_times()
     end = start + load.limit
     for thread in threads:
         thread.join(max(0, end - time.monotonic()))
@@ -49,8 +50,9 @@ def run(load: Load, start: float) -> Tally:
     for thread in threads:
         thread.join()
     total = total_of(sender.tally for sender in senders)
-    total.cpu_seconds = time.process_time() - spent
-    total.busiest = total.cpu_seconds / (time.monotonic() - began)
+    after = own_times()
+    total.cpu = OwnTimes(after.cpu - before.cpu, after.system - before.system)
+    total.busiest = total.cpu.cpu / (time.monotonic() - began)
     if load.rate:
         _count_never_sent(total, load, start, next(numbers))
     return total
@@ -111,7 +113,7 @@ class _Sender:
         A request that starts in the warm-up and ends after it counts; with a count, none of the warm-up does.
         """
         load, end = self.load, self.start + self.load.limit
-        for number in itertools.count(load.first):
+        for number in itertools.count() if load.count else self.numbers:
             sent = time.monotonic()
             if sent >= self.tally.started:
                 break
@@ -123,7 +125,8 @@ class _Sender:
             self._measure(self._target(number), sent, is_counted=True, deadline=end)
 
     def _target(self, number: int) -> Target:
-        return self.load.targets[number % len(self.load.targets)]
+        position = self.load.first + number * self.load.stride
+        return self.load.targets[position % len(self.load.targets)]
 
     def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float) -> None:
         """Send one request and count it, also if it is still open at the deadline.
@@ -152,10 +155,10 @@ class _Sender:
             self._left_open(deadline - sent, is_counted=is_counted)
             return
         is_counted = is_counted and self.tally.started <= ended
-        self._count(ended, answer.name, is_counted=is_counted)
+        self._count(ended, str(answer.status), is_counted=is_counted)
         expected = self.load.object_bytes if target.method == "GET" else 0
         if not answer.ok:
-            self.tally.failed(answer.name, f"{answer.status} {answer.code}".strip())
+            self.tally.failed(str(answer.status), f"{answer.status} {answer.code}".strip())
         elif expected and answer.body_bytes != expected:
             self.tally.failed("wrong size", f"an object has {answer.body_bytes} bytes, not {expected}")
         elif is_counted:
@@ -192,14 +195,27 @@ def main(lines: BinaryIO, answers: BinaryIO) -> None:
     answers.flush()
     start = lines.readline()
     if start:
-        targets = list(load.targets)
-        load = replace(load, targets=targets)
-        threading.Thread(target=_follow, args=(lines.fileno(), targets), daemon=True).start()
+        current = _Current(load.targets)
+        load = replace(load, targets=current)
+        threading.Thread(target=_follow, args=(lines.fileno(), current), daemon=True).start()
         answers.write(run(load, float(start)).as_json().encode("ascii") + b"\n")
         answers.flush()
 
 
-def _follow(descriptor: int, targets: list[Target]) -> None:
+@dataclass(slots=True)
+class _Current(Sequence[Target]):
+    """The requests of a load, which are replaced when they are signed again."""
+
+    targets: Sequence[Target]
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, position: Any) -> Any:  # noqa: ANN401  # as the targets
+        return self.targets[position]
+
+
+def _follow(descriptor: int, current: _Current) -> None:
     """Use requests that are signed again. End the process when the command closes its standard input or is gone."""
     line = bytearray()
     with contextlib.suppress(OSError):
@@ -207,7 +223,7 @@ def _follow(descriptor: int, targets: list[Target]) -> None:
         while received := os.read(descriptor, 1 << 20):
             line += received
             if line.endswith(b"\n"):
-                targets[:] = targets_of(json.loads(line))
+                current.targets = targets_of(json.loads(line))
                 line.clear()
     os._exit(1)
 

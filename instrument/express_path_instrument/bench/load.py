@@ -1,12 +1,14 @@
 """What an engine sends, and what it measures. Only the standard library is imported: worker processes start with it."""
 
+import hmac
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
-from express_path_instrument.bench.processor import ProcessorUse
+from express_path_instrument.bench.processor import OwnTimes, ProcessorUse
 from express_path_instrument.bench.results import Latency
 
 if TYPE_CHECKING:
@@ -49,12 +51,66 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One request, signed: the path with the query, and more headers. body_bytes is what it sends."""
+    """One request, signed: the path with the query. body_bytes is what it sends."""
 
     method: str
     path: str
-    headers: tuple[tuple[str, str], ...] = ()
     body_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Keys(Sequence[str]):
+    """The keys of the objects of a run: random names that end with its id, in its folders in turn.
+
+    number: how many there are. series: the keys of two series differ. Each is made when it is read.
+    """
+
+    folders: tuple[str, ...]
+    run_id: str
+    number: int
+    series: str = ""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self.number
+
+    def __getitem__(self, position: Any) -> Any:  # noqa: ANN401  # without slices
+        """Return one of them."""
+        if position >= self.number:
+            raise IndexError(position)
+        name = sha256(f"{self.run_id} {self.series} {position}".encode()).hexdigest()[:16]
+        return f"{self.folders[position % len(self.folders)]}{name}-{self.run_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Presigned(Sequence[Target]):
+    """A request for each key, which is signed when it is read: botocore needs minutes to sign a million.
+
+    path: what precedes the key. query: all parameters but the signature, in order. to_sign: the first lines of what is
+    signed. signing_key: as hexadecimal digits. keys are made of characters that a URL contains as they are.
+    https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html
+    """
+
+    method: str
+    keys: Sequence[str]
+    body_bytes: int
+    path: str
+    host: str
+    query: str
+    to_sign: str
+    signing_key: str
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.keys)
+
+    def __getitem__(self, position: Any) -> Any:  # noqa: ANN401  # without slices
+        """Return one of them, signed."""
+        path = f"{self.path}{self.keys[position]}"
+        canonical = f"{self.method}\n{path}\n{self.query}\nhost:{self.host}\n\nhost\nUNSIGNED-PAYLOAD"
+        to_sign = f"{self.to_sign}\n{sha256(canonical.encode()).hexdigest()}"
+        signature = hmac.digest(bytes.fromhex(self.signing_key), to_sign.encode(), "sha256").hex()
+        return Target(self.method, f"{path}?{self.query}&X-Amz-Signature={signature}", self.body_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +150,6 @@ class Load:
         return [
             replace(
                 self,
-                targets=self.targets[part::parts] or self.targets,
                 connections=_share(self.connections, part, parts),
                 count=None if self.count is None else _share(self.count, part, parts),
                 first=part,
@@ -116,9 +171,14 @@ class Load:
         return cls(**found | {"server": server, "targets": targets})
 
 
-def targets_of(rows: Iterable[Mapping[str, Any]]) -> list[Target]:
-    """Return the requests in rows of JSON."""
-    return [Target(row["method"], row["path"], tuple(map(tuple, row["headers"])), row["body_bytes"]) for row in rows]
+def targets_of(found: Any) -> Sequence[Target]:  # noqa: ANN401  # JSON
+    """Return the requests that are in the JSON of a load."""
+    if isinstance(found, list):
+        return [Target(**row) for row in found]
+    keys = found["keys"]
+    if isinstance(keys, dict):
+        keys = Keys(**keys | {"folders": tuple(keys["folders"])})
+    return Presigned(**found | {"keys": keys})
 
 
 def _share(number: int, part: int, parts: int) -> int:
@@ -145,8 +205,8 @@ class Tally:
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
     of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
     and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
-    failure: the first error in words. cpu_seconds: processor time of the processes that sent. busiest: how much of one
-    processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
+    failure: the first error in words. busy: the sum of the latencies of requests that succeeded. streams: bytes per
+    second of each connection while it was busy, after `add`. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -159,7 +219,9 @@ class Tally:
     failure: str = ""
     unfinished: int = 0
     oldest: float = 0
-    cpu_seconds: float = 0
+    busy: float = 0
+    streams: list[float] = field(default_factory=list)
+    cpu: OwnTimes = field(default_factory=OwnTimes)
     busiest: float = 0
     use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: "HdrHistogram" = field(default_factory=_histogram)
@@ -172,6 +234,7 @@ class Tally:
         self.requests += 1
         self.transferred += object_bytes
         self.seconds += seconds
+        self.busy += seconds
         self.latencies.record_value(_recorded(seconds))
 
     def waited(self, seconds: float, number: int = 1) -> None:
@@ -205,7 +268,7 @@ class Tally:
         self.failure = self.failure or words
 
     def add(self, other: "Tally") -> None:
-        """Add what other connections measured at the same time."""
+        """Add what one or several other connections measured at the same time."""
         self.requests += other.requests
         self.transferred += other.transferred
         self.seconds += other.seconds
@@ -218,7 +281,9 @@ class Tally:
         self.oldest = max(self.oldest, other.oldest)
         for name in _HISTOGRAMS:
             getattr(self, name).add(getattr(other, name))
-        self.cpu_seconds += other.cpu_seconds
+        self.busy += other.busy
+        self.streams += other.streams or [other.transferred / other.busy if other.busy else 0.0]
+        self.cpu = OwnTimes(self.cpu.cpu + other.cpu.cpu, self.cpu.system + other.cpu.system)
         self.busiest = max(self.busiest, other.busiest)
 
     def as_json(self) -> str:
@@ -237,7 +302,9 @@ class Tally:
             "failure",
             "unfinished",
             "oldest",
-            "cpu_seconds",
+            "busy",
+            "streams",
+            "cpu",
             "busiest",
         )
         return json.dumps({name: getattr(self, name) for name in same} | encoded)
@@ -249,6 +316,7 @@ class Tally:
         tally = cls(
             errors=Counter(found.pop("errors")),
             statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
+            cpu=OwnTimes(*found.pop("cpu")),
         )
         for name in _HISTOGRAMS:
             getattr(tally, name).decode_and_add(found.pop(name))

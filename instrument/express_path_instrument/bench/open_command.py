@@ -21,7 +21,7 @@ from express_path_instrument.bench.steps import Operation, Prefixes, measure_ope
 
 EXAMPLES = """
 express-path bench open fast--use1-az4--x-s3 --rate 1000,5000,20000 --output open.json  # reads of 64 KiB
-express-path bench open my-bucket --operation put --prefixes tenants --allow-errors  # find where 503 starts
+express-path bench open my-bucket --operation put --size 16B --rate 10000 --duration 1900 --connections 1000 --allow-errors  # throttling
 """
 Rates = Annotated[
     str,
@@ -38,7 +38,7 @@ Requests = Annotated[
 PrefixScheme = Annotated[
     Prefixes,
     typer.Option(
-        help="How keys start: with nothing, one common prefix, one of 16 tenants, or a random one each.",
+        help="How the keys of two tenants start: with a common prefix, or each tenant's with another character.",
         rich_help_panel=shared.LOAD,
     ),
 ]
@@ -68,7 +68,7 @@ def bench_open(
     subnet: shared.Subnet = None,
     rate: Rates = "100,300,1000,3000",
     operation: Requests = Operation.GET,
-    prefixes: PrefixScheme = Prefixes.NONE,
+    prefixes: PrefixScheme = Prefixes.COMMON,
     connections: MostConnections = 64,
     size: shared.Size = "64KiB",
     objects: shared.Objects = 256,
@@ -102,4 +102,4 @@ def bench_open(
     )
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_open_loop(session, operation, rates, connections, prefixes)
-    shared.show(result, output)
+        shared.show(result, output)

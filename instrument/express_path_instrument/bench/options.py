@@ -97,6 +97,14 @@ Processes = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
+PlainHttp = Annotated[
+    bool,
+    typer.Option(
+        "--plain-http",
+        help="Send without TLS, to compare: signed URLs can be read on the way. Directory buckets need TLS.",
+        rich_help_panel=LOAD,
+    ),
+]
 AllowOtherZone = Annotated[
     bool,
     typer.Option("--allow-other-zone", help="Measure although the bucket is in another zone.", rich_help_panel=SAFETY),
@@ -131,7 +139,10 @@ Output = Annotated[
 
 
 def show(result: BenchResult, output: Path | None) -> None:
-    """Print the table, write the file, and end with status 2 if the result is invalid."""
+    """Print the table, write the file, and end with status 2 if the result is invalid.
+
+    This comes before the cleanup, which can take long, so that interrupting it does not lose the result.
+    """
     if output == STDOUT:
         echo(as_bench_json(result), nl=False)
     else:
@@ -139,5 +150,6 @@ def show(result: BenchResult, output: Path | None) -> None:
         if output:
             write_file(output, [as_bench_json(result)])
     if not result.valid:
-        say(f"the measurement is invalid: {result.invalid_reason} (add --allow-errors to count failed requests)")
+        hint = " (add --allow-errors to count failed requests)" if any(step.errors for step in result.steps) else ""
+        say(f"the measurement is invalid: {result.invalid_reason}{hint}")
         raise typer.Exit(UNDETERMINED)

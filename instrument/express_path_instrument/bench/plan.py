@@ -7,7 +7,7 @@ from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.engines import EngineName
 
 _SIZE = re.compile(r"([1-9][0-9]*) ?(B|kB|KB|KiB|MB|MiB|GB|GiB)?", re.ASCII)
-_UNITS = {"B": 1, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+UNITS = {"B": 1, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 LARGEST = 5 * (1 << 30)
 """The largest object that one PUT can upload, in bytes
 (https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html)."""
@@ -35,6 +35,7 @@ class Where:
     subnet_id: str | None = None
     create_bucket: bool = False
     delete_bucket: bool = False
+    plain_http: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class How:
 def parse_size(text: str) -> int:
     """Return the bytes of a size such as 64KiB or 10MB. Raise OptionError for any other text."""
     found = _SIZE.fullmatch(text.strip())
-    size = int(found[1]) * _UNITS[found[2] or "B"] if found else 0
+    size = int(found[1]) * UNITS[found[2] or "B"] if found else 0
     if not 0 < size <= LARGEST:
         raise OptionError(
             f"--size {text}: not a size", "use a number of bytes up to 5GiB, such as 65536, 64KiB, or 10MB"

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import accumulate, cycle
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ _SIGNS = "o#^*x+%@"
 """The markers of lines in the terminal."""
 _MARKERS, _STYLES = "os^Dxv", ("-", "--", "-.", ":")
 """Those of matplotlib. Lines differ in marker and dashes, too, so that nobody needs the color to tell them apart."""
+_HATCHES = ("", "//", "xx", "..", "--", "++")
+"""Areas differ in them, too."""
 _MOST_MARKERS = 24
 """Lines with more points have no markers, which would hide the line."""
 _ROWS = 14
@@ -32,13 +35,17 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """One plot: its title, the name and labeled values of its x axis, and the unit of its y axis, such as bit/s."""
+    """One plot: its title, the name and labeled values of its x axis, and the unit of its y axis, such as bit/s.
+
+    is_stacked: each series, all of which have the same x, is an area on top of those before it.
+    """
 
     title: str
     x_name: str
     x_values: tuple[float, ...]
     unit: str
     series: tuple[Series, ...]
+    is_stacked: bool = False
 
     @property
     def measured(self) -> list[Series]:
@@ -48,7 +55,20 @@ class Plot:
     @property
     def top(self) -> float:
         """The end of the y axis, which covers the measurements; a model may leave the plot."""
-        return 1.08 * max((y for line in self.measured for _, y in line.points), default=0.0) or 1.0
+        return 1.08 * max((y for line in self.edges for _, y in line.points), default=0.0) or 1.0
+
+    @property
+    def edges(self) -> list[Series]:
+        """The measured lines, or the upper edges of the areas."""
+        if not self.is_stacked:
+            return self.measured
+        xs = [x for x, _ in self.measured[0].points]
+        heights = accumulate(
+            ([y for _, y in line.points] for line in self.measured), lambda below, own: list(map(add, below, own))
+        )
+        return [
+            Series(line.name, tuple(zip(xs, ys, strict=True))) for line, ys in zip(self.measured, heights, strict=True)
+        ]
 
     @property
     def right(self) -> float:
@@ -62,10 +82,11 @@ def as_text_plot(plot: Plot, width: int, *, ascii_only: bool) -> str:
     figure = text_figure(width, _ROWS, f"{prefix}{plot.unit}")
     figure.set_x_limits(0, plot.right)
     figure.set_y_limits(0, plot.top / factor)
-    signed = list(zip(cycle(_SIGNS), plot.measured, strict=False))
+    signed = list(zip(cycle(_SIGNS), plot.edges, strict=False))
     for sign, line in signed:
         figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign)
-    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}"
+    stacked = ", each on top of the one before" if plot.is_stacked and len(signed) > 1 else ""
+    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}{stacked}"
     return "\n".join([plot.title, *text_lines(figure, width, ascii_only=ascii_only), names])
 
 
@@ -79,7 +100,11 @@ def write_plots(file: Path, plots: Sequence[Plot], title: str, description: str)
 def _draw(axes: "Axes", plot: Plot) -> None:
     from matplotlib.ticker import EngFormatter  # noqa: PLC0415  # optional
 
-    for index, line in enumerate(plot.measured):
+    if plot.is_stacked:
+        xs, *_ = zip(*plot.measured[0].points, strict=True)
+        heights = [[y for _, y in line.points] for line in plot.measured]
+        axes.stackplot(xs, heights, labels=[line.name for line in plot.measured], hatch=_HATCHES, edgecolor="white")
+    for index, line in enumerate([] if plot.is_stacked else plot.measured):
         color, style = f"C{index}", _STYLES[index % len(_STYLES)]
         marker = _MARKERS[index % len(_MARKERS)] if len(line.points) <= _MOST_MARKERS else ""
         axes.plot(*_coordinates(line), color=color, linestyle=style, marker=marker, label=line.name)

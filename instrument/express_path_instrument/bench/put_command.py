@@ -16,8 +16,9 @@ from express_path_instrument.bench.session import bench_session
 from express_path_instrument.bench.steps import measure_closed_loop
 
 EXAMPLES = """
-express-path bench put fast--use1-az4--x-s3 --output before.json  # 32 MiB objects, 1 to 64 connections
+express-path bench put fast--use1-az4--x-s3 --output before.json  # 32 MB objects, 1 to 64 connections
 express-path bench put fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # small objects
+express-path bench put my-bucket --size 1GB --connections 1,2,4,6,8,12 --duration 60  # streams
 express-path bench put lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
 """
 
@@ -31,7 +32,7 @@ def bench_put(
     zone_id: shared.ZoneId = None,
     subnet: shared.Subnet = None,
     connections: shared.Connections = "1,8,16,32,48,64",
-    size: shared.Size = "32MiB",
+    size: shared.Size = "32MB",
     objects: shared.Objects = 16,
     warm_up: shared.WarmUp = 2,
     duration: shared.Duration = None,
@@ -40,6 +41,7 @@ def bench_put(
     timeout: shared.Timeout = 60,
     engine: shared.Engine = EngineName.AUTO,
     processes: shared.Processes = None,
+    plain_http: shared.PlainHttp = False,
     allow_other_zone: shared.AllowOtherZone = False,
     allow_errors: shared.AllowErrors = False,
     create_bucket: shared.CreateBucket = False,
@@ -57,11 +59,20 @@ def bench_put(
     numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
     seconds = closed_loop_length(warm_up, duration, count)
     where = Where(
-        bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
+        bucket,
+        endpoint_url,
+        region,
+        profile,
+        zone_id,
+        allow_other_zone,
+        subnet,
+        create_bucket,
+        delete_bucket,
+        plain_http,
     )
     how = How(
         parse_size(size), objects, warm_up, seconds, count, repeats, timeout, engine, processes, allow_errors, label
     )
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_closed_loop(session, Kind.PUT, numbers)
-    shared.show(result, output)
+        shared.show(result, output)

@@ -5,7 +5,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -83,15 +83,16 @@ class SecondStatuses:
 class Step:
     """One step of a measurement, in one of its repeats.
 
-    connections: how many requests were in flight (get, put, sync). rate_per_second: how many were to be started in each
-    second (open). stage: what the step did (sync), such as "upload to the directory bucket". seconds: its length.
-    requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9 bits per second. cpu_percent:
-    what the client itself used of the processors that it may use, or its busiest process or thread of one processor,
-    0 to 100; None if it was not measured. other_cpu_percent: what other work used of all processors. errors: failed
-    requests by HTTP status or by the name of the error. unfinished: requests that had no answer when the step ended,
-    oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for too long
-    (`load.HANG_SECONDS`), so the step is invalid. lag_p99_ms, server_p99_ms (open): how late requests were sent, and how
-    long the server took from then on. The latency has both.
+    connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
+    second (open). stage: the kind of bucket (sync). seconds: its length. requests, bytes: how many succeeded, and the
+    bytes of their objects. gbps: 10^9 bits per second. streams_gbps: those of each connection, from the latency of its
+    requests (get, put). cpu_percent: what the client itself used of the processors that it may use, or its busiest
+    process or thread of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
+    it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
+    processors. errors: failed requests by HTTP status or by the name of the error. unfinished: requests that had no
+    answer when the step ended, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for
+    too long (`load.HANG_SECONDS`), so the step is invalid. lag_p99_ms, server_p99_ms (open): how late requests were
+    sent, and how long the server took from then on. The latency has both.
     """
 
     repeat: int
@@ -104,7 +105,10 @@ class Step:
     connections: int | None = None
     rate_per_second: float | None = None
     stage: str | None = None
+    streams_gbps: tuple[float, ...] = ()
     cpu_percent: float | None = None
+    cpu_user_percent: float | None = None
+    cpu_system_percent: float | None = None
     other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
@@ -184,16 +188,23 @@ def _step(step: Step) -> dict[str, Any]:
         "bytes": step.bytes,
         "gbps": round(step.gbps, 6),
         "requestsPerSecond": round(step.requests_per_second, 3),
-        "latencyMs": {name: None if value is None else round(value, 3) for name, value in asdict(step.latency).items()},
-        "cpuPercent": None if step.cpu_percent is None else round(step.cpu_percent, 1),
-        "otherCpuPercent": None if step.other_cpu_percent is None else round(step.other_cpu_percent, 1),
+        "latencyMs": {name: _rounded(value, 3) for name, value in asdict(step.latency).items()},
+        "streamsGbps": [round(gbps, 6) for gbps in step.streams_gbps],
+        "cpuPercent": _rounded(step.cpu_percent, 1),
+        "cpuUserPercent": _rounded(step.cpu_user_percent, 1),
+        "cpuSystemPercent": _rounded(step.cpu_system_percent, 1),
+        "otherCpuPercent": _rounded(step.other_cpu_percent, 1),
         "errors": dict(step.errors),
         "unfinished": step.unfinished,
-        "oldestUnfinishedMs": None if step.oldest_unfinished_ms is None else round(step.oldest_unfinished_ms, 3),
+        "oldestUnfinishedMs": _rounded(step.oldest_unfinished_ms, 3),
         "hangs": step.hangs,
-        **{name: None if value is None else round(value, 3) for name, value in late.items()},
+        **{name: _rounded(value, 3) for name, value in late.items()},
         "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
     }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,15 +213,13 @@ class Summary:
 
     steps: tuple[Step, ...]
 
-    @property
-    def seconds(self) -> float:
-        """The median length in seconds."""
-        return median(step.seconds for step in self.steps)
+    def median(self, name: str) -> float | None:
+        """Return the median of a field, such as gbps, or None if no repeat has it."""
+        return _median(getattr(step, name) for step in self.steps)
 
-    @property
-    def gbps(self) -> float:
-        """The median throughput in Gbit/s."""
-        return median(step.gbps for step in self.steps)
+    def latency(self, percentile: str) -> float | None:
+        """Return the median of a percentile of the latency, such as p99, in ms."""
+        return _median(getattr(step.latency, percentile) for step in self.steps)
 
     @property
     def gbps_tp80(self) -> float:
@@ -218,25 +227,19 @@ class Summary:
         return tp80([step.gbps for step in self.steps])
 
     @property
-    def requests_per_second(self) -> float:
-        """The median number of requests that succeeded in a second."""
-        return median(step.requests_per_second for step in self.steps)
-
-    @property
-    def cpu_percent(self) -> float | None:
-        """The median use of the client's processors."""
-        known = [step.cpu_percent for step in self.steps if step.cpu_percent is not None]
-        return median(known) if known else None
+    def streams_gbps(self) -> list[float]:
+        """The throughput of each connection in Gbit/s, slowest first: the median of the repeats."""
+        return [median(repeats) for repeats in zip(*(sorted(step.streams_gbps) for step in self.steps), strict=False)]
 
     @property
     def errors(self) -> Counter[str]:
         """Failed requests of all repeats by status."""
         return sum((Counter(step.errors) for step in self.steps), Counter())
 
-    def latency(self, percentile: str) -> float | None:
-        """Return the median of a percentile of the latency, such as p99, in ms."""
-        found = [getattr(step.latency, percentile) for step in self.steps]
-        return median(value for value in found if value is not None) if any(found) else None
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 def summaries(result: BenchResult) -> list[Summary]:

@@ -1,11 +1,12 @@
 """A measurement from its first check to its cleanup: which bucket, from which machine, and over which path."""
 
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from types import FrameType
 from uuid import uuid4
 
@@ -18,27 +19,27 @@ from express_path_instrument.bench.engines import Engine, engine_for, require_ex
 from express_path_instrument.bench.guard import check_settings, guard_session
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
-from express_path_instrument.bench.load import Load, Tally
-from express_path_instrument.bench.plan import How, Where
+from express_path_instrument.bench.load import Keys, Load, Tally
+from express_path_instrument.bench.plan import MOST_SECONDS, How, Where
 from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
 from express_path_instrument.bench.store import Store, open_store, own_ca_file
 
 FOLDER = "express-path-bench"
-"""What the keys of all objects of measurements start with, unless a prefix scheme says otherwise."""
+"""The folder of all objects of measurements, unless a prefix scheme says otherwise."""
 _CONNECTIONS = 32
 """How many connections upload and delete objects that are not measured."""
 _FEW = 200
 """How many objects one process uploads or deletes faster than several, which take longer to start."""
 _BATCH = 5000
-"""How many objects are uploaded or deleted before they are signed again."""
+"""How many objects are deleted at a time."""
 
 
 @dataclass(slots=True)
 class Session:
     """A measurement that has passed all checks. Its objects are deleted at the end.
 
-    run_id: a part of every key, so that objects of other runs are never touched.
+    run_id: the end of every key, so that objects of other runs are never touched.
     """
 
     store: Store
@@ -47,7 +48,7 @@ class Session:
     path: MeasuredPath | None
     quiet: bool
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    _keys: dict[Store, list[str]] = field(default_factory=dict)
+    _folders: dict[Store, set[str]] = field(default_factory=dict)
 
     @property
     def engine(self) -> Engine:
@@ -59,34 +60,58 @@ class Session:
         if not self.quiet:
             say(message)
 
-    def will_write(self, store: Store, keys: Sequence[str]) -> None:
-        """Remember keys that are about to be written, to delete them at the end."""
-        self._keys.setdefault(store, []).extend(keys)
+    def keys(
+        self, number: int, folders: Sequence[str] = (f"{FOLDER}/",), series: str = "", store: Store | None = None
+    ) -> Keys:
+        """Return keys for objects of this run. What is written under them is deleted at the end."""
+        written = store or self.store
+        if written not in self._folders:
+            self.tell(f"if this run is killed, delete its objects with: {self._removal(written)}")
+        self._folders.setdefault(written, set()).update(folders)
+        return Keys(tuple(folders), self.run_id, number, series)
 
-    def upload(self, keys: Sequence[str]) -> None:
+    def upload(self, keys: Keys, store: Store | None = None) -> None:
         """Upload the objects that a measurement reads. Raise OptionError if one cannot be uploaded, ApiError."""
-        self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {self.store.bucket.name}")
-        self.will_write(self.store, keys)
-        tally = self._send("PUT", self.store, keys, self.how.object_bytes)
+        target = store or self.store
+        self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {target.bucket.name}")
+        tally = self._send("PUT", target, keys, self.how.object_bytes)
         if left := len(keys) - tally.requests:
             raise OptionError(
-                f"{left} of {len(keys)} objects could not be uploaded to {self.store.bucket.name}: "
+                f"{left} of {len(keys)} objects could not be uploaded to {target.bucket.name}: "
                 f"{tally.failure or 'it took too long'}",
                 "check that the bucket exists, and that you may write to it",
             )
 
     def delete_objects(self) -> None:
-        """Delete everything that was written, and say what could not be deleted."""
-        for store, keys in self._keys.items():
-            try:
-                tally = self._send("DELETE", store, keys)
-                left = len(keys) - tally.requests - tally.errors["404"]
-                failure = f"{left} of {len(keys)} objects: {tally.failure or 'it took too long'}" if left else ""
-            except ExpressPathError as error:
-                failure = f"{len(keys)} objects: {one_line(error)}"
+        """Delete all objects of this run, and say what could not be deleted, and how to delete it."""
+        with ExitStack() as stack:  # if one bucket's cleanup is interrupted, the others have theirs
+            for store, folders in self._folders.items():
+                stack.callback(self._delete_in, store, folders)
+
+    def _delete_in(self, store: Store, folders: Iterable[str]) -> None:
+        failure = "interrupted"
+        try:
+            failure = self._delete(store, folders)
+        except ExpressPathError as error:
+            failure = one_line(error)
+        finally:
             if failure:
-                say(f"could not delete {failure}; delete the keys that contain {self.run_id} in {store.bucket.name}")
-        self._keys.clear()
+                say(f"could not delete all objects ({failure}); delete the rest with: {self._removal(store)}")
+
+    def _delete(self, store: Store, folders: Iterable[str]) -> str:
+        """Delete what a listing shows, as `aws s3 rm` does. Return why that failed, or an empty text."""
+        keys = (row["Key"] for folder in folders for row in store.listed(folder))
+        own = (key for key in keys if key.endswith(f"-{self.run_id}"))
+        while batch := list(islice(own, _BATCH)):
+            tally = self._send("DELETE", store, batch)
+            if tally.requests + tally.errors["404"] < len(batch):
+                return tally.failure or "it took too long"
+        return ""
+
+    def _removal(self, store: Store) -> str:
+        """Return the command that deletes all objects of this run."""
+        place = f" --endpoint-url {store.endpoint_url}" if store.endpoint_url else f" --region {store.aws.region}"
+        return f"aws s3 rm s3://{store.bucket.name}{place} --recursive --exclude '*' --include '*-{self.run_id}'"
 
     def result(self, kind: Kind, steps: Sequence[Step], invalid_reason: str) -> BenchResult:
         """Return the result of this measurement."""
@@ -106,14 +131,17 @@ class Session:
 
     def _send(self, method: str, store: Store, keys: Sequence[str], body_bytes: int = 0) -> Tally:
         """Send one request for each key, without measuring."""
-        total = Tally()
-        for start in range(0, len(keys), _BATCH):
-            sign = partial(store.targets, method, keys[start : start + _BATCH], body_bytes)
-            targets = sign()
-            connections = min(_CONNECTIONS, len(targets))
-            load = Load(store.server, targets, body_bytes, connections, count=len(targets), timeout=self.how.timeout)
-            total.add(HttpEngine(1 if len(targets) <= _FEW else cpus()).run(load, sign))
-        return total
+        sign = partial(store.targets, method, keys, body_bytes)
+        load = Load(
+            store.server,
+            sign(),
+            body_bytes,
+            min(_CONNECTIONS, len(keys)),
+            count=len(keys),
+            timeout=self.how.timeout,
+            count_limit=MOST_SECONDS,
+        )
+        return HttpEngine(1 if len(keys) <= _FEW else cpus()).run(load, sign)
 
 
 @contextmanager
@@ -123,6 +151,8 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
     Raise OptionError if a check fails, and ApiError. Before the guard's check, nothing is sent to the bucket.
     """
     require_extra()
+    if where.plain_http and where.endpoint_url:
+        raise OptionError("--plain-http is for a bucket in AWS", "use a URL with http:// in --endpoint-url")
     bucket = parse_bucket(where.bucket)
     if where.zone_id:
         check_zone_id(where.zone_id)
@@ -131,7 +161,7 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
         check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
     aws = _connect(where)
     guard_session(aws.session, where.endpoint_url, own_ca_file())
-    store = open_store(bucket, aws, where.endpoint_url)
+    store = open_store(bucket, aws, where.endpoint_url, tls=not where.plain_http)
     engine_for(how.engine, store.server, how.object_bytes, how.processes)  # refuses before anything is sent
     if where.endpoint_url:
         check_settings(aws.session, where.endpoint_url)

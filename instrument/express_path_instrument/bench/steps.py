@@ -2,69 +2,62 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from hashlib import sha256
-from math import ceil
 
-from express_path_instrument.bench.http_engine import Sign
+from express_path_cli.terminal.texts import count_text
 from express_path_instrument.bench.load import Load, Tally, Target, p99_ms
 from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step
 from express_path_instrument.bench.session import FOLDER, Session
 
 
-@dataclass(slots=True)
-class Steps:
-    """The steps so far, and why they are invalid, if they are."""
-
-    session: Session
-    done: list[Step] = field(default_factory=list)
-    invalid_reason: str = ""
-
-    def run(self, load: Load, sign: Sign, repeat: int, name: str) -> bool:
-        """Run one step. Return False if the measurement must end, because the step is invalid."""
-        return self.add(load, self.session.engine.run(load, sign), repeat, name)
-
-    def add(self, load: Load, tally: Tally, repeat: int, name: str, stage: str | None = None) -> bool:
-        """Add a step that was run. Return False if the measurement must end, because the step is invalid.
-
-        It is if a request failed or hangs, if none succeeded, or if fewer than the load's count ended in time.
-        """
-        step = step_of(load, tally, repeat, stage)
-        self.done.append(step)
-        self.session.tell(_summary(step, name))
-        ended = step.requests + step.failed
-        if step.errors and not self.session.how.allow_errors:
-            number = f"{step.failed:,} request{'s' if step.failed > 1 else ''}"
-            self.invalid_reason = f"{name}: {number} failed, the first with {tally.failure}"
-        elif step.hangs:
-            self.invalid_reason = f"{name}: {_open_text(step)}"
-        elif not step.requests:
-            self.invalid_reason = f"{name}: no request ended in {step.seconds:g} seconds"
-        elif load.count and ended < load.count:
-            self.invalid_reason = f"{name}: only {ended:,} of {load.count:,} requests ended in {load.limit:g} seconds"
-        return not self.invalid_reason
-
-
 def sweep(
-    session: Session, values: Sequence[int], load_of: Callable[[int], Load], name_of: Callable[[int], str]
-) -> Steps:
-    """Measure one step for each value, in each repeat, until one is invalid. `load_of` signs the requests of a step."""
-    steps = Steps(session)
+    session: Session,
+    kind: Kind,
+    values: Sequence[int],
+    load_of: Callable[[int, int], Load],
+    name_of: Callable[[int], str],
+) -> BenchResult:
+    """Measure one step for each value, in each repeat, until one is invalid.
+
+    load_of signs the requests of a value in a repeat.
+    """
+    done: list[Step] = []
     for repeat in range(1, session.how.repeats + 1):
         for value in values:
             name = name_of(value) + (f", repeat {repeat}" if session.how.repeats > 1 else "")
-            if not steps.run(load_of(value), partial(_signed, load_of, value), repeat, name):
-                return steps
-    return steps
+            load = load_of(value, repeat)
+            tally = session.engine.run(load, partial(_signed, load_of, value, repeat))
+            step = step_of(load, tally, repeat)
+            done.append(step)
+            session.tell(_summary(step, name))
+            if reason := _why_invalid(load, step, tally, allow_errors=session.how.allow_errors):
+                return session.result(kind, done, f"{name}: {reason}")
+    return session.result(kind, done, "")
 
 
-def _signed(load_of: Callable[[int], Load], value: int) -> Sequence[Target]:
-    return load_of(value).targets
+def _signed(load_of: Callable[[int, int], Load], value: int, repeat: int) -> Sequence[Target]:
+    return load_of(value, repeat).targets
 
 
-def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> Step:
+def _why_invalid(load: Load, step: Step, tally: Tally, *, allow_errors: bool) -> str:
+    """Return why a step is invalid, or an empty text.
+
+    It is if a request failed or hangs, if none succeeded, or if fewer than the load's count ended in time.
+    """
+    ended = step.requests + step.failed
+    if step.errors and not allow_errors:
+        return f"{count_text(step.failed, 'request')} failed, the first with {tally.failure}"
+    if step.hangs:
+        return _open_text(step)
+    if not step.requests:
+        return f"no request ended in {step.seconds:g} seconds"
+    if load.count and ended < load.count:
+        return f"only {ended:,} of {load.count:,} requests ended in {load.limit:g} seconds"
+    return ""
+
+
+def step_of(load: Load, tally: Tally, repeat: int) -> Step:
     """Return the step that a load and what was measured make.
 
     A load with a duration counts the requests that ended in it. With a rate, those that ended later count, too.
@@ -82,8 +75,10 @@ def step_of(load: Load, tally: Tally, repeat: int, stage: str | None = None) -> 
         latency=tally.latency(),
         connections=None if load.rate else load.connections,
         rate_per_second=load.rate,
-        stage=stage,
+        streams_gbps=() if load.rate else tuple(rate * 8 / 1e9 for rate in tally.streams),
         cpu_percent=tally.use.client_percent,
+        cpu_user_percent=tally.use.user_percent,
+        cpu_system_percent=tally.use.system_percent,
         other_cpu_percent=tally.use.other_percent,
         errors=dict(tally.errors),
         statuses=_statuses(tally),
@@ -110,7 +105,7 @@ def _open_text(step: Step) -> str:
 def _summary(step: Step, name: str) -> str:
     p99 = "" if step.latency.p99 is None else f", p99 {step.latency.p99:,.1f} ms"
     errors = ", ".join(f"{count:,} x {status}" for status, count in step.errors.items())
-    speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.0f} requests/s"
+    speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.1f} requests/s"
     failed = f", failed: {errors}" if errors else ""
     # At the end of a closed loop, each connection has an open request.
     is_notable = step.hangs or (step.rate_per_second and step.unfinished)
@@ -122,13 +117,11 @@ def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]
     how, store = session.how, session.store
     # Each connection writes an object of its own: writes to one object at the same time can be throttled.
     number = max(how.objects, *connections) if kind is Kind.PUT else how.objects
-    keys = [f"{FOLDER}/{session.run_id}/{position}" for position in range(number)]
+    keys = session.keys(number)
     if kind is Kind.GET:
         session.upload(keys)
-    else:
-        session.will_write(store, keys)
 
-    def load_of(value: int) -> Load:
+    def load_of(value: int, _repeat: int) -> Load:
         """Return the load of a step with this many connections."""
         body_bytes = how.object_bytes if kind is Kind.PUT else 0
         return Load(
@@ -142,26 +135,30 @@ def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]
             timeout=how.timeout,
         )
 
-    steps = sweep(session, connections, load_of, lambda value: f"{value} connection{'s' if value > 1 else ''}")
-    return session.result(kind, steps.done, steps.invalid_reason)
+    return sweep(session, kind, connections, load_of, lambda value: count_text(value, "connection"))
 
 
-_TENANTS = 16
-MOST_KEYS = 1_000_000
-"""How many keys an open loop writes at most, because each is signed before. Then they are written again."""
+_MOST_KEYS = 10**12
+"""More keys than an open loop writes, so that each write has a new one."""
 
 
 class Prefixes(StrEnum):
-    """How keys start. General purpose buckets divide their request rate by prefix, directory buckets do not.
+    """How the keys of two tenants start: with a common prefix, or each with another first character.
 
+    General purpose buckets divide their request rate by prefix, directory buckets do not.
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html and
     https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-optimizing-performance.html
     """
 
-    NONE = "none"
     COMMON = "common"
     TENANTS = "tenants"
-    RANDOM = "random"
+
+    @property
+    def folders(self) -> tuple[str, str]:
+        """The folder of each tenant, which is the same in each run, so that a bucket that is hot stays hot."""
+        if self is Prefixes.COMMON:
+            return f"{FOLDER}/tenant-a/", f"{FOLDER}/tenant-b/"
+        return f"a-{FOLDER}/", f"b-{FOLDER}/"
 
 
 class Operation(StrEnum):
@@ -176,24 +173,22 @@ def measure_open_loop(
 ) -> BenchResult:
     """Read or write objects at each of these rates. Raise OptionError and ApiError.
 
-    Each write of a step has a key of its own, as those of users have, up to MOST_KEYS.
+    Each write has a new key, as those of users have.
     """
     how, store = session.how, session.store
-    number = how.objects
-    if operation is Operation.PUT:
-        number = max(number, min(MOST_KEYS, ceil(max(rates) * (how.warm_up + (how.seconds or 0)))))
-    keys = [key_of(prefixes, session.run_id, position) for position in range(number)]
     if operation is Operation.GET:
-        session.upload(keys)
-    else:
-        session.will_write(store, keys)
+        session.upload(session.keys(how.objects, prefixes.folders))
 
-    def load_of(rate: int) -> Load:
+    def load_of(rate: int, repeat: int) -> Load:
         """Return the load of a step with this many requests per second."""
-        body_bytes = how.object_bytes if operation is Operation.PUT else 0
+        if operation is Operation.GET:
+            targets = store.targets("GET", session.keys(how.objects, prefixes.folders))
+        else:
+            keys = session.keys(_MOST_KEYS, prefixes.folders, f"{rate} {repeat}")
+            targets = store.targets("PUT", keys, how.object_bytes)
         return Load(
             store.server,
-            store.targets(operation.upper(), keys, body_bytes),
+            targets,
             how.object_bytes,
             connections,
             how.warm_up,
@@ -202,17 +197,4 @@ def measure_open_loop(
             timeout=how.timeout,
         )
 
-    steps = sweep(session, rates, load_of, lambda rate: f"{rate} requests/s")
-    return session.result(Kind.OPEN, steps.done, steps.invalid_reason)
-
-
-def key_of(prefixes: Prefixes, run_id: str, position: int) -> str:
-    """Return the key of an object: without a prefix, or under one for all, one for each tenant, or a random one."""
-    name = f"{FOLDER}-{run_id}-{position}"
-    if prefixes is Prefixes.COMMON:
-        return f"{FOLDER}/{name}"
-    if prefixes is Prefixes.TENANTS:
-        return f"tenant-{position % _TENANTS:02}/{name}"
-    if prefixes is Prefixes.RANDOM:
-        return f"{sha256(name.encode()).hexdigest()[:8]}/{name}"
-    return name
+    return sweep(session, Kind.OPEN, rates, load_of, lambda rate: f"{rate} requests/s")

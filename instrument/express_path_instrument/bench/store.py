@@ -4,11 +4,12 @@ Every engine but one, and botocore's own requests, connect to the addresses that
 the name again, so it is used with TLS, where the certificate proves the server, or with an address instead of a name.
 """
 
+import hmac
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from botocore import UNSIGNED
 from botocore.auth import S3ExpressQueryAuth, S3SigV4QueryAuth, SigV4Auth
@@ -20,10 +21,11 @@ from express_path.adapters.aws import Aws, calling
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import Bucket
 from express_path_instrument.bench.guard import aws_server, bucket_server, lab_server, send_pinned
-from express_path_instrument.bench.load import Server, Target
+from express_path_instrument.bench.load import Presigned, Server
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import ObjectTypeDef
 
 _EXPIRES = 3600
 _SESSION_SECONDS = 300
@@ -46,58 +48,59 @@ class Store:
         """The URL of the server."""
         return f"{'https' if self.server.tls else 'http'}://{self.server.authority}"
 
-    def targets(self, method: str, keys: Iterable[str], body_bytes: int = 0) -> list[Target]:
+    def targets(self, method: str, keys: Sequence[str], body_bytes: int = 0) -> Presigned:
         """Return a signed request for each key. For a directory bucket they are valid for five minutes.
 
-        Raise ApiError if the bucket gives no session.
+        botocore signs one URL; the others differ in their paths only. Raise ApiError if the bucket gives no session.
         """
         auth = self._auth()
-        return [self._signed(auth, AWSRequest(method, self._url_of(key)), body_bytes) for key in keys]
+        folder = f"/{self.bucket.name}/" if self.endpoint_url else "/"
+        request = AWSRequest(method, f"{self.url}{folder}{_ANY_KEY}")
+        auth.add_auth(request)
+        query = urlsplit(str(request.url)).query
+        parameters = parse_qs(query)
+        scope = parameters["X-Amz-Credential"][0].partition("/")[2]
+        signing_key = f"AWS4{auth.credentials.secret_key}".encode()
+        for part in scope.split("/"):
+            signing_key = hmac.digest(signing_key, part.encode(), "sha256")
+        return Presigned(
+            method,
+            keys,
+            body_bytes,
+            folder,
+            self.server.authority,
+            "&".join(sorted(part for part in query.split("&") if not part.startswith("X-Amz-Signature="))),
+            f"AWS4-HMAC-SHA256\n{parameters['X-Amz-Date'][0]}\n{scope}",
+            signing_key.hex(),
+        )
 
-    def copies(self, source: Bucket, keys: Sequence[tuple[str, str]]) -> list[Target]:
-        """Return a signed CopyObject for each pair of a key in the source and a key in this bucket.
-
-        CopyObject is authorized with the caller's own credentials, also in a directory bucket
-        (https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html).
-        """
-        auth = self._caller_auth()
-        return [
-            self._signed(auth, AWSRequest("PUT", self._url_of(to), {"x-amz-copy-source": f"{source.name}/{key}"}))
-            for key, to in keys
-        ]
-
-    def sizes(self, prefix: str) -> dict[str, int]:
-        """Read the size of each object under a prefix, which ends with a slash, by its key. Raise ApiError."""
+    def listed(self, prefix: str) -> Iterator["ObjectTypeDef"]:
+        """Yield each object under a prefix, which ends with a slash, as ListObjectsV2 describes it. Raise ApiError."""
         with calling("s3:ListObjectsV2"):
-            pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=prefix)
-            return {row["Key"]: row["Size"] for page in pages for row in page.get("Contents", ())}
+            pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=prefix)
+            for page in pages:
+                yield from page.get("Contents", ())
 
     def create(self) -> None:
         """Create the bucket. Raise ApiError, also if it exists."""
         with calling("s3:CreateBucket"):
-            self._client().create_bucket(Bucket=self.bucket.name, **_configuration(self.bucket, self.aws.region))
+            self.client().create_bucket(Bucket=self.bucket.name, **_configuration(self.bucket, self.aws.region))
 
     def delete(self) -> None:
         """Delete the bucket. Raise ApiError if it is not empty."""
         with calling("s3:DeleteBucket"):
-            self._client().delete_bucket(Bucket=self.bucket.name)
-
-    def _url_of(self, key: str) -> str:
-        folder = f"/{self.bucket.name}" if self.endpoint_url else ""
-        return f"{self.url}{folder}/{key}"
-
-    def _signed(self, auth: SigV4Auth, request: AWSRequest, body_bytes: int = 0) -> Target:
-        headers = tuple(request.headers.items())
-        auth.add_auth(request)
-        parts = urlsplit(str(request.url))
-        return Target(str(request.method), f"{parts.path}?{parts.query}", headers, body_bytes)
+            self.client().delete_bucket(Bucket=self.bucket.name)
 
     def _auth(self) -> SigV4Auth:
         """Return what signs requests for objects. A lab has no CreateSession, so its requests are those of S3."""
         if not self.bucket.is_directory or self.endpoint_url:
-            return self._caller_auth()
+            with calling("boto3:Credentials"):
+                own = self.aws.session.get_credentials()
+            if own is None:
+                raise OptionError("your AWS settings have no credentials", "set --profile, or AWS_ACCESS_KEY_ID")
+            return S3SigV4QueryAuth(own.get_frozen_credentials(), "s3", self.aws.region, expires=_EXPIRES)
         with calling("s3:CreateSession"):
-            session = self._client().create_session(Bucket=self.bucket.name)["Credentials"]
+            session = self.client().create_session(Bucket=self.bucket.name)["Credentials"]
         credentials = Credentials(session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"])
         return S3ExpressQueryAuth(
             credentials,
@@ -107,15 +110,7 @@ class Store:
             expires=_SESSION_SECONDS,
         )
 
-    def _caller_auth(self) -> SigV4Auth:
-        with calling("boto3:Credentials"):
-            credentials = self.aws.session.get_credentials()
-        if credentials is None:
-            raise OptionError("your AWS settings have no credentials", "set --profile, or AWS_ACCESS_KEY_ID")
-        service = "s3express" if self.bucket.is_directory and not self.endpoint_url else "s3"
-        return S3SigV4QueryAuth(credentials.get_frozen_credentials(), service, self.aws.region, expires=_EXPIRES)
-
-    def _client(self) -> "S3Client":
+    def client(self) -> "S3Client":
         """Return a client that sends requests for this bucket to checked addresses only."""
         control = f"s3express-control.{self.aws.region}.amazonaws.com"
         controls = () if self.endpoint_url else (control, f"{control}.cn")
@@ -126,9 +121,12 @@ class Store:
                 return self.server
             return aws_server(host, self.server.ca_file) if host in controls else None
 
-        client = _client_of(self.aws, self.endpoint_url)
+        client = _client_of(self.aws, self.endpoint_url, tls=self.server.tls)
         send: Any = lambda request, **_: send_pinned(request, server_of)  # noqa: E731  # its answer replaces botocore's sending
         client.meta.events.register("before-send.s3", send)
+        if self.endpoint_url:  # botocore signs for s3express if the name is one of a directory bucket
+            as_s3: Any = lambda context, **_: context["signing"].update(signing_name="s3")  # noqa: E731
+            client.meta.events.register("before-call.s3", as_s3)
         return client
 
 
@@ -137,25 +135,31 @@ def own_ca_file() -> str | None:
     return os.environ.get("AWS_CA_BUNDLE") or None
 
 
-def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None) -> Store:
-    """Check where requests for a bucket would go, and return the bucket. Nothing is sent to it. Raise OptionError."""
+def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None, *, tls: bool = True) -> Store:
+    """Check where requests for a bucket would go, and return the bucket. Nothing is sent to it. Raise OptionError.
+
+    Without TLS, requests go to the bucket in AWS over plain HTTP; the URL of a lab says whether it uses TLS.
+    """
     ca_file = own_ca_file()
     if endpoint_url:
         return Store(bucket, lab_server(endpoint_url, ca_file), aws, endpoint_url.rstrip("/"))
-    unsigned = _client_of(aws, None, signs=False)
+    unsigned = _client_of(aws, None, signs=False, tls=tls)
     url = unsigned.generate_presigned_url("get_object", Params={"Bucket": bucket.name, "Key": _ANY_KEY})
-    return Store(bucket, bucket_server(url, bucket, aws, ca_file), aws, None)
+    return Store(bucket, bucket_server(url, bucket, aws, ca_file, tls=tls), aws, None)
 
 
-def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True) -> "S3Client":
+def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True, tls: bool = True) -> "S3Client":
     """Return a client of S3. One that does not sign sends nothing to find out the URL of an object."""
+    s3: Any = {"us_east_1_regional_endpoint": "regional"}
+    if endpoint_url:
+        s3 |= {"addressing_style": "path", "disable_s3_express_session_auth": True}
     config = Config(
         signature_version=None if signs else UNSIGNED,
         retries={"mode": "standard", "total_max_attempts": 3},
-        s3={"us_east_1_regional_endpoint": "regional", **({"addressing_style": "path"} if endpoint_url else {})},
+        s3=s3,
     )
     with calling(f"boto3:s3 in {aws.region}"):
-        return aws.session.client("s3", region_name=aws.region, endpoint_url=endpoint_url, config=config)
+        return aws.session.client("s3", region_name=aws.region, use_ssl=tls, endpoint_url=endpoint_url, config=config)
 
 
 def _configuration(bucket: Bucket, region: str) -> dict[str, Any]:

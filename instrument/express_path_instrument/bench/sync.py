@@ -1,99 +1,114 @@
-"""`bench sync`: many small or few large objects, in a general purpose bucket and in a directory bucket."""
+"""`bench sync`: what `aws s3 sync` does from a bucket into an empty folder, for both kinds of buckets."""
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import partial
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from express_path_instrument.bench.load import Load, Tally, Target
-from express_path_instrument.bench.results import BenchResult, Kind
+from s3transfer.exceptions import RetriesExceededError, S3ValidationError
+from s3transfer.futures import TransferFuture
+from s3transfer.manager import TransferManager
+from s3transfer.subscribers import BaseSubscriber
+
+from express_path.adapters.aws import calling
+from express_path.errors import ExpressPathError
+from express_path_instrument.bench.processor import OwnTimes, ProcessorTimes, usable_cpus, use_between
+from express_path_instrument.bench.results import BenchResult, Kind, Step
 from express_path_instrument.bench.session import FOLDER, Session
-from express_path_instrument.bench.steps import Steps
 from express_path_instrument.bench.store import Store
 
-_BATCH = 5000
-"""How many requests are signed at a time, so that they are sent before their credentials expire."""
+if TYPE_CHECKING:
+    from mypy_boto3_s3.type_defs import ObjectTypeDef
+
+STANDARD, EXPRESS = "standard", "express"
+"""The stages: the general purpose bucket, and the directory bucket."""
 
 
-class Stage(StrEnum):
-    """The stages, in their order. `standard` is the general purpose bucket, `express` the directory bucket."""
+def measure_sync(session: Session, standard: Store, folder: Path) -> BenchResult:
+    """Upload the same objects to both buckets, then time a sync of each in each repeat. Raise OptionError and ApiError.
 
-    UPLOAD_STANDARD = "upload to standard"
-    UPLOAD_EXPRESS = "upload to express"
-    SYNC = "sync standard to express"
-    DOWNLOAD_STANDARD = "download from standard"
-    DOWNLOAD_EXPRESS = "download from express"
+    folder: where on the disk. Each sync begins with an empty folder in it, which is deleted at the end.
+    """
+    how, stores = session.how, {STANDARD: standard, EXPRESS: session.store}
+    prefix, local = f"{FOLDER}/{session.run_id}/", folder / f"{FOLDER}-{session.run_id}"
+    for store in stores.values():
+        session.upload(session.keys(how.objects, (prefix,), store=store), store)
+    session.tell(f"each sync is into {local}, which is deleted after it")
+    steps: list[Step] = []
+    for repeat in range(1, how.repeats + 1):
+        for stage, store in stores.items():
+            before = ProcessorTimes.now()
+            try:
+                local.mkdir(parents=True)
+                received = download(store, prefix, local)
+            except (ExpressPathError, OSError, RetriesExceededError, S3ValidationError) as error:
+                return _result(session, steps, f"{stage}, loop {repeat}: {error}")
+            finally:
+                after = ProcessorTimes.now()
+                shutil.rmtree(local, ignore_errors=True)
+            steps.append(_step(repeat, stage, received, before, after))
+            session.tell(f"{stage}, loop {repeat}: {steps[-1].seconds:.3g} s")
+            if len(received) < how.objects:
+                reason = f"{stage}, loop {repeat}: only {len(received):,} of {how.objects:,} objects were found"
+                return _result(session, steps, reason)
+    return _result(session, steps, "")
 
 
-def measure_sync(session: Session, standard: Store, connections: int) -> BenchResult:
-    """Time each stage in each repeat. Signing requests is not part of the time. Raise OptionError and ApiError."""
-    steps = Steps(session)
-    for repeat in range(1, session.how.repeats + 1):
-        sync = _Sync(session, standard, connections, f"{FOLDER}/{session.run_id}/{repeat}")
-        for stage in Stage:
-            load, tally = sync.run(stage)
-            if not steps.add(load, tally, repeat, stage, stage):
-                return session.result(Kind.SYNC, steps.done, steps.invalid_reason)
-    return session.result(Kind.SYNC, steps.done, steps.invalid_reason)
+def _result(session: Session, steps: Sequence[Step], invalid_reason: str) -> BenchResult:
+    result = session.result(Kind.SYNC, steps, invalid_reason)
+    client = replace(result.client, engine="s3transfer", engine_version=version("s3transfer"))
+    return replace(result, client=client)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sync:
-    """The objects of one repeat, all below one folder in both buckets."""
+def download(store: Store, prefix: str, folder: Path) -> list[int]:
+    """List a bucket, and download each object under a prefix, with its time. Return their sizes in bytes.
 
-    session: Session
-    standard: Store
-    connections: int
-    folder: str
-
-    def run(self, stage: Stage) -> tuple[Load, Tally]:
-        """Run one stage, and return what was sent last and what was measured."""
-        express = self.session.store
-        if stage in {Stage.UPLOAD_STANDARD, Stage.UPLOAD_EXPRESS}:
-            return self._upload(self.standard if stage is Stage.UPLOAD_STANDARD else express)
-        if stage is Stage.SYNC:
-            return self._sync(express)
-        store = self.standard if stage is Stage.DOWNLOAD_STANDARD else express
-        return self._send(store, self._keys("source"), lambda keys: store.targets("GET", keys))
-
-    def _upload(self, store: Store) -> tuple[Load, Tally]:
-        keys, size = self._keys("source"), self.session.how.object_bytes
-        self.session.will_write(store, keys)
-        return self._send(store, keys, lambda batch: store.targets("PUT", batch, size))
-
-    def _sync(self, express: Store) -> tuple[Load, Tally]:
-        """List both buckets, and copy what is missing or has another size, as `aws s3 sync` does."""
-        started = time.monotonic()
-        there = express.sizes(f"{self.folder}/synced/")
-        here = self.standard.sizes(f"{self.folder}/source/")
-        listing = time.monotonic() - started
-        synced = {key: key.replace("/source/", "/synced/") for key in here}
-        missing = [key for key, size in here.items() if there.get(synced[key]) != size]
-        self.session.will_write(express, [synced[key] for key in missing])
-        load, tally = self._send(
-            express, missing, lambda keys: express.copies(self.standard.bucket, [(key, synced[key]) for key in keys])
-        )
-        tally.ended += listing
-        return load, tally
-
-    def _keys(self, folder: str) -> list[str]:
-        return [f"{self.folder}/{folder}/{position}" for position in range(self.session.how.objects)]
-
-    def _send(
-        self, store: Store, keys: Sequence[str], sign: Callable[[Sequence[str]], list[Target]]
-    ) -> tuple[Load, Tally]:
-        """Send one request for each key. The tally starts at 0 and ends after the seconds of all batches."""
-        total, seconds, how = Tally(), 0.0, self.session.how
-        load = Load(store.server, (), how.object_bytes, self.connections, count=0, timeout=how.timeout)
-        for start in range(0, len(keys), _BATCH):
-            sign_batch = partial(sign, keys[start : start + _BATCH])
-            targets = sign_batch()
-            load = Load(
-                store.server, targets, how.object_bytes, self.connections, count=len(targets), timeout=how.timeout
+    The transfer manager of boto3 is also that of the AWS CLI, with the same settings: ten requests at a time, and parts
+    of 8 MiB (https://docs.aws.amazon.com/cli/latest/topic/s3-config.html). Raise ApiError, OSError,
+    RetriesExceededError, and S3ValidationError.
+    """
+    with calling("s3:GetObject"), TransferManager(store.client()) as manager:
+        rows = []
+        for row in store.listed(prefix):
+            file = folder / row["Key"].removeprefix(prefix)
+            rows.append(
+                (row, file, manager.download(store.bucket.name, row["Key"], str(file), subscribers=[_Listed(row)]))
             )
-            tally = self.session.engine.run(load, sign_batch)
-            seconds += tally.ended - tally.started
-            total.add(tally)
-        total.started, total.ended = 0.0, seconds
-        return replace(load, count=len(keys)), total
+        for row, file, transfer in rows:
+            transfer.result()
+            os.utime(file, (row["LastModified"].timestamp(),) * 2)
+    return [row["Size"] for row, *_ in rows]
+
+
+class _Listed(BaseSubscriber):
+    """Tells the transfer manager what the listing says about an object, so that it sends no HeadObject."""
+
+    def __init__(self, row: "ObjectTypeDef") -> None:
+        self.row = row
+
+    def on_queued(self, future: TransferFuture, **_: object) -> None:
+        """Provide the size and the ETag."""
+        future.meta.provide_transfer_size(self.row["Size"])
+        future.meta.provide_object_etag(self.row["ETag"])
+
+
+def _step(repeat: int, stage: str, sizes: Sequence[int], before: ProcessorTimes, after: ProcessorTimes) -> Step:
+    seconds = after.at - before.at
+    busiest = (after.own.cpu - before.own.cpu) / seconds  # Python code runs on one processor at a time
+    use = use_between(before, after, OwnTimes(), busiest, usable_cpus())
+    return Step(
+        repeat=repeat,
+        seconds=seconds,
+        requests=len(sizes),
+        bytes=sum(sizes),
+        gbps=sum(sizes) * 8 / 1e9 / seconds,
+        requests_per_second=len(sizes) / seconds,
+        stage=stage,
+        cpu_percent=use.client_percent,
+        cpu_user_percent=use.user_percent,
+        cpu_system_percent=use.system_percent,
+        other_cpu_percent=use.other_percent,
+    )

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from statistics import median
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -11,28 +10,28 @@ from rich.text import Text
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.classify import share_of_model
 from express_path_instrument.bench.compare import MBPS, Comparison, limit_of, verdict
+from express_path_instrument.bench.plan import UNITS
 from express_path_instrument.bench.plot import as_text_plot
 from express_path_instrument.bench.results import BenchResult, Kind, Summary, summaries
 
-_FIRST_COLUMN = {Kind.GET: "Connections", Kind.PUT: "Connections", Kind.OPEN: "Requests/s", Kind.SYNC: "Stage"}
+_FIRST_COLUMN = {Kind.GET: "Connections", Kind.PUT: "Connections", Kind.OPEN: "Requests/s"}
 _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
+_MOST_STREAMS = 12
+"""Of more connections than this, only the slowest and the fastest are shown."""
 
 
 def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
+    if result.kind is Kind.SYNC:
+        return Group(_buckets(result), *_footnotes(result))
     has_errors = any(step.errors for step in result.steps)
-    table = Table(title=_title(result), title_justify="left", title_style="bold", box=None, header_style="bold")
-    table.padding = (0, 1, 0, 0)  # the columns need 80 characters together, also with errors
-    table.add_column(_FIRST_COLUMN[result.kind], justify="left" if result.kind is Kind.SYNC else "right", no_wrap=True)
     tp80 = ["TP80"] if result.repeats > 1 else []
     columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
-    if result.kind is Kind.SYNC:
-        columns.insert(0, "Seconds")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+    # The columns need 80 characters together, also with errors.
+    table = _table(_FIRST_COLUMN[result.kind], *columns, title=_title(result))
     for summary in summaries(result):
-        table.add_row(*_cells(summary, result.kind, with_tp80=bool(tp80), with_errors=has_errors))
-    return Group(table, *_footnotes(result))
+        table.add_row(*_cells(summary, with_tp80=bool(tp80), with_errors=has_errors))
+    return Group(table, *_streams([("", result)]), *_footnotes(result))
 
 
 def _title(result: BenchResult) -> str:
@@ -47,29 +46,78 @@ def _title(result: BenchResult) -> str:
     return ", ".join(parts)
 
 
-def _cells(summary: Summary, kind: Kind, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
+def _cells(summary: Summary, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
     step = summary.steps[0]
-    if kind is Kind.SYNC:
-        yield str(step.stage)
-        yield _number(summary.seconds)
-    else:
-        yield f"{step.rate_per_second:g}" if step.rate_per_second else str(step.connections)
-    yield _number(summary.gbps)
+    yield f"{step.rate_per_second:g}" if step.rate_per_second else str(step.connections)
+    yield _number(summary.median("gbps"))
     if with_tp80:
         yield _number(summary.gbps_tp80)
-    yield _number(summary.requests_per_second)
+    yield _number(summary.median("requests_per_second"))
     for percentile in _PERCENTILES:
-        latency = summary.latency(percentile)
-        yield "-" if latency is None else _number(latency)
-    yield "-" if summary.cpu_percent is None else f"{summary.cpu_percent:.0f}"
+        yield _number(summary.latency(percentile)) or "-"
+    yield _whole(summary.median("cpu_percent"))
     if with_errors:
         yield f"{summary.errors.total():,}"
 
 
+def _buckets(result: BenchResult) -> Table:
+    """Return a row for each bucket of a sync: the time of all loops together, and the speedup over the first one."""
+    table = _table("Bucket", "Time", "Loops", "Objects", "MBps", "CPU %", "Speedup", title=_title(result))
+    base: dict[int, float] = {}
+    for summary in summaries(result):
+        steps, seconds = summary.steps, {step.repeat: step.seconds for step in summary.steps}
+        base = base or seconds
+        shared = base.keys() & seconds.keys()  # a loop that failed has no time
+        speedup = sum(base[repeat] for repeat in shared) / sum(seconds[repeat] for repeat in shared)
+        table.add_row(
+            str(steps[0].stage),
+            _time(sum(seconds.values())),
+            str(len(steps)),
+            f"{steps[0].requests:,}",
+            _number(sum(step.bytes for step in steps) / sum(seconds.values()) / 1e6),
+            _whole(summary.median("cpu_percent")),
+            f"{speedup:.1f}x" if seconds is not base else "",
+        )
+    return table
+
+
+def _time(seconds: float) -> str:
+    """Return a time such as 8 min 5 s."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.3g} s"
+
+
+def _streams(results: Sequence[tuple[str, BenchResult]]) -> Iterator[RenderableType]:
+    """Yield what each connection transfers, and where the client's processor time goes, if it was measured."""
+    rows = [
+        (summary.steps[0].connections or 0, name, summary)
+        for name, result in results
+        for summary in summaries(result)
+        if result.kind is not Kind.OPEN and summary.streams_gbps
+    ]
+    if not rows:
+        return
+    names = ["measurement"] if len(results) > 1 else []
+    table = _table("Connections", *names, "MBps", "MBps of each", "User %", "System %", title="\nStreams")
+    table.columns[-3].no_wrap = False
+    for connections, name, summary in sorted(rows, key=lambda row: row[0]):
+        each = [_number(gbps * MBPS) for gbps in summary.streams_gbps]
+        shown = " ".join(each) if len(each) <= _MOST_STREAMS else f"{each[0]} to {each[-1]}"
+        parts = (_whole(summary.median("cpu_user_percent")), _whole(summary.median("cpu_system_percent")))
+        total = _number((summary.median("gbps") or 0) * MBPS)
+        table.add_row(str(connections), *([name] if names else []), total, shown, *parts)
+    yield table
+
+
 def _footnotes(result: BenchResult) -> Iterator[Text]:
-    repeats = "One run" if result.repeats == 1 else f"Median of {result.repeats} repeats; TP80: what 80 % of them reach"
-    latency = "from the time at which each request was to be sent" if result.kind is Kind.OPEN else "of whole requests"
-    yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
+    if result.kind is Kind.SYNC:
+        yield Text("Time: of all loops, from the bucket into an empty folder. CPU: of one processor.", "dim")
+    else:
+        repeats = (
+            f"Median of {result.repeats} repeats; TP80: what 80 % of them reach" if result.repeats > 1 else "One run"
+        )
+        latency = "from the time at which each was to be sent" if result.kind is Kind.OPEN else "of whole requests"
+        yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
     failed = sum((summary.errors for summary in summaries(result)), Counter[str]())
     if failed:
         yield Text(f"Failed: {', '.join(f'{count:,} x {status}' for status, count in failed.most_common())}", "yellow")
@@ -80,10 +128,9 @@ def _footnotes(result: BenchResult) -> Iterator[Text]:
 
 
 def _size(number: int) -> str:
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if number >= size and number % size == 0:
-            return f"{number // size} {unit}"
-    return f"{number:,} byte"
+    """Return a size in the largest unit of which it is a multiple: 32 MB are 32,000,000 bytes, 32 MiB are more."""
+    sizes = sorted(((size, unit) for unit, size in UNITS.items() if number % size == 0), reverse=True)
+    return f"{number // sizes[0][0]:,} {sizes[0][1]}"
 
 
 _WIDEST_PLOT = 100
@@ -99,11 +146,10 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         if not run.result.valid:
             console.print(f"{run.name} is invalid: {run.result.invalid_reason}", style="yellow")
     console.print()
-    if comparison.kind is Kind.SYNC:
-        console.print(_stages(comparison))
-    else:
-        console.print(loads_table(comparison))
-        console.print(_EXPLANATION, style="dim")
+    console.print(loads_table(comparison))
+    console.print(_EXPLANATION, style="dim")
+    for table in _streams([(run.name, run.result) for run in comparison.runs]):
+        console.print(table)
     if any(run.cost_per_hour is not None for run in comparison.runs):
         console.print(_costs(comparison))
     for plot in plots_of(comparison):
@@ -113,10 +159,11 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _table(*columns: str, title: str | None = None) -> Table:
-    """Return a table whose first two columns are text, and the others numbers."""
-    table = Table(title=title, title_justify="left", box=None, header_style="bold", padding=(0, 1, 0, 0))
-    for index, name in enumerate(columns):
-        if index == 1:  # names are shortened, so that numbers never are
+    """Return a table of numbers; the column `measurement` and the kind of a bucket are text."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="bold")
+    table.padding = (0, 1, 0, 0)
+    for name in columns:
+        if name in {"measurement", "Bucket"}:  # names are shortened, so that numbers never are
             table.add_column(name, justify="left", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
         else:
             table.add_column(name, justify="right", no_wrap=True)
@@ -157,32 +204,16 @@ def _range(values: tuple[float, float] | None) -> str:
     return "-".join(map(_number, values)) if values and values[0] != values[1] else ""
 
 
-def _stages(comparison: Comparison) -> Table:
-    """Return the seconds of each stage (sync), as medians of the repeats."""
-    table = _table("stage", "measurement", "seconds", "Gbit/s", "ratio of seconds")
-    base = comparison.runs[0]
-    for stage in dict.fromkeys(step.stage or "" for step in base.result.steps):
-        for run in comparison.runs:
-            steps = [step for step in run.result.steps if (step.stage or "") == stage]
-            if steps:
-                seconds = median(step.seconds for step in steps)
-                base_seconds = median(step.seconds for step in base.result.steps if (step.stage or "") == stage)
-                ratio = f"{seconds / base_seconds:.2f}" if base_seconds else ""
-                table.add_row(stage, run.name, f"{seconds:.3g}", f"{median(step.gbps for step in steps):.3g}", ratio)
-    return table
-
-
 def _costs(comparison: Comparison) -> Table:
     """Return throughput and its cost at the best load, in MB (10^6 bytes) per second, and per US cent of an hour."""
-    table = _table(
-        "cents/hour", "measurement", "MBps", "TP80 MBps", "MBps/cent", "TP80/cent", title="\nThroughput and cost"
-    )
+    columns = ("measurement", "MBps", "TP80 MBps", "cents/hour", "MBps/cent", "TP80/cent")
+    table = _table(*columns, title="\nThroughput and cost")
     for run in comparison.runs:
         if run.points and run.cost_per_hour is not None:
             rates = [run.best.gbps * MBPS, run.best.gbps_tp80 * MBPS]
             cents = run.cost_per_hour * 100
             per_cent = [f"{rate / cents:.2f}" if cents else "free" for rate in rates]
-            table.add_row(f"{cents:.2f}", run.name, *(f"{rate:.1f}" for rate in rates), *per_cent)
+            table.add_row(run.name, *(f"{rate:,.2f}" for rate in rates), f"{cents:.2f}", *per_cent)
     return table
 
 
@@ -192,3 +223,7 @@ def _percent(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"  # noqa: PLR2004  # digits
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
 
 from express_path_instrument.bench.load import Server, Target
 
@@ -40,7 +41,8 @@ def with_object(request: bytes) -> bytes:
 class RawServer:
     """A server, the requests that it got, with their bodies' lengths, and how many connections were made.
 
-    `answer` gets the head of a request. If its answer ends with CLOSE, the connection is closed after it.
+    `answer` gets the head of a request. If its answer ends with CLOSE, the connection is closed after it. lists: it
+    answers ListObjectsV2 itself, with what was written and not deleted, as objects of 1 KiB.
     """
 
     answer: Callable[[bytes], bytes]
@@ -50,6 +52,7 @@ class RawServer:
     connections: int = 0
     open: list[socket.socket] = field(default_factory=list)
     context: ssl.SSLContext | None = None
+    lists: bool = True
 
     @property
     def server(self) -> Server:
@@ -67,6 +70,21 @@ class RawServer:
             request.decode().partition("\r\n")[0].partition("?")[0].removesuffix(" HTTP/1.1")
             for request in self.requests
         ]
+
+    def left(self) -> list[str]:
+        """Return the paths that were written and not deleted."""
+        lines = self.lines()
+        written = dict.fromkeys(line.removeprefix("PUT ") for line in lines if line.startswith("PUT "))
+        return [path for path in written if f"DELETE {path}" not in lines]
+
+    def _listing(self, request: bytes) -> bytes:
+        """Answer ListObjectsV2."""
+        url = urlsplit(request.split(b" ")[1].decode())
+        start = f"{url.path.rstrip('/')}/{parse_qs(url.query).get('prefix', [''])[0]}"
+        keys = [path.split("/", 2)[2] for path in self.left() if path.startswith(start)]
+        described = "<Size>1024</Size><ETag>1</ETag><LastModified>2026-03-01T09:30:00.000Z</LastModified>"
+        rows = [f"<Contents><Key>{key}</Key>{described}</Contents>" for key in keys]
+        return response("200 OK", f"<ListBucketResult>{''.join(rows)}</ListBucketResult>".encode())
 
     def accept(self, listener: socket.socket) -> None:
         """Serve every connection in a thread of its own until the listener is closed."""
@@ -97,7 +115,7 @@ class RawServer:
                 waiting = b"" if length else waiting
                 self.requests.append(head)
                 self.body_lengths.append(int(length[1]) if length else 0)
-                answer = self.answer(head)
+                answer = self._listing(head) if self.lists and b"?list-type=2" in head else self.answer(head)
                 opened.sendall(answer.removesuffix(CLOSE))
                 if answer.endswith(CLOSE):
                     return

@@ -2,20 +2,27 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from express_path_cli.aws.sessions import connect
+from express_path_instrument.bench.bucket import parse_bucket
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.bench.store import open_store
+from express_path_instrument.bench.sync import download
 from instrument.tests.bench.raw_server import RawServer, response, serving
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 
+AWS_CLI = Path(__file__).parents[3] / ".venv-awscli" / "bin" / "aws"
 SHORT = ("--size", "1KiB", "--objects", "3", "--warm-up", "0", "--processes", "1", "--quiet")
 
 
@@ -33,8 +40,9 @@ def keys(sandbox: Sandbox, bucket: str = "lab") -> list[str]:
 
 
 def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Each number of connections is measured in each repeat, and the table and the file have the result."""
-    file = tmp_path / "run.json"
+    """Each number of connections is measured in each repeat. The table and the file have the result, others their objects."""
+    file, other = tmp_path / "run.json", "express-path-bench/1-other-run"
+    sandbox.client("s3").put_object(Bucket="lab", Key=other, Body=b"")
     line = ["bench", "get", "lab", "--endpoint-url", lab, *SHORT, "--connections", "2,1", "--count", "6"]
     result = invoke([*line, "--repeats", "2", "--label", "NAT", "--output", str(file)])
     assert result.exit_code == 0, result.stderr
@@ -43,11 +51,14 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sand
     assert [(step.connections, step.repeat) for step in measured.steps] == [(2, 1), (1, 1), (2, 2), (1, 2)]
     assert {(step.requests, step.bytes, step.failed) for step in measured.steps} == {(6, 6 << 10, 0)}
     assert all(step.gbps > 0 and step.latency.p999 for step in measured.steps)
+    assert all(len(step.streams_gbps) == step.connections for step in measured.steps)
+    assert all(step.cpu_user_percent is not None and step.cpu_system_percent is not None for step in measured.steps)
     assert (measured.kind, measured.label, measured.target.bucket, measured.valid) == ("get", "NAT", "lab", True)
     rows = [row.split() for row in result.stdout.splitlines()]
-    assert [row[0] for row in rows if row and row[0].isdigit()] == ["2", "1"]
+    assert [(row[0], len(row)) for row in rows if row and row[0].isdigit()] == [("2", 9), ("1", 9), ("1", 5), ("2", 6)]
+    assert "Connections MBps MBps of each User % System %" in " ".join(result.stdout.split())
     assert "Median of 2 repeats" in result.stdout
-    assert keys(sandbox) == []
+    assert keys(sandbox) == [other]
 
 
 def test_an_open_loop_is_measured(lab: str, sandbox: Sandbox) -> None:
@@ -61,32 +72,60 @@ def test_an_open_loop_is_measured(lab: str, sandbox: Sandbox) -> None:
     assert keys(sandbox) == []
 
 
+def sync_line(url: str, folder: Path, *options: str) -> list[str]:
+    line = ["bench", "sync", "lab", "standard", "--endpoint-url", url, "--folder", str(folder), "--region", "us-east-1"]
+    return [*line, "--size", "1KiB", "--objects", "3", "--repeats", "2", "--quiet", *options]
+
+
 def test_a_sync_is_measured(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Every stage transfers every object, the sync by copying inside S3, and both buckets are empty at the end."""
-    file = tmp_path / "run.json"
-    line = ["bench", "sync", "lab", "standard", "--endpoint-url", lab, "--size", "2kB", "--objects", "5"]
-    result = invoke([*line, "--connections", "2", "--processes", "1", "--output", str(file)])
+    """Each loop downloads every object from each bucket, and nothing is left in the buckets and on the disk."""
+    file, folder = tmp_path / "run.json", tmp_path / "disk"
+    result = invoke(sync_line(lab, folder, "--output", str(file)))
     assert result.exit_code == 0, result.stderr
-    assert [(step.stage, step.requests, step.bytes) for step in read_bench(file).steps] == [
-        (stage, 5, 10_000)
-        for stage in (
-            "upload to standard",
-            "upload to express",
-            "sync standard to express",
-            "download from standard",
-            "download from express",
-        )
+    steps = read_bench(file).steps
+    assert [(step.repeat, step.stage, step.requests, step.bytes) for step in steps] == [
+        (repeat, stage, 3, 3 << 10) for repeat in (1, 2) for stage in ("standard", "express")
     ]
-    assert "sync" in result.stdout
-    assert keys(sandbox) == keys(sandbox, "standard") == []
+    times = {stage: sum(step.seconds for step in steps if step.stage == stage) for stage in ("standard", "express")}
+    row = next(line.split() for line in result.stdout.splitlines() if line.startswith("express "))
+    assert row[2:5] == ["s", "2", "3"]
+    assert float(row[1]) == pytest.approx(times["express"], rel=0.01)
+    assert float(row[-1].removesuffix("x")) == pytest.approx(times["standard"] / times["express"], abs=0.06)
+    assert sandbox.calls.of("s3", "HeadObject") == []
+    assert keys(sandbox) == keys(sandbox, "standard") == list(folder.iterdir()) == []
+
+
+def test_a_sync_that_fails_is_invalid(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    """An object that cannot be read ends the measurement with status 2, and everything is deleted."""
+    sandbox.faults.deny("s3", "GetObject")
+    result = invoke(sync_line(lab, tmp_path / "disk"))
+    assert result.exit_code == 2
+    assert "the measurement is invalid: standard, loop 1: s3:GetObject failed with AccessDenied" in result.stderr
+    assert keys(sandbox) == keys(sandbox, "standard") == list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_sync_downloads_what_is_in_the_bucket(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    """A large object is read in parts, each file has the time of its object, and other folders are left alone."""
+    contents = {"small": b"abc", "large": os.urandom(9 << 20)}
+    for name, content in contents.items():
+        sandbox.client("s3").put_object(Bucket="lab", Key=f"folder/{name}", Body=content)
+    sandbox.client("s3").put_object(Bucket="lab", Key="other/name", Body=b"")
+    store = open_store(parse_bucket("lab"), connect("us-east-1"), lab)
+    assert sorted(download(store, "folder/", tmp_path)) == [3, 9 << 20]
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == contents
+    row = sandbox.client("s3").head_object(Bucket="lab", Key="folder/small")
+    assert (tmp_path / "small").stat().st_mtime == row["LastModified"].timestamp()
+    ranges = {call.parameters.get("Range") for call in sandbox.calls.of("s3", "GetObject")}
+    assert ranges == {None, "bytes=0-8388607", "bytes=8388608-"}
 
 
 def test_progress_names_the_path_and_each_step(lab: str) -> None:
     """Without --quiet, standard error says that the path is unknown, and shows each step when it is done."""
     line = ["bench", "get", "lab", "--endpoint-url", lab, *SHORT[:-1], "--connections", "1", "--count", "2"]
     result = invoke([*line, "--repeats", "1"])
-    path, upload, step = result.stderr.splitlines()
+    path, removal, upload, step = result.stderr.splitlines()
     assert "path: unknown" in path
+    assert "if this run is killed, delete its objects with: aws s3 rm s3://lab " in removal
     assert "uploading 3 objects of 1,024 bytes to lab" in upload
     assert "1 connection: " in step
     assert "p99" in step
@@ -119,9 +158,8 @@ READ = response("200 OK", b"x" * 1024)
 
 def assert_all_deleted(raw: RawServer, number: int = 3) -> None:
     """Check that every object that was written was deleted."""
-    written = {line.removeprefix("PUT ") for line in raw.lines() if line.startswith("PUT")}
-    assert len(written) == number
-    assert {line.removeprefix("DELETE ") for line in raw.lines() if line.startswith("DELETE")} == written
+    assert len({line for line in raw.lines() if line.startswith("PUT")}) == number
+    assert raw.left() == []
 
 
 def throttling(request: bytes) -> bytes:
@@ -155,15 +193,25 @@ def test_writes_are_measured_and_their_objects_deleted() -> None:
     assert_all_deleted(raw, 4)
 
 
+@pytest.mark.parametrize(
+    ("prefixes", "folders"),
+    [
+        ("common", {"express-path-bench/tenant-a", "express-path-bench/tenant-b"}),
+        ("tenants", {"a-express-path-bench", "b-express-path-bench"}),
+    ],
+)
 @pytest.mark.usefixtures("_credentials")
-def test_each_write_of_an_open_loop_has_a_key_of_its_own() -> None:
-    """Writes do not hit the same few objects, and all that were written are deleted."""
+def test_each_write_of_an_open_loop_has_a_key_of_its_own(prefixes: str, folders: set[str]) -> None:
+    """Writes do not hit the same few objects, also in another repeat, and all that were written are deleted."""
     with serving(lambda _: response("200 OK")) as raw:
         line = ["bench", "open", "lab", "--endpoint-url", raw.url, *SHORT, "--region", "us-east-1", "--rate", "40"]
-        result = invoke([*line, "--operation", "put", "--prefixes", "random", "--duration", "0.5", "--output", "-"])
+        line += ["--operation", "put", "--prefixes", prefixes, "--duration", "0.5", "--repeats", "2", "--output", "-"]
+        result = invoke(line)
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["steps"][0]["requests"] == 20
-    assert_all_deleted(raw, 20)
+    assert [step["requests"] for step in json.loads(result.stdout)["steps"]] == [20, 20]
+    assert_all_deleted(raw, 40)
+    written = [line.removeprefix("PUT /lab/") for line in raw.lines() if line.startswith("PUT")]
+    assert {key.rpartition("/")[0] for key in written} == folders
 
 
 @pytest.mark.usefixtures("_credentials")
@@ -212,7 +260,7 @@ def test_a_hanging_request_makes_the_result_invalid(tmp_path: Path) -> None:
     assert (step.unfinished, step.hangs) == (1, True)
     assert (step.oldest_unfinished_ms or 0) > 1000
     assert (step.latency.max or 0) > 1000
-    assert measured.invalid_reason == "1 connection: 1 request was still open at the end, the oldest for 1.2 s"
+    assert measured.invalid_reason.startswith("1 connection: 1 request was still open at the end, the oldest for 1.")
 
 
 @pytest.mark.usefixtures("_credentials")
@@ -260,8 +308,9 @@ def test_ctrl_c_deletes_all_objects() -> None:
     assert b"interrupted" in errors
 
 
+@pytest.mark.parametrize("command", ["get", "sync"])
 @pytest.mark.usefixtures("_credentials")
-def test_sigterm_deletes_all_objects() -> None:
+def test_sigterm_deletes_all_objects(command: str, tmp_path: Path) -> None:
     """SIGTERM, which Run Command sends when it is cancelled, ends the measurement like Ctrl-C."""
 
     def terminating(request: bytes) -> bytes:
@@ -271,10 +320,55 @@ def test_sigterm_deletes_all_objects() -> None:
         return response("200 OK")
 
     with serving(terminating) as raw:
-        result = invoke(endless(raw))
-        assert_all_deleted(raw)
+        result = invoke(endless(raw) if command == "get" else sync_line(raw.url, tmp_path))
+        assert_all_deleted(raw, 3 if command == "get" else 6)
     assert result.exit_code == 130
+    assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("_credentials")
+def test_a_cleanup_that_is_interrupted_loses_no_result(tmp_path: Path) -> None:
+    """The result is written before the cleanup. What is left is said for each bucket, or deleted."""
+    file, deleted = tmp_path / "run.json", threading.Event()
+
+    def interrupting(request: bytes) -> bytes:
+        if request.startswith(b"DELETE") and not deleted.is_set():
+            deleted.set()
+            os.kill(os.getpid(), signal.SIGTERM)
+            return b""
+        return READ if request.startswith(b"GET") else response("200 OK")
+
+    with serving(interrupting) as raw:
+        result = invoke(sync_line(raw.url, tmp_path, "--output", str(file)))
+        left = raw.left()
+    assert result.exit_code == 130
+    assert len(read_bench(file).steps) == 4
+    assert "could not delete all objects (interrupted); delete the rest with: aws s3 rm s3://lab " in result.stderr
+    assert {path.split("/")[1] for path in left} <= {"lab"}
+
+
+@pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-awscli/.ready installs it")
+def test_a_killed_run_has_said_how_to_delete_its_objects(lab: str, sandbox: Sandbox) -> None:
+    """The AWS CLI deletes all objects of the run with the command that was printed, and no others."""
+    others = ["express-path-bench/other-run", "mine"]
+    for key in others:
+        sandbox.client("s3").put_object(Bucket="lab", Key=key, Body=b"")
+    program = "from express_path_cli.main import app; app()"
+    line = ["bench", "open", "lab", "--endpoint-url", lab, *SHORT[:-1], "--operation", "put", "--prefixes", "tenants"]
+    line += ["--rate", "20", "--duration", "200", "--region", "us-east-1"]
+    environment = {**os.environ, **sandbox.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", program, *line], env=environment, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while len(keys(sandbox)) < 5 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.kill()
+        _, errors = process.communicate()
+    assert len(keys(sandbox)) > len(others)
+    [printed] = [row for row in errors.decode().splitlines() if "delete its objects with: " in row]
+    command = shlex.split(printed.partition("with: ")[2])
+    subprocess.run([str(AWS_CLI), *command[1:]], env=environment, check=True, capture_output=True)
+    assert keys(sandbox) == others
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from express_path_cli.nat.saturation import Growth, SaturationEvidence, Throughp
 from express_path_instrument.bench.classify import cause_of, growth_of, load_points
 from express_path_instrument.bench.results import BenchResult, Latency, Step
 from express_path_instrument.bench.results_reader import read_bench
+from instrument.tests.bench.published import endpoint, nat
 
 RECORDED = Path(__file__).parent / "recorded"
+PUBLISHED = {"published-nat-gateway": nat, "published-endpoint": endpoint}
 CAUSES = {
     "published-nat-gateway": {ThroughputLimit.CEILING},
     "published-endpoint": {ThroughputLimit.FLATTENING},
@@ -35,7 +37,9 @@ def test_classification_of_simulated_sweeps() -> None:
 
 
 def recorded(name: str) -> BenchResult:
-    """Return a recorded measurement."""
+    """Return a recorded or published measurement."""
+    if name in PUBLISHED:
+        return PUBLISHED[name]()
     return read_bench(RECORDED / f"{name}.json")
 
 
@@ -59,7 +63,7 @@ def noisy(step: Step, speed: float, tail: float, cpu: float) -> Step:
 
 def test_every_recorded_measurement_has_an_expected_cause() -> None:
     """No recording is left out."""
-    assert {file.stem for file in RECORDED.glob("*.json")} == set(CAUSES)
+    assert {file.stem for file in RECORDED.glob("*.json")} | PUBLISHED.keys() == set(CAUSES)
 
 
 @pytest.mark.parametrize(("name", "expected"), CAUSES.items())

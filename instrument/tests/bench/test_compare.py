@@ -23,22 +23,18 @@ from express_path_instrument.bench.results import (
     Target,
     as_bench_json,
 )
-from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.bench.tables import as_bench_table, loads_table
+from instrument.tests.bench.published import endpoint, nat, rows
 from tests.support.command import invoke
 
-RECORDED = Path(__file__).parent / "recorded"
-NAT, ENDPOINT = RECORDED / "published-nat-gateway.json", RECORDED / "published-endpoint.json"
 
-
-def nat() -> BenchResult:
-    """Return the published measurement of a NAT gateway."""
-    return read_bench(NAT)
-
-
-def endpoint() -> BenchResult:
-    """Return the published measurement of a gateway endpoint."""
-    return read_bench(ENDPOINT)
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Return the files of the published measurements of a NAT gateway and of an endpoint."""
+    paths = (tmp_path / "nat.json", tmp_path / "endpoint.json")
+    for path, result in zip(paths, (nat(), endpoint()), strict=True):
+        path.write_text(as_bench_json(result))
+    return str(paths[0]), str(paths[1])
 
 
 def test_verdict_is_one_sentence_with_the_numbers() -> None:
@@ -56,9 +52,10 @@ def test_verdict_is_one_sentence_with_the_numbers() -> None:
     [
         {"client": Client("c7gn.large", 2, "http", "3.13")},
         {"target": Target("another--use1-az4--x-s3", "", "use1-az4")},
+        {"target": replace(nat().target, endpoint="http://published.example")},
         {"invalid_reason": "1 request failed"},
     ],
-    ids=["client", "bucket", "invalid"],
+    ids=["client", "bucket", "without TLS", "invalid"],
 )
 def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -> None:
     """A faster run of another client, to another bucket, or an invalid one, does not show what limits the first."""
@@ -143,9 +140,9 @@ def test_measurements_without_a_shared_load_have_no_ratio() -> None:
     assert verdict(compare([few, many])).endswith("; no load was measured in all of them.")
 
 
-def test_table_has_medians_and_ratios() -> None:
+def test_table_has_medians_and_ratios(files: tuple[str, str]) -> None:
     """The terminal shows each load of each file, the ratio, and the share of the model; p99 and CPU are never cut."""
-    shown = invoke(["bench", "compare", str(NAT), str(ENDPOINT)])
+    shown = invoke(["bench", "compare", *files])
     assert shown.exit_code == 0
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert any(line.startswith("64 NAT gateway 24.9 39 % 1,211 17 %") and line.endswith("1.00") for line in lines)
@@ -169,31 +166,37 @@ def test_numbers_are_never_cut_at_80_columns() -> None:
 
 
 def test_nat_instances_are_compared_by_cost(tmp_path: Path) -> None:
-    """A published NAT instance of 6.19 cents an hour: median 43.2 MBps, and 80 % of its samples reach 32.76 MBps."""
-    step = nat().steps[0]
-    rates = (25.8, 43.2, 50.0)  # the 20th percentile of these is 32.76
-    steps = tuple(replace(step, repeat=index, gbps=mbps / 125) for index, mbps in enumerate(rates, start=1))
-    file = tmp_path / "c3.large.json"
-    file.write_text(as_bench_json(replace(nat(), label="c3.large", repeats=3, steps=steps)))
-    files = [str(file)] * 5
-    costs = [option for cost in (0.0619, 0.0619, 0.0619, 0.0619, 0) for option in ("--cost-per-hour", str(cost))]
+    """All published NAT instances have the published columns: 80 % of the samples reach TP80, below the median."""
+    published, files, costs = rows("nat-instances"), [], []
+    for row in published:
+        median, tp80 = float(row["median MBps"]), float(row["TP80 MBps"])
+        # Of three samples, TP80 is 40 % of the way from the lowest to the median.
+        samples = ((tp80 - 0.4 * median) / 0.6, median, 2 * median)
+        steps = tuple(replace(nat().steps[0], repeat=index, gbps=mbps / 125) for index, mbps in enumerate(samples))
+        files.append(str(tmp_path / f"{row['instance']}.json"))
+        Path(files[-1]).write_text(as_bench_json(replace(nat(), label=row["instance"], repeats=3, steps=steps)))
+        costs.append(f"--cost-per-hour={float(row['cents/hour']) / 100}")
     shown = invoke(["bench", "compare", *files, *costs])
     assert shown.exit_code == 0, shown.stderr
-    lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
-    assert "cents/hour measurement MBps TP80 MBps MBps/cent TP80/cent" in lines
-    assert "6.19 c3.large 1 43.2 32.8 6.98 5.29" in lines
-    assert "0.00 c3.large 5 43.2 32.8 free free" in lines
-    document = json.loads(invoke(["bench", "compare", *files, *costs, "--format", "json"]).stdout)
-    assert document["runs"][0]["mbpsPerCent"] == pytest.approx(6.98, abs=0.01)
-    assert document["runs"][0]["tp80MbpsPerCent"] == pytest.approx(5.29, abs=0.01)
-    assert document["runs"][4]["mbpsPerCent"] is None
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    first = lines.index(["measurement", "MBps", "TP80", "MBps", "cents/hour", "MBps/cent", "TP80/cent"])
+    for row, cells in zip(published, lines[first + 1 :], strict=False):
+        name, *numbers = row.values()
+        assert cells[0] == name
+        assert list(map(float, cells[1:])) == pytest.approx(list(map(float, numbers)), abs=0.011)
+    document = json.loads(
+        invoke(["bench", "compare", *files, *costs[:-1], "--cost-per-hour=0", "--format=json"]).stdout
+    )
+    assert document["runs"][5]["mbpsPerCent"] == pytest.approx(6.98, abs=0.01)
+    assert document["runs"][5]["tp80MbpsPerCent"] == pytest.approx(5.29, abs=0.01)
+    assert document["runs"][6]["mbpsPerCent"] is None
 
 
-def test_json_has_the_same(tmp_path: Path) -> None:
+def test_json_has_the_same(files: tuple[str, str], tmp_path: Path) -> None:
     """JSON has the verdict, the causes, the points, and the ratios; charts are written beside it."""
     charts = [tmp_path / "a.svg", tmp_path / "a.png"]
     options = [f"--chart={chart}" for chart in charts]
-    shown = invoke(["bench", "compare", str(NAT), str(ENDPOINT), "--format", "json", "--quiet", *options])
+    shown = invoke(["bench", "compare", *files, "--format", "json", "--quiet", *options])
     document = json.loads(shown.stdout)
     assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "FLATTENING"]
     assert document["verdict"] == verdict(compare([nat(), endpoint()]))
@@ -206,23 +209,31 @@ def test_json_has_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([str(NAT)], "1 measurements were given"),
-        ([str(NAT), str(ENDPOINT), "--cost-per-hour=1"], "once for each file"),
-        ([str(NAT), str(ENDPOINT), "--chart=a.gif"], "SVG, PNG, or PDF"),
-        ([str(NAT), "missing.json"], "missing.json cannot be read"),
+        (["nat"], "1 measurements were given"),
+        (["nat", "endpoint", "--cost-per-hour=1"], "once for each file"),
+        (["nat", "endpoint", "--chart=a.gif"], "SVG, PNG, or PDF"),
+        (["nat", "missing.json"], "missing.json cannot be read"),
     ],
 )
-def test_bad_command_line_is_explained(arguments: list[str], words: str) -> None:
+def test_bad_command_line_is_explained(arguments: list[str], words: str, files: tuple[str, str]) -> None:
     """Each mistake has a message and exit status 2."""
-    shown = invoke(["bench", "compare", *arguments])
+    names = dict(zip(("nat", "endpoint"), files, strict=True))
+    shown = invoke(["bench", "compare", *(names.get(argument, argument) for argument in arguments)])
     assert shown.exit_code == 2
     assert words in shown.stderr
 
 
-@pytest.mark.parametrize("change", [{"kind": Kind.PUT}, {"object_bytes": 1}])
-def test_unlike_measurements_are_refused(change: dict[str, object]) -> None:
-    """Different subcommands or object sizes cannot be compared."""
-    with pytest.raises(OptionError, match="different"):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": Kind.PUT}, "different"),
+        ({"object_bytes": 1}, "different"),
+        ({"kind": Kind.SYNC}, "compares two buckets"),
+    ],
+)
+def test_unlike_measurements_are_refused(change: dict[str, Any], words: str) -> None:
+    """Different subcommands or object sizes cannot be compared, and a sync is a comparison already."""
+    with pytest.raises(OptionError, match=words):
         compare([nat(), replace(endpoint(), **change)])
 
 
@@ -232,43 +243,16 @@ def test_measurement_without_steps_is_refused() -> None:
         compare([nat(), replace(endpoint(), steps=(), invalid_reason="access denied")])
 
 
-def test_invalid_measurement_is_marked(tmp_path: Path) -> None:
+def test_invalid_measurement_is_marked(files: tuple[str, str], tmp_path: Path) -> None:
     """A measurement with failed requests is compared, but the output says that it is invalid."""
     file = tmp_path / "failed.json"
     file.write_text(as_bench_json(replace(nat(), invalid_reason="3 requests failed")))
-    shown = invoke(["bench", "compare", str(file), str(ENDPOINT)])
+    shown = invoke(["bench", "compare", str(file), files[1]])
     assert "NAT gateway is invalid: 3 requests failed" in shown.stdout
 
 
-def test_sync_is_compared_by_stage(tmp_path: Path) -> None:
-    """Measurements in stages have seconds and ratios, and no chart."""
-    files = []
-    for label, seconds in (("standard", 30.0), ("express", 10.0)):
-        steps = tuple(
-            Step(
-                repeat=1, seconds=length, requests=100, bytes=10**9, gbps=8 / length, requests_per_second=1, stage=stage
-            )
-            for stage, length in (("upload", seconds), ("download", seconds / 2))
-        )
-        result = replace(nat(), kind=Kind.SYNC, label=label, steps=steps)
-        files.append(tmp_path / f"{label}.json")
-        files[-1].write_text(as_bench_json(result))
-    shown = invoke(["bench", "compare", *map(str, files), f"--chart={tmp_path / 'a.svg'}"])
-    assert shown.exit_code == 0
-    assert "standard takes 45 s for all stages, and express takes 15 s, 0.333 times as long." in shown.stdout
-    assert "was not written" in shown.stderr
-    assert not (tmp_path / "a.svg").exists()
-
-
-def test_measurements_with_different_stages_have_no_sum() -> None:
-    """A run that ended early is not called fast."""
-    steps = tuple(replace(nat().steps[0], connections=None, stage=stage) for stage in ("upload", "download"))
-    whole = replace(nat(), kind=Kind.SYNC, steps=steps)
-    assert "do not have the same stages" in verdict(compare([whole, replace(whole, steps=steps[:1])]))
-
-
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
-    """A plot of answers per second follows for each measurement with failures, one step after the other."""
+    """Answers per second, stacked, follow for each measurement with failures, one step after the other."""
     seconds = (SecondStatuses(0, {"200": 90}), SecondStatuses(1, {"200": 60, "503": 30}))
     steps = tuple(replace(step, statuses=seconds, errors={"503": 30}) for step in nat().steps[:2])
     plots = plots_of(compare([replace(nat(), steps=steps), endpoint()]))
@@ -278,9 +262,9 @@ def test_answers_over_time_are_drawn_if_requests_failed() -> None:
         "CPU of the client",
         "Answers per second: NAT gateway",
     ]
-    assert {line.name: [y for _, y in line.points] for line in plots[3].series} == {
+    assert {line.name: [y for _, y in line.points] for line in plots[3].edges} == {
         "200": [90, 60, 90, 60],
-        "503": [0, 30, 0, 30],
+        "503": [90, 90, 90, 90],
     }
 
 

@@ -21,7 +21,7 @@ from express_path_instrument.bench import engines, http_engine
 from express_path_instrument.bench.crt_engine import CrtEngine
 from express_path_instrument.bench.engines import Engine, EngineName, engine_for
 from express_path_instrument.bench.http_engine import HttpEngine
-from express_path_instrument.bench.load import Load, Server, Target
+from express_path_instrument.bench.load import Keys, Load, Presigned, Server, Target
 from express_path_instrument.bench.processor import cpus
 from instrument.tests.bench.raw_server import CLOSE, reads, response, serving, with_object
 from tests.support.command import invoke
@@ -45,6 +45,7 @@ def test_a_count_of_reads(engine: Engine) -> None:
         tally = engine.run(Load(raw.server, reads(20), 100, connections=3, count=20))
     assert tally.failure == ""
     assert (tally.requests, tally.transferred) == (20, 2000)
+    assert 0 <= (tally.use.system_percent or 0) <= 100
     assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(20))
     latency = tally.latency()
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
@@ -56,10 +57,24 @@ def test_a_count_of_reads(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
+def test_each_connection_has_a_rate(engine: Engine) -> None:
+    """The rate of a connection is that of its own requests: 100 bytes in at least 0.1 s each."""
+
+    def slowly(request: bytes) -> bytes:
+        time.sleep(0.1)
+        return with_object(request)
+
+    with serving(slowly) as raw:
+        tally = engine.run(Load(raw.server, reads(1), 100, connections=3, count=6))
+    assert len(tally.streams) == 3
+    assert all(200 < rate <= 1000 for rate in tally.streams)
+
+
+@pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
 def test_a_duration_of_writes(engine: Engine) -> None:
     """Writes go on for the duration, after a warm-up, and each sends the whole body."""
     with serving(lambda _: response("200 OK", b"", 'ETag: "1"')) as raw:
-        targets = [Target("PUT", f"/{position}", (), 3000) for position in range(4)]
+        targets = [Target("PUT", f"/{position}", 3000) for position in range(4)]
         tally = engine.run(Load(raw.server, targets, 3000, connections=2, warm_up=0.1, seconds=0.3))
     assert tally.failure == ""
     assert set(raw.body_lengths) == {3000}
@@ -133,24 +148,30 @@ def test_tls_proves_that_the_server_is_the_right_one(
 
 @pytest.mark.parametrize("engine", BOTH, ids=lambda engine: engine.name)
 def test_requests_of_a_long_step_are_signed_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a session expires, every process uses new signatures, and the step goes on. A failure is tried again."""
+    """Before a session expires, every process uses new signatures, and the step goes on. A failure is tried again.
+
+    Requests that are signed when they are sent have new keys for as long as the step lasts.
+    """
     monkeypatch.setattr(http_engine, "RENEW_SECONDS", 0.1)
     signed = iter([ApiError("s3:CreateSession", "SlowDown", "Reduce your rate.")])
 
-    def sign() -> list[Target]:
+    def sign() -> Presigned:
         for error in signed:
             raise error
-        return [Target("GET", f"/{position}?again") for position in range(4)]
+        return Presigned("GET", Keys(("a/", "b/"), "run", 10**12), 0, "/lab/", "host", "again=1", "first lines", "00")
 
     def answer(request: bytes) -> bytes:
-        seen.add(request.split()[1])
+        seen.append(request.split()[1].decode())
         return with_object(request)
 
-    seen: set[bytes] = set()
+    seen: list[str] = []
     with serving(answer) as raw:
         tally = engine.run(Load(raw.server, reads(4), 100, connections=4, seconds=2), sign)
     assert tally.errors == {}
-    assert seen == {path for number in range(4) for path in (b"/%d" % number, b"/%d?again" % number)}
+    assert {"/0", "/1", "/2", "/3"} < set(seen)
+    again = [path for path in seen if path.endswith(tuple("0123456789abcdef")) and "?again=1&X-Amz-Signature=" in path]
+    assert len(set(again)) == len(again) > 4
+    assert {path.split("/")[2] for path in again} == {"a", "b"}
 
 
 PART = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"

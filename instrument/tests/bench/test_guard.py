@@ -143,6 +143,22 @@ def test_without_prefix_lists_the_host_name_counts(aws: Aws, sandbox: Sandbox, d
     assert open_store(parse_bucket(EXPRESS), aws, None).server.addresses == ("198.51.100.7",)
 
 
+def test_plain_http_needs_a_general_purpose_bucket_and_its_prefix_list(
+    aws: Aws, sandbox: Sandbox, dns: dict[str, tuple[str, ...]]
+) -> None:
+    """Without TLS, only the prefix list proves the server, and directory buckets have no HTTP."""
+    dns["plain.s3.us-east-1.amazonaws.com"] = (address_in(sandbox, "s3"),)
+    store = open_store(parse_bucket("plain"), aws, None, tls=False)
+    assert (store.server.port, store.server.tls, store.url) == (80, False, "http://plain.s3.us-east-1.amazonaws.com")
+    with pytest.raises(OptionError, match="can only be accessed with TLS; nothing was sent"):
+        open_store(parse_bucket(EXPRESS), aws, None, tls=False)
+    sandbox.faults.deny("ec2", "DescribePrefixLists")
+    with pytest.raises(OptionError, match="without TLS, nothing else proves the server"):
+        open_store(parse_bucket("plain"), aws, None, tls=False)
+    lab = invoke(["bench", "get", "plain", "--plain-http", "--endpoint-url", sandbox.endpoint_url])
+    assert (lab.exit_code, "use a URL with http://" in lab.stderr) == (2, True)
+
+
 def test_a_name_that_does_not_resolve_is_an_error(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the host."""
 
@@ -203,7 +219,7 @@ def test_a_name_that_changes_after_the_check_is_not_asked_again(dns: dict[str, t
         url = f"http://lab.example.com:{lab.port}"
         store = open_store(parse_bucket("lab"), connect("us-east-1"), url)
         del dns["lab.example.com"]  # from now on, the name does not resolve
-        assert store.sizes("folder/") == {}
+        assert list(store.listed("folder/")) == []
         targets = store.targets("PUT", ["key"])
         assert HttpEngine(1).run(Load(store.server, targets, 0, connections=1, count=1)).errors == {}
         with pytest.raises(OptionError, match=r"awscrt resolves lab\.example\.com itself"):
@@ -228,7 +244,7 @@ def test_other_apis_are_sent_to_aws_or_the_lab_only(monkeypatch: pytest.MonkeyPa
 
 
 def requests_of(store: Store) -> list[Callable[[], Any]]:
-    return [lambda: store.sizes("x/"), store.delete, store.create]
+    return [lambda: list(store.listed("x/")), store.delete, store.create]
 
 
 @pytest.mark.usefixtures("credentials")
@@ -237,6 +253,7 @@ def test_requests_of_botocore_use_no_proxy_and_follow_no_redirect(monkeypatch: p
     for name in ("HTTP_PROXY", "http_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with serving() as raw:
+        raw.lists = False
         store = open_store(parse_bucket("lab"), connect("us-east-1"), raw.url)
         error = b"<Error><Code>PermanentRedirect</Code><Message>Use the other endpoint.</Message></Error>"
         raw.answer = lambda _: response("301 Moved", error, "x-amz-bucket-region: eu-west-1")

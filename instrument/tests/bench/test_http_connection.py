@@ -13,7 +13,7 @@ from express_path_instrument.bench.load import Server, Target
 from instrument.tests.bench.raw_server import CLOSE, OBJECT, chunked, response, serving
 
 GET = Target("GET", "/key?signature=1")
-COPY = Target("PUT", "/key", (("x-amz-copy-source", "bucket/source"),))
+PUT = Target("PUT", "/key?signature=1", (1 << 20) + 5)
 SLOW_DOWN = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>"
 
 
@@ -22,53 +22,33 @@ def connection(server: Server, timeout: float = 5) -> Connection:
 
 
 @pytest.mark.parametrize(
-    ("answer", "target", "status", "code", "ok", "name"),
+    ("answer", "target", "status", "code", "ok"),
     [
-        (response("200 OK", OBJECT), GET, 200, "", True, "200"),
-        (response("206 Partial Content", OBJECT), GET, 206, "", True, "206"),
-        (response("503 Slow Down", SLOW_DOWN), GET, 503, "SlowDown", False, "503"),
-        (chunked("503 Slow Down", SLOW_DOWN), GET, 503, "SlowDown", False, "503"),
-        (chunked("500 Internal Server Error", b"no XML"), GET, 500, "", False, "500"),
-        (response("307 Temporary Redirect", b"", "Location: http://127.0.0.1:9/"), GET, 307, "", False, "307"),
-        (response("200 OK"), COPY, 200, "", True, "200"),
-        (b"HTTP/1.1 204 No Content\r\n\r\n", COPY, 204, "", True, "204"),
-        (chunked("200 OK", b"<CopyObjectResult/>"), COPY, 200, "", True, "200"),
-        (
-            chunked("200 OK", b"<Error><Code>InternalError</Code></Error>"),
-            COPY,
-            200,
-            "InternalError",
-            False,
-            "InternalError",
-        ),
+        (response("200 OK", OBJECT), GET, 200, "", True),
+        (response("206 Partial Content", OBJECT), GET, 206, "", True),
+        (response("503 Slow Down", SLOW_DOWN), GET, 503, "SlowDown", False),
+        (chunked("503 Slow Down", SLOW_DOWN), GET, 503, "SlowDown", False),
+        (chunked("500 Internal Server Error", b"no XML"), GET, 500, "", False),
+        (response("307 Temporary Redirect", b"", "Location: http://127.0.0.1:9/"), GET, 307, "", False),
+        (response("200 OK"), PUT, 200, "", True),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", PUT, 204, "", True),
     ],
 )
 def test_an_answer_is_reported_and_the_connection_used_again(
-    answer: bytes, target: Target, status: int, code: str, ok: bool, name: str
+    answer: bytes, target: Target, status: int, code: str, ok: bool
 ) -> None:
     """Whatever the server answers, a second request uses the same connection and gets the same answer."""
     with serving(lambda _: answer) as raw:
         one = connection(raw.server)
         for _ in range(2):
             found = one.send(target)
-            assert (found.status, found.code, found.ok, found.name) == (status, code, ok, name)
+            assert (found.status, found.code, found.ok) == (status, code, ok)
         one.close()
     assert raw.connections == 1
-    assert len(raw.requests) == 2
+    assert raw.body_lengths == [target.body_bytes] * 2
     assert raw.requests[0].startswith(
         f"{target.method} {target.path} HTTP/1.1\r\nHost: {raw.server.authority}".encode()
     )
-
-
-def test_headers_and_the_body_of_an_upload_are_sent() -> None:
-    """A PUT sends the headers that are signed, and a body of the given length."""
-    with serving(lambda _: response("200 OK")) as raw:
-        one = connection(raw.server)
-        assert one.send(COPY).ok
-        assert one.send(Target("PUT", "/key", (), (1 << 20) + 5)).ok
-        one.close()
-    assert b"x-amz-copy-source: bucket/source" in raw.requests[0]
-    assert raw.body_lengths == [0, (1 << 20) + 5]
 
 
 def test_a_connection_that_the_server_closed_is_made_again() -> None:

@@ -16,6 +16,14 @@ FLAT = Series("flat & low", ((1, 1e9), (8, 8e9), (64, 9e9)))
 STEEP = Series("steep", ((1, 1e9), (8, 8e9), (64, 60e9)))
 MODEL = Series("model", ((1, 1e9), (64, 64e9)), is_model=True)
 PLOT = Plot("Throughput", "connections", (1, 8, 64), "bit/s", (MODEL, FLAT, STEEP))
+STACKED = Plot(
+    "Answers",
+    "seconds",
+    (0, 1),
+    "/s",
+    (Series("200", ((0, 9), (1, 5))), Series("503", ((0, 3), (1, 4)))),
+    is_stacked=True,
+)
 EMPTY = Plot("p99 latency", "connections", (1.0,), "s", (Series("none", ()),))
 
 
@@ -36,17 +44,20 @@ def test_svg_has_names_and_a_description(tmp_path: Path) -> None:
 def test_every_kind_of_file_is_written(suffix: str, tmp_path: Path) -> None:
     """Each file has the format that its name says, whatever the case of its suffix."""
     file = tmp_path / f"a{suffix.upper()}"
-    write_plots(file, [PLOT] * 3, "", "")
+    write_plots(file, [PLOT, STACKED], "", "")
     assert file.read_bytes().startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
 
 
 def test_picture_has_a_color_for_each_line(tmp_path: Path) -> None:
-    """Measurements differ in color, and in marker and dashes, too."""
-    file = tmp_path / "a.png"
-    write_plots(file, [PLOT], "", "")
-    picture = Image.open(io.BytesIO(file.read_bytes())).convert("RGB")
-    colors = {color for _, color in picture.getcolors(1 << 24) or []}
-    assert {(0x1F, 0x77, 0xB4), (0xFF, 0x7F, 0x0E)} <= colors
+    """Measurements differ in color, and in marker and dashes, too. A line is thin, and an area of a stack is not."""
+    file, counts = tmp_path / "a.png", []
+    for plot in (PLOT, STACKED):
+        write_plots(file, [plot], "", "")
+        picture = Image.open(io.BytesIO(file.read_bytes())).convert("RGB")
+        colors = {color: count for count, color in picture.getcolors(1 << 24) or []}
+        counts.append([colors[color] for color in ((0x1F, 0x77, 0xB4), (0xFF, 0x7F, 0x0E))])
+    lines, areas = counts
+    assert min(areas) > 10 * max(lines)
 
 
 def test_missing_matplotlib_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -73,6 +84,13 @@ def test_terminal_plot_fits_and_has_a_sign_for_each_line(width: int, ascii_only:
     body = "".join(lines[:-1])
     assert "#" in body
     assert "o" in body
+
+
+def test_areas_are_stacked() -> None:
+    """Each area stands on the one before it, and the axis ends above their sum."""
+    assert [line.points for line in STACKED.edges] == [((0, 9), (1, 5)), ((0, 12), (1, 9))]
+    assert STACKED.top == pytest.approx(12 * 1.08)
+    assert "each on top of the one before" in as_text_plot(STACKED, 80, ascii_only=True)
 
 
 def test_plot_without_points_is_empty() -> None:

@@ -1,31 +1,19 @@
 """What the lab must show is checked against published measurements, and fails for those that do not show it."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult
-from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab.claims import claims
 from express_path_instrument.lab.results import route_change_plot, with_limit
 from express_path_instrument.lab.route_change import RouteChange
+from instrument.tests.bench.published import endpoint, nat
 
-RECORDED = Path(__file__).parents[1] / "bench" / "recorded"
 LIMIT = 24.9e9
 """The limit of the published NAT gateway, in bit/s."""
-
-
-def nat() -> BenchResult:
-    """Return the published measurement of a NAT gateway."""
-    return read_bench(RECORDED / "published-nat-gateway.json")
-
-
-def endpoint() -> BenchResult:
-    """Return the published measurement of an endpoint."""
-    return read_bench(RECORDED / "published-endpoint.json")
 
 
 def scaled(result: BenchResult, factor: float) -> BenchResult:
