@@ -420,6 +420,15 @@ OVER_SAMPLE = {
         PlanBuilder().add("aws_subnet.app", None, before={"id": APP_SUBNET, "vpc_id": VPC}, actions=["forget"]),
         {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
     ),
+    "a subnet is forgotten, and another one is made": (
+        PlanBuilder().add(
+            "aws_subnet.app",
+            {"id": UNKNOWN, "vpc_id": VPC},
+            before={"id": APP_SUBNET, "vpc_id": VPC},
+            actions=["forget", "create"],
+        ),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1, "NO_ROUTE": 1},
+    ),
     "a subnet is excluded": (
         changed("aws_subnet.app", {"id": APP_SUBNET, "vpc_id": VPC}, tags_all={"express-path:exclude": ""}),
         {"EXCLUDED": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},

@@ -392,8 +392,13 @@ _ACTIONS: Mapping[tuple[str, ...], Action] = {
     ("create", "delete"): Action.REPLACE,
     ("forget",): Action.KEEP,
     ("create", "forget"): Action.CREATE,
+    ("forget", "create"): Action.CREATE,
 }
-"""What a list of actions means. A resource that Terraform forgets stays in AWS."""
+"""What a list of actions means. A resource that Terraform or OpenTofu forgets stays in AWS.
+
+Terraform creates and then forgets, OpenTofu forgets and then creates:
+https://github.com/opentofu/opentofu/blob/v1.12.6/internal/command/jsonplan/plan.go.
+"""
 
 
 def _check_version(path: str, document: Values) -> None:
