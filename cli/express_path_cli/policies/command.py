@@ -27,6 +27,7 @@ EXAMPLES = """
 express-path policies bucket-policy.json scp.json  # in files, without AWS
 express-path policies --account --vpc vpc-0a1b2c3d4e5f60718 --address 203.0.113.10  # those of this account
 aws s3api get-bucket-policy --bucket data--use1-az4--x-s3 | express-path policies -  # what the AWS CLI prints
+aws ec2 describe-vpc-endpoints | express-path policies -  # the policies of the endpoints for S3 Express
 """
 _KNOWN = "What is known of the paths"
 
