@@ -18,7 +18,7 @@ from express_path_instrument.bench.steps import measure_closed_loop
 EXAMPLES = """
 express-path bench get fast--use1-az4--x-s3 --output before.json  # 32 MB objects, 1 to 64 connections
 express-path bench get fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # small objects
-express-path bench get my-bucket --size 1GB --connections 1,2,3,4,6,8 --duration 60  # streams
+express-path bench get my-bucket --size 1GB --objects 8 --connections 1,2,3,4,6,8 --duration 60  # streams
 express-path bench get lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
 """
 
