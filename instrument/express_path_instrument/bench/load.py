@@ -26,6 +26,8 @@ HANG_SECONDS, HANG_FACTOR = 1.0, 10.0
 """A request that is still open at the end hangs if it has waited longer than this, and than this many times the median.
 
 Both must hold: 10 times the median of small objects is a few ms, and on a path at its limit, the median is above 1 s.
+Where 10 times the median is longer than the load, it is enough that a request was open for all of the measured time,
+and for twice as long as any answer took.
 """
 
 
@@ -256,11 +258,15 @@ class Tally:
         self.oldest = max(self.oldest, seconds)
         self.waited(seconds, number)
 
-    @property
-    def hangs(self) -> bool:
-        """Return whether a request was open at the end for too long to be one that was just being answered."""
-        usual = self.latencies.get_value_at_percentile(50) / 1e6 if self.requests else 0
-        return self.oldest > max(HANG_SECONDS, HANG_FACTOR * usual)
+    def hangs(self, seconds: float) -> bool:
+        """Return whether a request was open at the end for too long to be one that was just being answered.
+
+        seconds: how long the load was measured.
+        """
+        usual, longest = (
+            self.latencies.get_value_at_percentile(share) / 1e6 if self.requests else 0 for share in (50, 100)
+        )
+        return self.oldest > max(HANG_SECONDS, min(HANG_FACTOR * usual, max(seconds, 2 * longest)))
 
     def failed(self, name: str, words: str) -> None:
         """Count a request that failed, by its HTTP status or the name of its error."""

@@ -137,18 +137,28 @@ def test_a_timeout_counts_as_a_wait() -> None:
 
 @pytest.mark.parametrize(
     ("usual", "oldest", "hangs"),
-    [(0.001, 0.9, False), (0.001, 1.1, True), (0.5, 4.9, False), (0.5, 5.1, True), (None, 0.9, False)],
+    [
+        (0.001, 0.9, False),
+        (0.001, 1.1, True),
+        (0.5, 4.9, False),
+        (0.5, 5.1, True),
+        (2.0, 9.9, False),
+        (2.0, 10.1, True),
+        (6.0, 11.9, False),
+        (6.0, 12.1, True),
+        (None, 0.9, False),
+    ],
 )
-def test_a_request_hangs_after_a_second_and_ten_times_the_median(
+def test_a_request_hangs_after_ten_times_the_median_or_if_it_was_open_all_the_time(
     usual: float | None, oldest: float, hangs: bool
 ) -> None:
-    """What is open at the end is usual, unless it is much older than other requests become."""
+    """What is open at the end of ten seconds is usual, unless it is much older than other requests become."""
     tally = Tally()
     if usual:
         tally.succeeded(usual, 1)
     for _ in range(20):  # waits do not raise the median that they are compared with
         tally.left_open(oldest)
-    assert tally.hangs is hangs
+    assert tally.hangs(10.0) is hangs
 
 
 @pytest.mark.parametrize("parts", [1, 3, 8])
