@@ -69,7 +69,7 @@ class _Run:
         usual = connections / speed * 1e3
         own, requests = self.cpu_of_request * relative * SECONDS, round(speed * SECONDS)
         machine = own + self.other * SECONDS * (os.cpu_count() or 1)
-        before, after = ProcessorTimes(0, OwnTimes(), {}, 0), ProcessorTimes(SECONDS, OwnTimes(), {}, machine)
+        before, after = ProcessorTimes(0, OwnTimes(), 0), ProcessorTimes(SECONDS, OwnTimes(), machine)
         use = use_between(before, after, OwnTimes(own), own / self.workers / SECONDS, self.usable)
         is_throttled = self.throttled_share and relative < connections
         hangs = self.random.random() < self.hang_share

@@ -148,8 +148,8 @@ def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
 
 
 def _throttled(step: Step) -> int:
-    """Return how many requests were answered with 503 Slow Down, however the engine names that error."""
-    return sum(count for error, count in step.errors.items() if error.startswith("503") or error == "SlowDown")
+    """Return how many requests were answered with 503 Slow Down, also in an answer to CopyObject with the status 200."""
+    return sum(count for error, count in step.errors.items() if error in {"503", "SlowDown"})
 
 
 def _known(steps: Sequence[Step], read: Callable[[Step], float | None]) -> list[float]:
