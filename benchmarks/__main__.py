@@ -10,8 +10,8 @@ BENCHMARKS = {
     "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
     "organization": "the whole organization under load: time and API calls, and that everything is right at the end",
     "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
-    "classifier": "what `bench` says about 40 simulated sweeps of each of 12 kinds: a confusion matrix",
-    "bench_client": "the client of `bench` beside wrk and botocore: throughput and processor time; needs a server",
+    "classifier": "what `bench` says about 40 simulated sweeps of each of 14 kinds: a confusion matrix",
+    "clients": "the client of `bench` beside wrk, vegeta, and botocore: speed, and what each says about a stall",
 }
 """What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""
 

@@ -1,7 +1,8 @@
 """What the classification of `bench` says about simulated sweeps whose cause is known: a confusion matrix.
 
-Each kind is simulated RUNS times, from 1 to 64 connections, with three repeats. Throughput follows from the kind, and
-latency from throughput (Little's law). Both are noisy: repeats differ by 0.5 to 3 %. Seeds make runs the same each time.
+Each kind is simulated RUNS times, from 1 to 64 connections, with three repeats unless the kind says otherwise. Throughput
+follows from the kind, and latency from throughput (Little's law). Both are noisy: repeats differ by 0.5 to 3 %. Seeds make
+runs the same each time.
 """
 
 import os
@@ -15,7 +16,7 @@ from express_path_instrument.bench.classify import cause_of, load_points
 from express_path_instrument.bench.processor import OwnTimes, ProcessorTimes, use_between
 from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, Step, Target
 
-CONNECTIONS, REPEATS, SECONDS, CPUS = (1, 8, 16, 32, 48, 64), 3, 10.0, 16
+CONNECTIONS, SECONDS, CPUS = (1, 8, 16, 32, 48, 64), 10.0, 16
 OBJECT_BYTES = 1 << 20
 RUNS = 40
 Shape = Callable[[int], float]
@@ -50,6 +51,7 @@ class _Run:
         self.latency, self.noise = random.uniform(0.02, 0.3), random.uniform(0.005, 0.03)
         self.cpu_of_request, self.workers, self.usable = random.uniform(0.01, 0.2) * CPUS / 64, CPUS, float(CPUS)
         self.throttled_share, self.hang_share, self.other = 0.0, 0.0, random.uniform(0, 0.05)
+        self.repeats, self.stalls = 3, False
 
     def with_client(self, workers: int, usable: float, at: float) -> "_Run":
         """Let the client itself be the limit: it needs all that it may use for `at` connections."""
@@ -62,10 +64,12 @@ class _Run:
         """Return what a step of this run measures."""
         relative = self.shape(connections)
         speed = max(0.5, self.random.gauss(1, self.noise)) * relative / self.latency
+        if self.stalls and (connections, repeat) == (CONNECTIONS[-1], self.repeats):
+            speed /= 10
         usual = connections / speed * 1e3
         own, requests = self.cpu_of_request * relative * SECONDS, round(speed * SECONDS)
         machine = own + self.other * SECONDS * (os.cpu_count() or 1)
-        before, after = ProcessorTimes(0, OwnTimes(), {}, 0), ProcessorTimes(SECONDS, OwnTimes(), {}, machine)
+        before, after = ProcessorTimes(0, OwnTimes(), 0), ProcessorTimes(SECONDS, OwnTimes(), machine)
         use = use_between(before, after, OwnTimes(own), own / self.workers / SECONDS, self.usable)
         is_throttled = self.throttled_share and relative < connections
         hangs = self.random.random() < self.hang_share
@@ -88,9 +92,11 @@ class _Run:
 
     def result(self) -> BenchResult:
         """Return the measurement."""
-        steps = tuple(self.step(number, repeat) for repeat in range(1, REPEATS + 1) for number in CONNECTIONS)
+        steps = tuple(self.step(number, repeat) for repeat in range(1, self.repeats + 1) for number in CONNECTIONS)
         client, target = Client("", CPUS, "http", ""), Target("simulated", "http://10.0.0.1")
-        return BenchResult(Kind.GET, datetime.now(UTC), "simulated", None, client, target, OBJECT_BYTES, REPEATS, steps)
+        return BenchResult(
+            Kind.GET, datetime.now(UTC), "simulated", None, client, target, OBJECT_BYTES, self.repeats, steps
+        )
 
 
 def _throttled(random: Random) -> _Run:
@@ -108,6 +114,18 @@ def _hanging(random: Random) -> _Run:
 def _sublinear(random: Random) -> _Run:
     power = random.uniform(0.7, 0.9)
     return _Run(random, lambda connections: connections**power)
+
+
+def _noisy_and_once(random: Random) -> _Run:
+    run = _Run(random, _knee(random.uniform(20, 60)))
+    run.noise, run.repeats = random.uniform(0.05, 0.2), 1
+    return run
+
+
+def _stalled_once(random: Random) -> _Run:
+    run = _Run(random, float)
+    run.repeats, run.stalls = 2, True
+    return run
 
 
 CEILING, FLATTENING, LINEAR = ThroughputLimit.CEILING, ThroughputLimit.FLATTENING, ThroughputLimit.NOT_SATURATED
@@ -134,6 +152,8 @@ KINDS: Mapping[str, tuple[Callable[[Random], _Run], frozenset[ThroughputLimit]]]
     ),
     "instance network": (lambda random: _Run(random, _knee(random.uniform(6, 30))), frozenset({CEILING})),
     "slow server": (lambda random: _Run(random, _queue(random.uniform(4, 40))), frozenset({CEILING, FLATTENING})),
+    "noisy, one repeat": (_noisy_and_once, frozenset({CEILING, FLATTENING})),
+    "one stall": (_stalled_once, frozenset({FLATTENING})),
     "throttled": (_throttled, frozenset({ThroughputLimit.THROTTLED})),
     "hanging": (_hanging, frozenset({ThroughputLimit.HANGING})),
 }

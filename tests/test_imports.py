@@ -85,7 +85,7 @@ ALLOWED = {
         "express_path_cli",
     ),
     "express_path_instrument": (
-        *(*CORE, *AWS, "awscrt", "hdrh", "matplotlib", "mypy_boto3", "rich", "s3transfer", "typer", "urllib3"),
+        *(*CORE, *AWS, "hdrh", "matplotlib", "mypy_boto3", "pycurl", "rich", "s3transfer", "typer", "urllib3"),
         *("express_path.adapters", "express_path_cli", "express_path_instrument"),
     ),
 }

@@ -157,7 +157,7 @@ def calling(operation: str) -> Iterator[None]:
         yield
     except ClientError as error:
         fault = error.response["Error"]
-        raise ApiError(operation, fault["Code"], fault["Message"]) from error
+        raise ApiError(operation, fault["Code"], fault.get("Message", "")) from error
     except BotoCoreError as error:
         raise ApiError(operation, type(error).__name__, str(error)) from error
 

@@ -1,9 +1,9 @@
 """Classify a sweep: what limited throughput while the load grew from step to step."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import log, pi, sqrt
+from math import inf, log, pi, sqrt
 from statistics import fmean, median
 
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify, limits
@@ -17,7 +17,7 @@ at loads up to half of it: a limit at 60 of 64 connections leaves 0.9375."""
 CERTAINTY = 2.5
 """How many standard errors make it certain."""
 LEAST_NOISE = 0.015
-"""How much the throughput of repeats differs at least, as a share; assumed if there is one repeat."""
+"""How much throughput differs by chance at least, as a share."""
 _NEARLY_BEST = 0.9
 """Loads with at least this share of the best throughput show how busy the processors are at the limit."""
 MIN_LOAD_RATIO = 2.0
@@ -105,21 +105,26 @@ def growth_of(points: Sequence[LoadPoint]) -> Growth | None:
     if not lower:
         return None
     half = lower[-1]
-    if not (last.mean and half.mean) or log(last.mean / half.mean) <= FLAT_GROWTH * log(last.load / half.load):
+    best = max(last.repeats)  # one slow repeat is no limit
+    if not (best and half.mean) or log(best / half.mean) <= FLAT_GROWTH * log(last.load / half.load):
         return Growth.FLAT
-    share = last.mean / last.load / median(point.mean / point.load for point in lower)
+    each = [point.mean / point.load for point in lower]  # what one request gets, which is the same at all of them
     # The error of a median is sqrt(pi / 2) times that of a mean.
     parts = 1 / len(last.repeats) + pi / 2 / sum(len(point.repeats) for point in lower)
-    certain = share - CERTAINTY * _noise(points) * sqrt(parts) >= LINEAR_SHARE
+    error = _noise([each, *(point.repeats for point in points)]) * sqrt(parts)
+    certain = last.mean / last.load / median(each) - CERTAINTY * error >= LINEAR_SHARE
     return Growth.LINEAR if certain else Growth.BENDING
 
 
-def _noise(points: Sequence[LoadPoint]) -> float:
-    """Return the standard deviation of the throughput of repeats, as a share, from all loads together."""
-    several = [point for point in points if len(point.repeats) > 1 and point.mean]
-    squares = sum((value / point.mean - 1) ** 2 for point in several for value in point.repeats)
-    freedom = sum(len(point.repeats) - 1 for point in several)
-    return max(LEAST_NOISE, sqrt(squares / freedom)) if freedom else LEAST_NOISE
+def _noise(groups: Iterable[Sequence[float]]) -> float:
+    """Return the standard deviation of numbers that would be equal in each group without noise, as a share of them.
+
+    It is raised if there are few numbers, which may be alike by chance, and infinite for two of them.
+    """
+    several = [(group, fmean(group)) for group in groups if len(group) > 1 and any(group)]
+    squares = sum((value / mean - 1) ** 2 for group, mean in several for value in group)
+    freedom = sum(len(group) - 1 for group, _ in several)
+    return max(LEAST_NOISE, sqrt(squares / freedom) * freedom / (freedom - 1)) if freedom > 1 else inf
 
 
 def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
@@ -143,8 +148,8 @@ def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
 
 
 def _throttled(step: Step) -> int:
-    """Return how many requests were answered with 503 Slow Down, however the engine names that error."""
-    return sum(count for error, count in step.errors.items() if error.startswith("503") or error == "SlowDown")
+    """Return how many requests were answered with 503 Slow Down, also in an answer to CopyObject with the status 200."""
+    return sum(count for error, count in step.errors.items() if error in {"503", "SlowDown"})
 
 
 def _known(steps: Sequence[Step], read: Callable[[Step], float | None]) -> list[float]:

@@ -2,13 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any
 
 from express_path_cli.nat.saturation import Growth, ThroughputLimit
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.texts import count_text, rate_text, share_text
-from express_path_instrument.bench.classify import LoadPoint, cause_of, evidence_of, load_points, share_of_model
+from express_path_instrument.bench.classify import (
+    CERTAINTY,
+    LEAST_NOISE,
+    MIN_LOAD_RATIO,
+    LoadPoint,
+    cause_of,
+    evidence_of,
+    load_points,
+    share_of_model,
+)
 from express_path_instrument.bench.results import SCHEMA_VERSION, BenchResult, Kind
 
 FEWEST = 2
@@ -108,11 +119,16 @@ def _cause_beside(run: Run, others: Sequence[Run]) -> ThroughputLimit | None:
 
 
 def _carries_more(other: Run, run: Run) -> bool:
-    """Return whether the same client got more from the same URL and bucket at a load that both measured."""
+    """Return whether the same client certainly got more from the same URL and bucket, at the loads at which a run is flat."""
     same = (other.result.client, other.result.target) == (run.result.client, run.result.target)
-    shared = (other.at(point.load) for point in run.points)
-    most = max((point.throughput for point in shared if point), default=0.0)
-    return same and other.result.valid and most >= OTHER_PATH_RATIO * run.best.throughput > 0
+    flat = [point for point in run.points if point.load * MIN_LOAD_RATIO >= run.points[-1].load]
+    pairs = [(point, more) for point in flat if (more := other.at(point.load))]
+    repeats = [value for point, _ in pairs for value in point.repeats]
+    if not (same and other.result.valid and any(repeats) and len(repeats) > 1):
+        return False
+    error = max(LEAST_NOISE, stdev(repeats) / fmean(repeats)) * sqrt(2 / len(repeats))
+    ratio = fmean(more.mean for _, more in pairs) / fmean(point.mean for point, _ in pairs)
+    return ratio * (1 - CERTAINTY * error) >= OTHER_PATH_RATIO
 
 
 def _run(name: str, result: BenchResult, cost: float | None) -> Run:

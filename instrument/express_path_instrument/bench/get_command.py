@@ -2,7 +2,6 @@
 
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
-from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.plan import (
     MOST_CONNECTIONS,
     How,
@@ -39,7 +38,6 @@ def bench_get(
     count: shared.Count = None,
     repeats: shared.Repeats = 3,
     timeout: shared.Timeout = 60,
-    engine: shared.Engine = EngineName.AUTO,
     processes: shared.Processes = None,
     plain_http: shared.PlainHttp = False,
     allow_other_zone: shared.AllowOtherZone = False,
@@ -70,9 +68,7 @@ def bench_get(
         delete_bucket,
         plain_http,
     )
-    how = How(
-        parse_size(size), objects, warm_up, seconds, count, repeats, timeout, engine, processes, allow_errors, label
-    )
+    how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors, label)
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_closed_loop(session, Kind.GET, numbers)
         shared.show(result, output)

@@ -3,15 +3,18 @@
 Every address of a name is checked, for IPv4 and IPv6, and connections are made to checked addresses, not to the name.
 """
 
+import os
 import re
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
+import botocore.session
 import urllib3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import EndpointConnectionError
@@ -33,6 +36,8 @@ LAB_NETWORKS: tuple[Network, ...] = tuple(
 )
 """The addresses of a lab: loopback, and private ones (RFC 1918, RFC 4193). Link-local ones, such as those of the EC2
 instance metadata, are none."""
+_LINK_NETWORKS: tuple[Network, ...] = (ip_network("169.254.0.0/16"),)
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _PORTS = {"http": 80, "https": 443}
 _AWS_HOST = re.compile(r"[a-z0-9.-]+\.(?:amazonaws\.com(?:\.cn)?|api\.aws)")
 _SECONDS = urllib3.Timeout(connect=3, read=10)
@@ -121,15 +126,53 @@ def guard_session(session: "boto3.Session", endpoint_url: str | None, ca_file: s
     session.events.register("before-send", send)  # type: ignore[arg-type]  # an answer replaces botocore's sending
 
 
-def check_settings(session: "boto3.Session", endpoint_url: str) -> None:
-    """Raise OptionError if the AWS settings of a lab's user name a server that is neither AWS nor the lab."""
+def check_credentials(session: "boto3.Session") -> None:
+    """Raise OptionError if the AWS settings read credentials from elsewhere than AWS, this machine, and its link."""
+    settings = botocore.session.Session(profile=None if session.profile_name == "default" else session.profile_name)
+    for name, source in {
+        "AWS_EC2_METADATA_SERVICE_ENDPOINT": settings.get_config_variable("ec2_metadata_service_endpoint"),
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI": os.environ.get("AWS_CONTAINER_CREDENTIALS_FULL_URI"),
+    }.items():
+        if source and not _is_of_this_machine(urlsplit(source).hostname or ""):
+            raise OptionError(
+                f"your AWS settings read credentials from {source}, which is not an address of this machine, its link, "
+                "or a private network; nothing was sent",
+                f"use an address in {name} or ec2_metadata_service_endpoint, such as http://169.254.169.254",
+            )
+
+
+def check_settings(session: "boto3.Session", endpoint_url: str | None) -> None:
+    """Raise OptionError if the AWS settings name a server of STS or EC2 that is neither AWS nor the lab.
+
+    endpoint_url: that of a lab, or None for AWS.
+    """
     for service in ("sts", "ec2"):
         url = session.client(service, region_name=session.region_name or FALLBACK_REGION).meta.endpoint_url
-        if url.rstrip("/") != endpoint_url.rstrip("/") and not _AWS_HOST.fullmatch(urlsplit(url).hostname or ""):
+        is_lab = url.rstrip("/") == (endpoint_url or "").rstrip("/")
+        if not is_lab and not _AWS_HOST.fullmatch(urlsplit(url).hostname or ""):
             raise OptionError(
                 f"your AWS settings send requests to {url}, which is neither AWS nor the lab; nothing was sent",
                 "remove endpoint_url from your AWS settings and AWS_ENDPOINT_URL from the environment",
             )
+
+
+def _is_of_this_machine(host: str) -> bool:
+    """Return whether a host is one from which credentials are read: an address, because a name can change."""
+    with suppress(ValueError):
+        return host == "localhost" or any(ip_address(host) in network for network in (*LAB_NETWORKS, *_LINK_NETWORKS))
+    return False
+
+
+@contextmanager
+def without_proxies() -> Iterator[None]:
+    """Remove the variables that name proxies: botocore uses them to read credentials from the EC2 instance metadata."""
+    proxies = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
+    for name in proxies:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(proxies)
 
 
 def send_pinned(request: AWSPreparedRequest, server_of: Callable[[str], Server | None]) -> AWSResponse:
@@ -146,7 +189,7 @@ def send_pinned(request: AWSPreparedRequest, server_of: Callable[[str], Server |
         or (parts.port or _PORTS[parts.scheme]) != server.port
     ):
         raise OptionError(
-            f"a request was redirected to {parts.scheme}://{parts.netloc}; it was not sent",
+            f"a redirect or your AWS settings lead a request to {parts.scheme}://{parts.netloc}; it was not sent",
             "check the bucket's Region, set --region, and remove endpoint URLs from your AWS settings",
         )
     others = {name: _text(value) for name, value in request.headers.items() if name.lower() != "host"}

@@ -1,8 +1,7 @@
-"""The engine that sends from several processes: for small objects, constant rates, and many keys."""
+"""Send a load from several processes, so that Python is not the limit."""
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import threading
@@ -11,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import IO, cast
+
+import pycurl
 
 from express_path.errors import ExpressPathError
 from express_path_cli.terminal.errors import OptionError
@@ -27,15 +28,15 @@ _LEAD = 0.05
 
 @dataclass(frozen=True, slots=True)
 class HttpEngine:
-    """Sends a load from as many processes as there are processors, at most one for each connection."""
+    """Sends a load from some processes, at most one for each connection, with libcurl."""
 
     processes: int
-    name: str = "http"
+    name: str = "libcurl"
 
     @property
     def version(self) -> str:
-        """The version of Python, whose sockets it uses."""
-        return platform.python_version()
+        """The version of libcurl."""
+        return str(pycurl.version_info()[1])
 
     def run(self, load: Load, sign: Sign | None = None) -> Tally:
         """Send a load and return what was measured. Raise OptionError if a process ends early.

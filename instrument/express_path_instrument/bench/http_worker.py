@@ -1,174 +1,318 @@
-"""One process that sends requests: `python -m express_path_instrument.bench.http_worker`, which the HTTP engine starts.
+"""One process that sends requests with libcurl: `python -m express_path_instrument.bench.http_worker`.
 
-It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to start, and writes its tally
-in one line. Meanwhile it reads lines with the same requests, signed again. It ends when its standard input is closed, so
-that it does not outlive the command.
+The HTTP engine starts it. It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to
+start, and writes its tally in one line. Meanwhile it reads lines with the same requests, signed again. It ends when its
+standard input is closed, so that it does not outlive the command.
 """
 
 import contextlib
+import heapq
 import itertools
 import json
 import os
+import re
+import select
 import signal
 import ssl
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, BinaryIO
 
-from express_path_instrument.bench.http_connection import BadAnswerError, Connection
-from express_path_instrument.bench.load import Load, Tally, Target, targets_of, total_of
+import pycurl
+
+from express_path_instrument.bench.load import Load, Server, Tally, Target, targets_of
 from express_path_instrument.bench.processor import OwnTimes, own_times
 
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
+_TICK = 0.1
+"""How often it is checked whether requests receive something, in seconds."""
 _LONGEST_NAME = 40
 _GROUPS = 1000
+_BUFFER = 512 << 10
+_BODY = bytes(range(256)) * (_BUFFER // 256)
+"""What uploads consist of. Neither S3 nor TLS compresses it."""
+_CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,60})</Code>")
+_OK, _REDIRECT = 200, 300
+_NAMES = {
+    pycurl.E_ABORTED_BY_CALLBACK: "connection closed",
+    pycurl.E_GOT_NOTHING: "connection closed",
+    pycurl.E_PARTIAL_FILE: "answer cut short",
+    pycurl.E_UNSUPPORTED_PROTOCOL: "answer is not HTTP/1.1",
+    pycurl.E_FTP_WEIRD_SERVER_REPLY: "answer is not HTTP/1.1",
+}
+_TLS = {pycurl.E_SSL_CONNECT_ERROR, pycurl.E_PEER_FAILED_VERIFICATION}
 
 
-def run(load: Load, start: float) -> Tally:
-    """Send a load from this process, one thread for each connection, and return what all of them measured."""
-    numbers = itertools.count()  # next() is atomic in CPython, so every request has one thread
-    context = ssl.create_default_context(cafile=load.server.ca_file) if load.server.tls else None
-    addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None, load.stride)
-    senders = [
-        _Sender(load, start, numbers, Connection(load.server, next(addresses), load.timeout, context))
-        for _ in range(load.connections)
-    ]
-    threads = [threading.Thread(target=sender.run, daemon=True) for sender in senders]
-    for thread in threads:
-        thread.start()
-    began, before = time.monotonic(), own_times()
-    end = start + load.limit
-    for thread in threads:
-        thread.join(max(0, end - time.monotonic()))
-    for sender in senders:
-        sender.connection.abort()
-    for thread in threads:
-        thread.join()
-    total = total_of(sender.tally for sender in senders)
-    after = own_times()
-    total.cpu = OwnTimes(after.cpu - before.cpu, after.system - before.system)
-    total.busiest = total.cpu.cpu / (time.monotonic() - began)
-    if load.rate:
-        _count_never_sent(total, load, start, next(numbers))
-    return total
+class Connection:
+    """One connection to a checked address: no retries, no redirects, no proxy, and no copy of the body.
 
+    It is made again after an error, or if the server has closed it between two requests.
+    """
 
-def _count_never_sent(tally: Tally, load: Load, start: float, number: int) -> None:
-    """Count what a constant rate could not send before its end, from this number on. They are put in 1000 groups."""
-    if load.rate is None or load.seconds is None:
-        return
-    seconds = load.warm_up + load.seconds
-    due = ceil((seconds * load.rate - load.first) / load.stride)
-    group = max(1, (due - number) // _GROUPS)
-    for first in range(number, due, group):
-        intended = start + (load.first + first * load.stride) / load.rate
-        if intended >= tally.started:
-            tally.left_open(start + load.limit - intended, min(group, due - first))
+    def __init__(self, server: Server, address: str, sockets: dict[int, int]) -> None:
+        """Say where to connect to. Nothing is sent yet.
+
+        sockets: the file descriptors of all connections, by their local ports: libcurl may swap idle connections.
+        transferred, busy: the bytes of its objects, and how many seconds their requests took.
+        """
+        self.curl = pycurl.Curl()
+        self._sockets = sockets
+        self._base = f"{'https' if server.tls else 'http'}://{server.authority}"
+        self._form: tuple[Any, ...] = ()
+        self._left = self._sends = self._most_sends = 0
+        self.transferred, self.busy = 0, 0.0
+        self.last = deque[bytes](maxlen=4)
+        host = f"[{address}]" if ":" in address else address
+        for option, value in {
+            pycurl.CONNECT_TO: [f"::{host}:{server.port}"],  # whatever the URL says, so no name is resolved
+            pycurl.PROXY: "",
+            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+            pycurl.PATH_AS_IS: 1,
+            pycurl.NOSIGNAL: 1,
+            pycurl.USERAGENT: "",
+            pycurl.HTTPHEADER: ["Accept:", "Expect:"],  # libcurl's own, which are not needed
+            pycurl.BUFFERSIZE: _BUFFER,
+            pycurl.UPLOAD_BUFFERSIZE: _BUFFER,
+            pycurl.WRITEFUNCTION: self.last.append,  # in C: only the last parts are kept, for the codes of errors
+            pycurl.READFUNCTION: self._part,
+            pycurl.PREREQFUNCTION: self._may_send,
+        }.items():
+            self.curl.setopt(option, value)
+        if server.tls:
+            known = ssl.get_default_verify_paths()
+            if file := server.ca_file or known.cafile:
+                self.curl.setopt(pycurl.CAINFO, file)
+                self.curl.unsetopt(pycurl.CAPATH)
+            elif known.capath:
+                self.curl.setopt(pycurl.CAPATH, known.capath)
+
+    def prepare(self, target: Target) -> None:
+        """Say what to send next."""
+        self.last.clear()
+        self._left, self._sends, self._most_sends = target.body_bytes, 0, 1
+        self.curl.setopt(pycurl.URL, f"{self._base}{target.path}")
+        form = (target.method, target.body_bytes)
+        if form == self._form:
+            return
+        self._form = form
+        self.curl.setopt(pycurl.CUSTOMREQUEST, target.method)
+        self.curl.setopt(pycurl.UPLOAD, target.method == "PUT")
+        self.curl.setopt(pycurl.INFILESIZE_LARGE, target.body_bytes)
+
+    def _part(self, size: int) -> bytes:
+        """Return the next bytes of an upload."""
+        part = _BODY[: min(size, self._left)]
+        self._left -= len(part)
+        return part
+
+    def _may_send(self, _address: str, _local_address: str, _port: int, local_port: int) -> int:
+        """Forbid libcurl to repeat a request whose connection was lost, unless the server had closed it before.
+
+        libcurl has no option against it. It calls this each time it is about to send a request
+        (https://curl.se/libcurl/c/CURLOPT_PREREQFUNCTION.html).
+        """
+        self._sends += 1
+        with contextlib.suppress(KeyError, OSError):
+            if select.select([self._sockets[local_port]], [], [], 0)[0]:
+                self._most_sends += 1
+        return int(pycurl.PREREQFUNC_OK if self._sends <= self._most_sends else pycurl.PREREQFUNC_ABORT)
+
+    def remember_socket(self) -> None:
+        """Remember the connection of the last request, if it is a new one that may be used again."""
+        if self.curl.getinfo(pycurl.NUM_CONNECTS) and (number := self.curl.getinfo(pycurl.ACTIVESOCKET)) >= 0:
+            self._sockets[self.curl.getinfo(pycurl.LOCAL_PORT)] = number
+
+    @property
+    def moved(self) -> tuple[int, ...]:
+        """How far the request is: it changes as long as something is sent or received."""
+        numbers = (pycurl.REQUEST_SIZE, pycurl.SIZE_UPLOAD_T, pycurl.HEADER_SIZE, pycurl.SIZE_DOWNLOAD_T)
+        return tuple(int(self.curl.getinfo(number)) for number in numbers)
+
+    def error_name(self, code: int, message: str) -> str:
+        """Return a short name for an error of libcurl, by which errors are counted: the system's words, if there are any."""
+        if code in _TLS:
+            return f"TLS: {message}"[:_LONGEST_NAME]
+        if number := int(self.curl.getinfo(pycurl.OS_ERRNO)):
+            return os.strerror(number).lower()[:_LONGEST_NAME]
+        return _NAMES.get(code) or message.rpartition(": ")[2].lower()[:_LONGEST_NAME]
 
 
 @dataclass(slots=True)
-class _Sender:
-    """One connection and what it measured."""
+class _Request:
+    """A request that has no answer yet.
 
-    load: Load
-    start: float
-    numbers: Iterator[int]
+    since: from when on its latency counts, which is before `sent` at a rate. moved: how far it was at `moved_at`.
+    """
+
     connection: Connection
-    tally: Tally = field(default_factory=Tally)
+    target: Target
+    since: float
+    sent: float
+    is_counted: bool
+    moved_at: float
+    moved: tuple[int, ...] = ()
 
-    def run(self) -> None:
-        """Send requests until the end of the load."""
-        self.tally.started = self.start + self.load.warm_up
-        time.sleep(max(0, self.start - time.monotonic()))
+
+class Sender:
+    """All connections of this process, driven by one thread, and what they measured.
+
+    free: connections, each with the time from which on it may be used, as a heap. open: requests by their handles.
+    """
+
+    def __init__(self, load: Load) -> None:
+        """Prepare everything that takes time. Nothing is sent yet."""
+        self.load = load
+        self.tally = Tally()
+        self.start = self.end = self.checked_at = 0.0
+        self.number, self.warm_up = 0, itertools.count()
+        self.open: dict[Any, _Request] = {}
+        addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None, load.stride)
+        sockets: dict[int, int] = {}
+        self.connections = [Connection(load.server, next(addresses), sockets) for _ in range(load.connections)]
+        self.free = [(0.0, position, connection) for position, connection in enumerate(self.connections)]
+        self.multi = pycurl.CurlMulti()
+        self.multi.setopt(pycurl.M_MAXCONNECTS, load.connections)
+
+    def run(self, start: float) -> Tally:
+        """Send requests until the end of the load, and return what was measured. start: as time.monotonic() tells it."""
+        self.start, self.end = start, start + self.load.limit
+        self.tally.started = start + self.load.warm_up
+        began, before = time.monotonic(), own_times()
+        while (now := time.monotonic()) < self.end:
+            next_at = self._send_due(now)
+            if next_at is None and not self.open:
+                break
+            self._drive(min(self.end, next_at or self.end))
+        for request in list(self.open.values()):
+            self._close(request, self.end)
+            if request.is_counted:
+                self.tally.left_open(self.end - request.since)
         if self.load.rate:
-            self._at_constant_rate(self.load.rate)
-        else:
-            self._in_a_loop()
-        self.connection.close()
+            self._count_never_sent(self.load.rate)
+        after = own_times()
+        self.tally.cpu = OwnTimes(after.cpu - before.cpu, after.system - before.system)
+        self.tally.busiest = self.tally.cpu.cpu / (time.monotonic() - began)
+        self.tally.streams = [one.transferred / one.busy if one.busy else 0.0 for one in self.connections]
+        return self.tally
 
-    def _at_constant_rate(self, rate: float) -> None:
-        """Send each request at its time, or at once if that has passed. The latency counts from the intended time.
+    def _send_due(self, now: float) -> float | None:
+        """Send what is due. Return when the next request is due, None if there is none, or infinity if no connection is free."""
+        while True:
+            due = self._next_due(now)
+            if due is None:
+                return None
+            if not self.free:
+                return float("inf")
+            at = max(due, self.free[0][0])
+            if at > now:
+                return at
+            _, _, connection = heapq.heappop(self.free)
+            self._send(connection, due, now)
+            now = time.monotonic()
 
-        A late request is not skipped: users would have sent it, and would have waited
+    def _next_due(self, now: float) -> float | None:
+        """Return when the next request is to be sent, None if none is: at its time with a rate, otherwise at once.
+
+        A late request of a rate is not skipped: users would have sent it, and would have waited
         (https://github.com/giltene/wrk2#acknowledgements). At the limit of the load, it counts without being sent.
         """
-        end, deadline = self.tally.started + (self.load.seconds or 0), self.start + self.load.limit
-        while time.monotonic() < deadline:
-            number = next(self.numbers)
-            intended = self.start + (self.load.first + number * self.load.stride) / rate
-            if intended >= end:
-                break
-            time.sleep(max(0, intended - time.monotonic()))
-            is_counted = intended >= self.tally.started
-            self._measure(self._target(number), intended, is_counted=is_counted, deadline=deadline)
+        load = self.load
+        if load.rate:
+            intended = self.start + (load.first + self.number * load.stride) / load.rate
+            return intended if intended < self.tally.started + (load.seconds or 0) else None
+        if load.count is not None and self.number >= load.count and now >= self.tally.started:
+            return None
+        return self.start
 
-    def _in_a_loop(self) -> None:
-        """Send each request when the previous one has ended.
+    def _send(self, connection: Connection, due: float, now: float) -> None:
+        """Send the next request.
 
-        A request that starts in the warm-up and ends after it counts; with a count, none of the warm-up does.
+        One that starts in the warm-up and ends after it counts, unless there is a count: then none of the warm-up does.
         """
-        load, end = self.load, self.start + self.load.limit
-        for number in itertools.count() if load.count else self.numbers:
-            sent = time.monotonic()
-            if sent >= self.tally.started:
-                break
-            self._measure(self._target(number), sent, is_counted=load.count is None, deadline=end)
-        for number in self.numbers:
-            sent = time.monotonic()
-            if sent >= end or (load.count is not None and number >= load.count):
-                break
-            self._measure(self._target(number), sent, is_counted=True, deadline=end)
+        rate, targets, since = self.load.rate, self.load.targets, due if self.load.rate else now
+        is_warm_up = since < self.tally.started
+        number = self.number
+        if is_warm_up and not rate:
+            number = next(self.warm_up)
+        else:
+            self.number += 1
+        is_counted = not is_warm_up or not (rate or self.load.count is not None)
+        if rate and is_counted:
+            self.tally.started_late(now - since)
+        target = targets[(self.load.first + number * self.load.stride) % len(targets)]
+        connection.prepare(target)
+        self.open[connection.curl] = _Request(connection, target, since, now, is_counted, now)
+        self.multi.add_handle(connection.curl)
 
-    def _target(self, number: int) -> Target:
-        position = self.load.first + number * self.load.stride
-        return self.load.targets[position % len(self.load.targets)]
-
-    def _measure(self, target: Target, sent: float, *, is_counted: bool, deadline: float) -> None:
-        """Send one request and count it, also if it is still open at the deadline.
-
-        sent: from when on its latency counts; with a rate, that is before it is sent.
-        """
-        started = time.monotonic()
-        if self.load.rate and is_counted:
-            self.tally.started_late(started - sent)
-        try:
-            answer = self.connection.send(target, deadline)
-        except OSError as error:
-            now = time.monotonic()
-            if now >= deadline:
-                self._left_open(deadline - sent, is_counted=is_counted)
-                return
-            name = error_name(error)
-            self._count(now, name, is_counted=is_counted)
-            self.tally.failed(name, f"{name}: {error}")
-            if is_counted and isinstance(error, TimeoutError):
-                self.tally.waited(now - sent)
-            time.sleep(min(_PAUSE, deadline - now))
+    def _drive(self, until: float) -> None:
+        """Let libcurl send and receive, and count what ended. If nothing did, wait, at most until a time."""
+        self.multi.perform()
+        left, ended, failed = self.multi.info_read()
+        now = time.monotonic()
+        if now >= self.end:
             return
-        ended = time.monotonic()
-        if ended > deadline:
-            self._left_open(deadline - sent, is_counted=is_counted)
-            return
-        is_counted = is_counted and self.tally.started <= ended
-        self._count(ended, str(answer.status), is_counted=is_counted)
-        expected = self.load.object_bytes if target.method == "GET" else 0
-        if not answer.ok:
-            self.tally.failed(str(answer.status), f"{answer.status} {answer.code}".strip())
-        elif expected and answer.body_bytes != expected:
-            self.tally.failed("wrong size", f"an object has {answer.body_bytes} bytes, not {expected}")
+        for curl in ended:
+            request = self.open[curl]
+            # By libcurl's clock, because others may have been answered in the meantime.
+            self._answered(request, min(now, request.sent + curl.getinfo(pycurl.TOTAL_TIME_T) / 1e6))
+        for curl, code, message in failed:
+            self._failed(self.open[curl], now, self.open[curl].connection.error_name(code, message), message)
+        if now - self.checked_at >= min(_TICK, self.load.timeout):
+            self._check(now)
+        if not (left or ended or failed):
+            wait = max(0.0, min(until - now, _TICK))
+            # Without an open request, libcurl has nothing to wait for.
+            self.multi.select(wait) if self.open else time.sleep(wait)
+
+    def _check(self, now: float) -> None:
+        """End the requests that neither sent nor received anything for the timeout."""
+        self.checked_at = now
+        for request in list(self.open.values()):
+            if (moved := request.connection.moved) != request.moved:
+                request.moved, request.moved_at = moved, now
+            elif now - request.moved_at >= self.load.timeout:
+                if request.is_counted:
+                    self.tally.waited(now - request.since)
+                self._failed(request, now, "timed out", f"no data for {self.load.timeout:g} s")
+
+    def _answered(self, request: _Request, now: float) -> None:
+        """Count an answer: a success, or an error by its status. A redirect is an error: it leads to another server."""
+        curl, expected = request.connection.curl, self.load.object_bytes if request.target.method == "GET" else 0
+        status, received = curl.getinfo(pycurl.RESPONSE_CODE), int(curl.getinfo(pycurl.SIZE_DOWNLOAD_T))
+        is_success = _OK <= status < _REDIRECT
+        found = None if is_success else _CODE.search(b"".join(request.connection.last))
+        request.connection.remember_socket()
+        self._close(request, 0)
+        is_counted = request.is_counted and self.tally.started <= now
+        self._count(now, str(status), is_counted=is_counted)
+        if not is_success:
+            self.tally.failed(str(status), f"{status} {found[1].decode('ascii')}" if found else str(status))
+        elif expected and received != expected:
+            self.tally.failed("wrong size", f"an object has {received} bytes, not {expected}")
         elif is_counted:
-            self.tally.succeeded(ended - sent, self.load.object_bytes)
+            self.tally.succeeded(now - request.since, self.load.object_bytes)
+            request.connection.transferred += self.load.object_bytes
+            request.connection.busy += now - request.since
             if self.load.rate:
-                self.tally.answered(ended - started)
+                self.tally.answered(now - request.sent)
 
-    def _left_open(self, seconds: float, *, is_counted: bool) -> None:
-        if is_counted:
-            self.tally.left_open(seconds)
+    def _failed(self, request: _Request, now: float, name: str, words: str) -> None:
+        """Count a request without an answer."""
+        self._close(request, now + _PAUSE)
+        self._count(now, name, is_counted=request.is_counted)
+        self.tally.failed(name, f"{name}: {words}")
+
+    def _close(self, request: _Request, free_at: float) -> None:
+        """Take a request from libcurl, which closes its connection unless it was answered."""
+        self.multi.remove_handle(request.connection.curl)
+        del self.open[request.connection.curl]
+        heapq.heappush(self.free, (free_at, id(request.connection), request.connection))
 
     def _count(self, ended: float, status: str, *, is_counted: bool) -> None:
         """Count an answer in its second of the measurement."""
@@ -176,29 +320,28 @@ class _Sender:
             self.tally.ended = ended
             self.tally.statuses[max(0, int(ended - self.tally.started)), status] += 1
 
-
-def error_name(error: OSError) -> str:
-    """Return a short name for an error of a connection, by which errors are counted."""
-    if isinstance(error, BadAnswerError):
-        return str(error)
-    if isinstance(error, TimeoutError):
-        return "timed out"
-    if isinstance(error, ssl.SSLError):
-        return f"TLS: {error.reason or error}"[:_LONGEST_NAME]
-    return (error.strerror or str(error)).lower()[:_LONGEST_NAME]
+    def _count_never_sent(self, rate: float) -> None:
+        """Count what a constant rate could not send before its end. They are put in 1000 groups."""
+        load = self.load
+        due = ceil(((load.warm_up + (load.seconds or 0)) * rate - load.first) / load.stride)
+        group = max(1, (due - self.number) // _GROUPS)
+        for first in range(self.number, due, group):
+            intended = self.start + (load.first + first * load.stride) / rate
+            if intended >= self.tally.started:
+                self.tally.left_open(self.end - intended, min(group, due - first))
 
 
 def main(lines: BinaryIO, answers: BinaryIO) -> None:
     """Do what the module says."""
     load = Load.from_json(lines.readline())
+    current = _Current(load.targets)
+    sender = Sender(replace(load, targets=current))
     answers.write(b"ready\n")
     answers.flush()
     start = lines.readline()
     if start:
-        current = _Current(load.targets)
-        load = replace(load, targets=current)
         threading.Thread(target=_follow, args=(lines.fileno(), current), daemon=True).start()
-        answers.write(run(load, float(start)).as_json().encode("ascii") + b"\n")
+        answers.write(sender.run(float(start)).as_json().encode("ascii") + b"\n")
         answers.flush()
 
 

@@ -26,6 +26,8 @@ HANG_SECONDS, HANG_FACTOR = 1.0, 10.0
 """A request that is still open at the end hangs if it has waited longer than this, and than this many times the median.
 
 Both must hold: 10 times the median of small objects is a few ms, and on a path at its limit, the median is above 1 s.
+Where 10 times the median is longer than the load, it is enough that a request was open for all of the measured time,
+and for twice as long as any answer took.
 """
 
 
@@ -197,16 +199,17 @@ _HISTOGRAMS = ("latencies", "waits", "lags", "served")
 
 @dataclass(slots=True)
 class Tally:
-    """What was measured: by one connection, or by many of them after `add`.
+    """What was measured, by one process, or by several after `add`.
 
     requests, transferred: how many succeeded, and the bytes of their objects. seconds: the sum of all latencies.
     latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
     from then on, which is the server's. waits: of requests that got no answer, which waited at least as long.
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
-    of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers by second of the measurement
-    and status. started, ended: when the measurement started and its last request ended, as time.monotonic() tells it.
-    failure: the first error in words. busy: the sum of the latencies of requests that succeeded. streams: bytes per
-    second of each connection while it was busy, after `add`. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them used, 0 to 1. use: of the processors, in the whole load with its warm-up.
+    of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers
+    by second of the measurement and status. started, ended: when the measurement started and its last request ended, as
+    time.monotonic() tells it. failure: the first error in words. streams: bytes per second of each connection while it
+    was busy. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them
+    used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -219,7 +222,6 @@ class Tally:
     failure: str = ""
     unfinished: int = 0
     oldest: float = 0
-    busy: float = 0
     streams: list[float] = field(default_factory=list)
     cpu: OwnTimes = field(default_factory=OwnTimes)
     busiest: float = 0
@@ -234,7 +236,6 @@ class Tally:
         self.requests += 1
         self.transferred += object_bytes
         self.seconds += seconds
-        self.busy += seconds
         self.latencies.record_value(_recorded(seconds))
 
     def waited(self, seconds: float, number: int = 1) -> None:
@@ -256,11 +257,15 @@ class Tally:
         self.oldest = max(self.oldest, seconds)
         self.waited(seconds, number)
 
-    @property
-    def hangs(self) -> bool:
-        """Return whether a request was open at the end for too long to be one that was just being answered."""
-        usual = self.latencies.get_value_at_percentile(50) / 1e6 if self.requests else 0
-        return self.oldest > max(HANG_SECONDS, HANG_FACTOR * usual)
+    def hangs(self, seconds: float) -> bool:
+        """Return whether a request was open at the end for too long to be one that was just being answered.
+
+        seconds: how long the load was measured.
+        """
+        usual, longest = (
+            self.latencies.get_value_at_percentile(share) / 1e6 if self.requests else 0 for share in (50, 100)
+        )
+        return self.oldest > max(HANG_SECONDS, min(HANG_FACTOR * usual, max(seconds, 2 * longest)))
 
     def failed(self, name: str, words: str) -> None:
         """Count a request that failed, by its HTTP status or the name of its error."""
@@ -268,7 +273,7 @@ class Tally:
         self.failure = self.failure or words
 
     def add(self, other: "Tally") -> None:
-        """Add what one or several other connections measured at the same time."""
+        """Add what another process measured at the same time."""
         self.requests += other.requests
         self.transferred += other.transferred
         self.seconds += other.seconds
@@ -281,8 +286,7 @@ class Tally:
         self.oldest = max(self.oldest, other.oldest)
         for name in _HISTOGRAMS:
             getattr(self, name).add(getattr(other, name))
-        self.busy += other.busy
-        self.streams += other.streams or [other.transferred / other.busy if other.busy else 0.0]
+        self.streams += other.streams
         self.cpu = OwnTimes(self.cpu.cpu + other.cpu.cpu, self.cpu.system + other.cpu.system)
         self.busiest = max(self.busiest, other.busiest)
 
@@ -302,7 +306,6 @@ class Tally:
             "failure",
             "unfinished",
             "oldest",
-            "busy",
             "streams",
             "cpu",
             "busiest",

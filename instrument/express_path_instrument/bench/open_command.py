@@ -6,7 +6,6 @@ import typer
 
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
-from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.plan import (
     MOST_CONNECTIONS,
     MOST_RATE,
@@ -96,10 +95,7 @@ def bench_open(
     where = Where(
         bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
     )
-    http = EngineName.HTTP  # awscrt cannot send at a rate
-    how = How(
-        parse_size(size), objects, warm_up, duration, None, repeats, timeout, http, processes, allow_errors, label
-    )
+    how = How(parse_size(size), objects, warm_up, duration, None, repeats, timeout, processes, allow_errors, label)
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_open_loop(session, operation, rates, connections, prefixes)
         shared.show(result, output)

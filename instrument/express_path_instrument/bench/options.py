@@ -9,7 +9,6 @@ from express_path_cli.aws import options
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say
 from express_path_cli.terminal.files import STDOUT, write_file
-from express_path_instrument.bench.engines import EngineName
 from express_path_instrument.bench.results import BenchResult, as_bench_json
 from express_path_instrument.bench.tables import as_bench_table
 
@@ -81,19 +80,13 @@ Timeout = Annotated[
     float,
     typer.Option(min=0.1, metavar="SECONDS", help="After how long without data a request fails.", rich_help_panel=LOAD),
 ]
-Engine = Annotated[
-    EngineName,
-    typer.Option(
-        help="What sends requests: awscrt for objects of 8 MiB or more over TLS, otherwise http.", rich_help_panel=LOAD
-    ),
-]
 Processes = Annotated[
     int | None,
     typer.Option(
         min=1,
         max=1024,
         metavar="NUMBER",
-        help="How many processes the http engine uses. Default: one for each CPU.",
+        help="How many processes send requests. Default: one for each CPU.",
         rich_help_panel=LOAD,
     ),
 ]

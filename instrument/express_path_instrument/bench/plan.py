@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench.engines import EngineName
 
 _SIZE = re.compile(r"([1-9][0-9]*) ?(B|kB|KB|KiB|MB|MiB|GB|GiB)?", re.ASCII)
 UNITS = {"B": 1, "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -40,7 +39,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How to measure: the engine, the objects, the length of a step, and how often.
+    """How to measure: the objects, the length of a step, and how often.
 
     seconds or count is None. processes: None for one for each processor.
     """
@@ -52,7 +51,6 @@ class How:
     count: int | None = None
     repeats: int = 1
     timeout: float = 60
-    engine: EngineName = EngineName.AUTO
     processes: int | None = None
     allow_errors: bool = False
     label: str = ""

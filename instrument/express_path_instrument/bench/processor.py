@@ -3,7 +3,6 @@
 import os
 import resource
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
@@ -14,8 +13,6 @@ _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _USER, _NICE, _SYSTEM = 0, 1, 2
 """The columns of the line `cpu` that are work. Interrupts are not counted: they serve the client's packets too
 (https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
-_THREAD_USER = 11
-"""Where user and system time stand after the name in /proc/PID/task/TID/stat (the fields 14 and 15 of proc(5))."""
 
 
 def affinity() -> int:
@@ -78,27 +75,26 @@ def own_times() -> OwnTimes:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorTimes:
-    """Processor times in seconds, at one moment: of this process, of each of its threads, of all work on the machine.
+    """Processor times in seconds, at one moment: of this process, of all work on the machine.
 
-    threads and machine are empty or None if the system has no /proc.
+    machine: None if the system has no /proc.
     """
 
     at: float
     own: OwnTimes
-    threads: Mapping[str, float]
     machine: float | None
 
     @classmethod
     def now(cls) -> "ProcessorTimes":
         """Return the times now."""
-        return cls(time.monotonic(), own_times(), _thread_times(), _machine_time())
+        return cls(time.monotonic(), own_times(), _machine_time())
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessorUse:
     """What a load used: in percent of what the client may use, and what other work used, in percent of all processors.
 
-    client_percent: of all processors that the client may use, or of the one that its busiest process or thread uses,
+    client_percent: of all processors that the client may use, or of the one that its busiest process uses,
     whatever is higher. user_percent, system_percent: of all that it may use, in its own code and in the kernel. None if
     the system does not tell.
     """
@@ -128,22 +124,6 @@ def use_between(
         return ProcessorUse(client, None, *parts)
     other = (after.machine - before.machine - own) / wall / (os.cpu_count() or 1)
     return ProcessorUse(client, 100 * min(1.0, max(0.0, other)), *parts)
-
-
-def busiest_thread(before: ProcessorTimes, after: ProcessorTimes) -> float:
-    """Return how much of one processor the busiest thread used between two moments, 0 to 1."""
-    wall = after.at - before.at
-    spent = [seconds - before.threads.get(thread, 0.0) for thread, seconds in after.threads.items()]
-    return max(spent, default=0.0) / wall if wall > 0 else 0.0
-
-
-def _thread_times() -> dict[str, float]:
-    times = {}
-    for folder in _PROC.glob("self/task/*"):
-        _, _, fields = _text(folder / "stat").rpartition(") ")
-        if words := fields.split():
-            times[folder.name] = sum(map(int, words[_THREAD_USER : _THREAD_USER + 2])) / os.sysconf("SC_CLK_TCK")
-    return times
 
 
 def _machine_time() -> float | None:

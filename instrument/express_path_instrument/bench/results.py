@@ -87,7 +87,7 @@ class Step:
     second (open). stage: the kind of bucket (sync). seconds: its length. requests, bytes: how many succeeded, and the
     bytes of their objects. gbps: 10^9 bits per second. streams_gbps: those of each connection, from the latency of its
     requests (get, put). cpu_percent: what the client itself used of the processors that it may use, or its busiest
-    process or thread of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
+    process of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
     it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
     processors. errors: failed requests by HTTP status or by the name of the error. unfinished: requests that had no
     answer when the step ended, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for

@@ -15,8 +15,7 @@ from express_path.errors import ExpressPathError
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect, connect_anywhere
 from express_path_cli.terminal.errors import OptionError, one_line, say
 from express_path_instrument.bench.bucket import check_zone_id, check_zones, parse_bucket
-from express_path_instrument.bench.engines import Engine, engine_for, require_extra
-from express_path_instrument.bench.guard import check_settings, guard_session
+from express_path_instrument.bench.guard import check_credentials, check_settings, guard_session, without_proxies
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from express_path_instrument.bench.load import Keys, Load, Tally
@@ -51,9 +50,9 @@ class Session:
     _folders: dict[Store, set[str]] = field(default_factory=dict)
 
     @property
-    def engine(self) -> Engine:
-        """The engine for the objects of this measurement."""
-        return engine_for(self.how.engine, self.store.server, self.how.object_bytes, self.how.processes)
+    def engine(self) -> HttpEngine:
+        """What sends the requests of this measurement."""
+        return HttpEngine(self.how.processes or cpus())
 
     def tell(self, message: str) -> None:
         """Say on standard error what happens, unless --quiet."""
@@ -150,24 +149,22 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
 
     Raise OptionError if a check fails, and ApiError. Before the guard's check, nothing is sent to the bucket.
     """
-    require_extra()
     if where.plain_http and where.endpoint_url:
         raise OptionError("--plain-http is for a bucket in AWS", "use a URL with http:// in --endpoint-url")
     bucket = parse_bucket(where.bucket)
     if where.zone_id:
         check_zone_id(where.zone_id)
-    instance = Instance() if where.endpoint_url else read_instance()
-    if where.zone_id or not where.endpoint_url:
-        check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
-    aws = _connect(where)
-    guard_session(aws.session, where.endpoint_url, own_ca_file())
-    store = open_store(bucket, aws, where.endpoint_url, tls=not where.plain_http)
-    engine_for(how.engine, store.server, how.object_bytes, how.processes)  # refuses before anything is sent
-    if where.endpoint_url:
+    with without_proxies(), _terminable():
+        aws = _connect(where)
+        guard_session(aws.session, where.endpoint_url, own_ca_file())
+        check_credentials(aws.session)
+        instance = Instance() if where.endpoint_url else read_instance()
+        if where.zone_id or not where.endpoint_url:
+            check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
+        store = open_store(bucket, aws, where.endpoint_url, tls=not where.plain_http)
         check_settings(aws.session, where.endpoint_url)
-    session = Session(store, how, instance, _path(where, instance, aws), quiet)
-    session.tell(f"path: {_path_text(session.path)}")
-    with _terminable():
+        session = Session(store, how, instance, _path(where, instance, aws), quiet)
+        session.tell(f"path: {_path_text(session.path)}")
         if where.create_bucket:
             store.create()
         try:

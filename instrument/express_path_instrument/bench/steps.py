@@ -84,7 +84,7 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         statuses=_statuses(tally),
         unfinished=tally.unfinished,
         oldest_unfinished_ms=tally.oldest * 1e3 if tally.unfinished else None,
-        hangs=tally.hangs,
+        hangs=tally.hangs(seconds),
         lag_p99_ms=p99_ms(tally.lags),
         server_p99_ms=p99_ms(tally.served),
     )

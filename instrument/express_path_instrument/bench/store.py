@@ -1,7 +1,6 @@
 """A bucket, and signed requests for its objects.
 
-Every engine but one, and botocore's own requests, connect to the addresses that the guard has checked. awscrt resolves
-the name again, so it is used with TLS, where the certificate proves the server, or with an address instead of a name.
+All of them, and botocore's own requests, go to the addresses that the guard has checked.
 """
 
 import hmac
@@ -95,10 +94,11 @@ class Store:
         """Return what signs requests for objects. A lab has no CreateSession, so its requests are those of S3."""
         if not self.bucket.is_directory or self.endpoint_url:
             with calling("boto3:Credentials"):
-                own = self.aws.session.get_credentials()
+                found = self.aws.session.get_credentials()
+                own = found.get_frozen_credentials() if found else None
             if own is None:
                 raise OptionError("your AWS settings have no credentials", "set --profile, or AWS_ACCESS_KEY_ID")
-            return S3SigV4QueryAuth(own.get_frozen_credentials(), "s3", self.aws.region, expires=_EXPIRES)
+            return S3SigV4QueryAuth(own, "s3", self.aws.region, expires=_EXPIRES)
         with calling("s3:CreateSession"):
             session = self.client().create_session(Bucket=self.bucket.name)["Credentials"]
         credentials = Credentials(session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"])
@@ -144,7 +144,8 @@ def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None, *, tls: bool 
     if endpoint_url:
         return Store(bucket, lab_server(endpoint_url, ca_file), aws, endpoint_url.rstrip("/"))
     unsigned = _client_of(aws, None, signs=False, tls=tls)
-    url = unsigned.generate_presigned_url("get_object", Params={"Bucket": bucket.name, "Key": _ANY_KEY})
+    with calling("boto3:URL"):
+        url = unsigned.generate_presigned_url("get_object", Params={"Bucket": bucket.name, "Key": _ANY_KEY})
     return Store(bucket, bucket_server(url, bucket, aws, ca_file, tls=tls), aws, None)
 
 

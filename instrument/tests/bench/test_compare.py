@@ -62,6 +62,22 @@ def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -
     assert compare([nat(), replace(endpoint(), **change)]).runs[0].cause is ThroughputLimit.CEILING
 
 
+@pytest.mark.parametrize(("noise", "blamed"), [(0.02, True), (0.15, False)])
+def test_a_path_is_blamed_only_beyond_noise(noise: float, blamed: bool) -> None:
+    """If the repeats differ by 15 %, 1.4 times as much over another path is not certain."""
+
+    def scaled(result: BenchResult, *factors: float) -> BenchResult:
+        steps = [
+            replace(step, repeat=repeat, requests_per_second=step.requests_per_second * factor)
+            for repeat, factor in enumerate(factors, start=1)
+            for step in result.steps
+        ]
+        return replace(result, repeats=len(factors), steps=tuple(steps))
+
+    noisy = scaled(nat(), 1 - noise, 1 + noise)
+    assert (compare([noisy, scaled(endpoint(), 0.8)]).runs[0].cause is ThroughputLimit.PATH_CEILING) is blamed
+
+
 def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
     """If both paths stop at the same throughput, what they share is the limit."""
     slower = tuple(replace(step, requests_per_second=step.requests_per_second * 0.95) for step in nat().steps)

@@ -3,21 +3,27 @@
 import io
 import os
 import re
+import socket
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import BinaryIO
 
 import pytest
 
 from express_path_instrument.bench import load as load_module
-from express_path_instrument.bench.http_worker import main, run
-from express_path_instrument.bench.load import Load, Tally, p99_ms
-from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, reads, response, serving
+from express_path_instrument.bench.http_worker import Sender, main
+from express_path_instrument.bench.load import Load, Server, Tally, Target, p99_ms
+from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, chunked, reads, response, serving
+
+GET = Target("GET", "/key?signature=1")
+PUT = Target("PUT", "/key?signature=1", (1 << 20) + 5)
+SLOW_DOWN = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>"
 
 
 def measured(load: Load) -> Tally:
-    return run(load, time.monotonic())
+    return Sender(load).run(time.monotonic())
 
 
 def test_a_duration_ends_the_load_and_the_warm_up_is_not_counted() -> None:
@@ -56,6 +62,85 @@ def test_errors_are_counted_by_status_and_second() -> None:
     assert tally.failure == "503 SlowDown"
     assert tally.statuses == {(0, "200"): 3, (0, "503"): 1, (0, "500"): 1, (0, "connection closed"): 1}
     assert (tally.requests, tally.transferred) == (2, 200)
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "name", "failure"),
+    [
+        (response("200 OK", OBJECT), GET, "200", ""),
+        (response("206 Partial Content", OBJECT), GET, "206", ""),
+        (response("503 Slow Down", SLOW_DOWN), GET, "503", "503 SlowDown"),
+        (chunked("503 Slow Down", SLOW_DOWN), GET, "503", "503 SlowDown"),
+        (chunked("500 Internal Server Error", b"no XML"), GET, "500", "500"),
+        (response("307 Temporary Redirect", b"", "Location: http://127.0.0.1:9/"), GET, "307", "307"),
+        (response("200 OK"), PUT, "200", ""),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", Target("DELETE", "/key"), "204", ""),
+        (chunked("503 Slow Down", SLOW_DOWN), PUT, "503", "503 SlowDown"),
+    ],
+)
+def test_an_answer_is_counted_and_the_connection_used_again(
+    answer: bytes, target: Target, name: str, failure: str
+) -> None:
+    """Whatever the server answers, a second request uses the same connection and is counted by the same name."""
+    with serving(lambda _: answer) as raw:
+        tally = measured(Load(raw.server, [target], 100, connections=1, count=2))
+    assert Counter(status for _, status in tally.statuses.elements()) == {name: 2}
+    assert (tally.requests, tally.failure) == ((0, failure) if failure else (2, ""))
+    assert raw.connections == 1
+    assert raw.body_lengths == [target.body_bytes] * 2
+    head = raw.requests[0].decode().split("\r\n")
+    assert head[:2] == [f"{target.method} {target.path} HTTP/1.1", f"Host: {raw.server.authority}"]
+
+
+def test_a_connection_that_the_server_closed_is_made_again() -> None:
+    """A server may close a connection between two requests, which is no error."""
+    with serving(lambda _: response("200 OK", OBJECT, "Connection: close")) as announced:
+        assert measured(Load(announced.server, reads(1), 100, connections=1, count=2)).errors == {}
+    assert announced.connections == 2
+    answers = iter([response("200 OK", OBJECT) + CLOSE])
+    with serving(lambda _: next(answers, response("200 OK", OBJECT))) as silent:
+        assert measured(Load(silent.server, reads(1), 100, connections=1, seconds=0.9, rate=2)).errors == {}
+    assert silent.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (CLOSE, "connection closed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nxxx" + CLOSE, "answer cut short"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + b"x" * 50, "timed out"),
+        (b"220 ready\r\n\r\n", "answer is not HTTP/1.1"),
+        (b"", "timed out"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 1], ids=["first", "again"])
+def test_a_fault_has_a_name_and_is_not_repeated(answer: bytes, name: str, before: int) -> None:
+    """An answer that is missing, cut short, late, or not HTTP is an error, also on a connection that was used before."""
+    answers = iter([response("200 OK", OBJECT)] * before)
+    with serving(lambda _: next(answers, answer)) as raw:
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=1 + before, timeout=0.2))
+    assert (tally.requests, tally.errors) == (before, {name: 1})
+    assert len(raw.requests) == 1 + before
+
+
+def speak_plain_text(listener: socket.socket) -> None:
+    """Answer one connection without TLS."""
+    opened, _ = listener.accept()
+    with opened:
+        opened.sendall(b"this is not TLS\r\n")
+
+
+def test_a_refused_connection_and_failed_tls_have_names() -> None:
+    """Errors of the network and of TLS are counted by the system's words for them."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server("localhost", listener.getsockname()[1], ("127.0.0.1",), tls=True)
+        plain = threading.Thread(target=speak_plain_text, args=(listener,))
+        plain.start()
+        [failed] = measured(Load(server, reads(1), 100, connections=1, count=1)).errors
+        plain.join()
+    assert failed.startswith("TLS: ")
+    refused = measured(Load(replace(server, tls=False), reads(1), 100, connections=1, count=1))
+    assert refused.errors == {"connection refused": 1}
 
 
 def test_requests_at_a_rate_start_at_their_times() -> None:
@@ -137,18 +222,28 @@ def test_a_timeout_counts_as_a_wait() -> None:
 
 @pytest.mark.parametrize(
     ("usual", "oldest", "hangs"),
-    [(0.001, 0.9, False), (0.001, 1.1, True), (0.5, 4.9, False), (0.5, 5.1, True), (None, 0.9, False)],
+    [
+        (0.001, 0.9, False),
+        (0.001, 1.1, True),
+        (0.5, 4.9, False),
+        (0.5, 5.1, True),
+        (2.0, 9.9, False),
+        (2.0, 10.1, True),
+        (6.0, 11.9, False),
+        (6.0, 12.1, True),
+        (None, 0.9, False),
+    ],
 )
-def test_a_request_hangs_after_a_second_and_ten_times_the_median(
+def test_a_request_hangs_after_ten_times_the_median_or_if_it_was_open_all_the_time(
     usual: float | None, oldest: float, hangs: bool
 ) -> None:
-    """What is open at the end is usual, unless it is much older than other requests become."""
+    """What is open at the end of ten seconds is usual, unless it is much older than other requests become."""
     tally = Tally()
     if usual:
         tally.succeeded(usual, 1)
     for _ in range(20):  # waits do not raise the median that they are compared with
         tally.left_open(oldest)
-    assert tally.hangs is hangs
+    assert tally.hangs(10.0) is hangs
 
 
 @pytest.mark.parametrize("parts", [1, 3, 8])

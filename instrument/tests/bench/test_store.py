@@ -68,8 +68,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[Sent]:
     monkeypatch.setattr(HTTPSConnectionPool, "urlopen", urlopen)
     monkeypatch.setattr(URLLib3Session, "send", send)  # of the client that signs what is compared with
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, 1, 6, "", (CONTROL_ADDRESS, 443))])
-    for module in ("botocore.auth", "botocore.crt.auth"):
-        monkeypatch.setattr(f"{module}.get_current_datetime", now)
+    monkeypatch.setattr("botocore.auth.get_current_datetime", now)
     for name, value in {"ACCESS_KEY_ID": "KEY", "SECRET_ACCESS_KEY": "secret", "SESSION_TOKEN": "caller"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
@@ -139,7 +138,7 @@ def test_a_directory_bucket_is_created_in_its_zone(bucket: Bucket, expected: lis
 def test_a_request_to_another_host_is_not_sent(sent: list[Sent]) -> None:
     """If botocore's host is not the one that the guard has checked, nothing is sent."""
     store = Store(PLAIN, Server("10.0.0.1", 443, ("10.0.0.1",), tls=True), connect("us-east-1"), None)
-    with pytest.raises(OptionError, match=r"redirected to https://plain\.s3\.us-east-1\.amazonaws\.com"):
+    with pytest.raises(OptionError, match=r"lead a request to https://plain\.s3\.us-east-1\.amazonaws\.com"):
         list(store.listed("folder/"))
     assert sent == []
 
