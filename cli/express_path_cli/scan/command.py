@@ -187,7 +187,7 @@ SourceFolder = Annotated[
         "--source",
         metavar="PATH",
         help="With --plan: the folder with the configuration that the plan was made of, for the lines of findings, and for "
-        "values that are not in a plan. Default: the folder of the plan, if it has .tf files. For a change set: the template.",
+        "values that are not in a plan. Default: the folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
         rich_help_panel=options.WHERE,
     ),
 ]

@@ -202,6 +202,27 @@ def test_the_configuration_says_what_a_plan_does_not(tmp_path: Path, expression:
     assert reason(plan, folder) == expected  # the folder of the plan is the default
 
 
+ALL_TABLES = SOURCE % "concat(values(aws_route_table.tier)[*].id, [aws_route_table.private.id])"
+FIRST_TABLES = SOURCE % "slice(concat(values(aws_route_table.tier)[*].id, [aws_route_table.private.id]), 0, 2)"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"main.tofu": ALL_TABLES}, "ENDPOINT"),
+        ({"main.tf": ALL_TABLES, "a_override.tf": FIRST_TABLES}, "NAT_GATEWAY"),
+        ({"main.tf": ALL_TABLES, "main.tofu": FIRST_TABLES}, "UNRESOLVED_EGRESS"),
+        ({"main.tf": ALL_TABLES, "override.tofu": FIRST_TABLES}, "UNRESOLVED_EGRESS"),
+        ({"main.tf": ALL_TABLES, "override.tf.json": "{}"}, "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_files_that_replace_others_are_not_overlooked(tmp_path: Path, files: dict[str, str], expected: str) -> None:
+    """An override file wins whatever its name is, and nothing is decided if it is not known which file counts."""
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert reason(UNRESOLVED["some tables of a resource with for_each"](), tmp_path) == expected
+
+
 # --- over a network --------------------------------------------------------------------------------------------------
 
 

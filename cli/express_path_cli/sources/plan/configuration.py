@@ -1,8 +1,8 @@
-"""Read the .tf files of a configuration: where each block is, and its expressions, which a plan does not contain."""
+"""Read the .tf and .tofu files of a configuration: where each block is, and its expressions, which a plan does not contain."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,9 @@ class Configuration:
         """Find the folders of the modules. Raise OptionError if the folder has no configuration."""
         self._folder = folder
         if not has_configuration(folder):
-            raise OptionError(f"--source {folder} contains no .tf file", "use the folder in which the plan was made")
+            raise OptionError(
+                f"--source {folder} contains no .tf or .tofu file", "use the folder in which the plan was made"
+            )
         self._installed = _installed_modules(folder)
         self._modules: dict[tuple[str, ...], Module] = {}
 
@@ -64,20 +66,34 @@ class Configuration:
 
     def _read(self, folder: Path) -> Module:
         found = Module()
-        for file in sorted(folder.glob("*.tf")):
+        for file in _files(folder):
             for kind, labels, line, body in _blocks_in(file):
-                name = _relative(file, self._folder)
-                block = SourceBlock(name, line, dict(_arguments(body)))
+                arguments = dict(_arguments(body))
                 if kind == "locals":
-                    found.local_values.update(block.arguments)
-                else:
-                    found.blocks[kind, *labels] = block
+                    found.local_values.update(arguments)
+                    continue
+                block = found.blocks.get((kind, *labels)) or SourceBlock(_relative(file, self._folder), line, {})
+                found.blocks[kind, *labels] = replace(block, arguments={**block.arguments, **arguments})
         return found
 
 
 def has_configuration(folder: Path) -> bool:
-    """Return whether a folder has a .tf file."""
-    return next(folder.glob("*.tf"), None) is not None
+    """Return whether a folder has a .tf or .tofu file."""
+    return any(file.suffix in (".tf", ".tofu") for file in folder.glob("*"))
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of a module. The last ones are the override files, whose arguments replace those of other files.
+
+    Return no file if it is not known which arguments hold: if an override file is JSON, which is not read here, or if a
+    .tofu file, which Terraform ignores, overrides others or has the name of a .tf file, which OpenTofu then ignores.
+    Sources: https://developer.hashicorp.com/terraform/language/files/override, https://opentofu.org/docs/language/files/.
+    """
+    tf, tofu = [{file.stem: file for file in folder.glob(f"*.{end}")} for end in ("tf", "tofu")]
+    overrides = {name for name in (*tf, *tofu) if f"_{name}".endswith("_override")}
+    if tofu.keys() & (tf.keys() | overrides) or any(folder.glob("*override.t*.json")):
+        return []
+    return [file for name, file in sorted((tf | tofu).items(), key=lambda item: (item[0] in overrides, item[0]))]
 
 
 def _installed_modules(folder: Path) -> dict[str, str]:
