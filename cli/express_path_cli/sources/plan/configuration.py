@@ -39,7 +39,9 @@ class Configuration:
         """Find the folders of the modules. Raise OptionError if the folder has no configuration."""
         self._folder = folder
         if not has_configuration(folder):
-            raise OptionError(f"--source {folder} contains no .tf or .tofu file", "use the folder in which the plan was made")
+            raise OptionError(
+                f"--source {folder} contains no .tf or .tofu file", "use the folder in which the plan was made"
+            )
         self._installed = _installed_modules(folder)
         self._modules: dict[tuple[str, ...], Module] = {}
 
