@@ -58,7 +58,7 @@ RESULT = BenchResult(
     made_at=datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
     label="NAT gateway",
     path=MeasuredPath("NON_COMPLIANT", "NAT_GATEWAY", ("rtb-1", "nat-1")),
-    client=Client("c7gn.16xlarge", 64, "awscrt", "0.38.0"),
+    client=Client("c7gn.16xlarge", 64, "libcurl", "8.17.0"),
     target=Target("fast--use1-az4--x-s3", "https://s3express-use1-az4.us-east-1.amazonaws.com", "use1-az4"),
     object_bytes=32 << 20,
     repeats=2,

@@ -95,12 +95,12 @@ def test_each_key_is_the_instance_with_that_key(tmp_path: Path) -> None:
     assert reasons(keyed(["aws_route_table.t", "each.value"]), tmp_path) == probably
 
 
-def with_endpoint(plan: PlanBuilder, keys: Sequence[str], table: Sequence[str], **block: Any) -> PlanBuilder:
+def with_endpoint(plan: PlanBuilder, keys: Sequence[str | int], table: Sequence[str], **block: Any) -> PlanBuilder:
     """Add an endpoint, and its associations with one table for each key."""
     endpoint(plan, tables=())
     for key in keys:
         plan.add(
-            f"aws_vpc_endpoint_route_table_association.e[{key}]",
+            f"aws_vpc_endpoint_route_table_association.e[{json.dumps(key)}]",
             {"vpc_endpoint_id": UNKNOWN, "route_table_id": UNKNOWN},
             {"vpc_endpoint_id": ["aws_vpc_endpoint.s3express.id"], "route_table_id": table},
             block=block,
@@ -112,19 +112,21 @@ COUNT, KEYED = ["aws_route_table.t", "count.index"], ["aws_route_table.t", "each
 
 
 @pytest.mark.parametrize(
-    ("table", "count", "expected"),
+    ("number", "table", "block", "expected"),
     [
-        (COUNT, ["aws_route_table.t"], "ENDPOINT"),  # count = length(aws_route_table.t)
-        (COUNT, [], "UNRESOLVED_EGRESS"),  # it may be aws_route_table.t[count.index % 2].id
-        (["aws_route_table.t"], ["aws_route_table.t"], "UNRESOLVED_EGRESS"),  # all have the same table
+        (3, COUNT, {"count_expression": {"references": ["aws_route_table.t"]}}, "ENDPOINT"),  # the number of tables
+        (3, COUNT, {"count_expression": {"constant_value": 3}}, "UNRESOLVED_EGRESS"),  # or count.index % 2
+        (3, ["aws_route_table.t"], {"count_expression": {"references": ["aws_route_table.t"]}}, "UNRESOLVED_EGRESS"),
+        # As many as there are tables, with the main one
+        (4, ["each.value"], {"for_each_expression": {"references": ["local.of"]}}, "UNRESOLVED_EGRESS"),
     ],
 )
 def test_a_table_may_be_associated_with_an_endpoint_twice(
-    tmp_path: Path, table: list[str], count: list[str], expected: str
+    tmp_path: Path, number: int, table: list[str], block: dict[str, Any], expected: str
 ) -> None:
     """So as many associations as there are tables are one for each table only if the block goes through the tables."""
-    plan = with_endpoint(counted(nats=3), "012", table, count_expression={"references": count})
-    assert set(reasons(plan, tmp_path).values()) == {expected}
+    plan = with_endpoint(counted(nats=3), range(number), table, **block)
+    assert {reason for address, reason in reasons(plan, tmp_path).items() if "aws_subnet.p" in address} == {expected}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_each_value_is_known_if_for_each_is(
             ["aws_subnet.p", "each.key"],
             ["aws_route_table.t", "each.key"],
         )
-    with_endpoint(plan, ['"a"'], table, for_each_expression=for_each)
+    with_endpoint(plan, ["a"], table, for_each_expression=for_each)
     plan.document["variables"] = {"of": {"value": variable}}
     assert tuple(reasons(plan, tmp_path).values()) == expected
 
@@ -221,6 +223,23 @@ def test_a_list_is_followed_through_modules(tmp_path: Path, tables: list[str], e
     assert set(reasons(plan, tmp_path).values()) == {expected}
 
 
+@pytest.mark.parametrize(
+    ("count", "expected"), [({"constant_value": 1}, "ENDPOINT"), ({"references": ["var.own"]}, "UNRESOLVED_EGRESS")]
+)
+def test_a_list_may_have_something_in_place_of_what_may_not_exist(
+    tmp_path: Path, count: dict[str, Any], expected: str
+) -> None:
+    """[try(aws_route_table.own[0].id, aws_route_table.t.id)] refers to the same as a list of both."""
+    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t", TABLE, VPC)
+    plan.add("aws_route_table.own[0]", TABLE, VPC, block={"count_expression": count})
+    association(plan, "aws_route_table_association.a", ["aws_subnet.p.id"], ["aws_route_table.t.id"])
+    default_route(plan, "aws_route.r", ["aws_route_table.t.id"])
+    endpoint(
+        plan, ["aws_route_table.own[0].id", "aws_route_table.own[0]", "aws_route_table.own", "aws_route_table.t.id"]
+    )
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": expected}
+
+
 def test_a_value_that_is_not_known_is_no_id_that_is_known(tmp_path: Path) -> None:
     """Of two tables with count, one exists, so the new association is with the other one."""
     plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t[1]", TABLE, VPC)
@@ -236,6 +255,21 @@ def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
     plan = modular(table=["module.net.table_id", "module.net"])
     plan.add("module.net.aws_route_table.other", TABLE, {"vpc_id": ["var.vpc_id"]})
     assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": "UNRESOLVED_EGRESS"}
+
+
+def test_modules_may_be_given_values_of_each_other(tmp_path: Path) -> None:
+    """What was left out to end a loop is not left out for the rest of the plan."""
+    plan = start()
+    association(plan, "aws_route_table_association.p", ["aws_subnet.p.id"], ["module.a.x", "module.a"])
+    plan.add("aws_subnet.p", NEW, VPC)
+    for name, other in (("a", "b"), ("b", "a")):
+        plan.add(f"module.{name}.aws_route_table.t", TABLE, {"vpc_id": ["var.vpc_id"]})
+        plan.add(f"module.{name}.aws_subnet.q", NEW, {"vpc_id": ["var.vpc_id"]})
+        association(plan, f"module.{name}.aws_route_table_association.q", ["aws_subnet.q.id"], ["local.table"])
+        plan.pass_on(name, "vpc_id", VPC["vpc_id"]).pass_on(name, "table", [f"module.{other}.x", f"module.{other}"])
+        plan.output(name, "x", ["local.table"]).output(name, "own", ["aws_route_table.t.id"])
+    default_route(plan, "aws_route.r", ["module.a.own", "module.a"])
+    assert set(reasons(plan, tmp_path).values()) == {"UNRESOLVED_EGRESS"}
 
 
 def test_a_table_of_another_vpc_is_not_possible(tmp_path: Path) -> None:

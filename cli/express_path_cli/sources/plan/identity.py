@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from express_path_cli.sources.plan.configuration import Configuration
 from express_path_cli.sources.plan.evaluation import Evaluator, UndecidedError
@@ -132,14 +132,16 @@ class Possible:
     """What a value may name.
 
     ids: all that the plan shows. same_key: the one with the key of count that the value's own resource has, which is
-    probable, and not certain. is_open: the value may name something else. is_all: its expression lists single resources
-    and nothing that selects, so a list names all of them. is_each: the instances of its block go through a list of them,
-    so each instance names another one.
+    probable, and not certain. is_open: the value may name something else. is_loose: its expression need not refer to all
+    of them, because a local value is one of them. is_all: its expression lists single resources that always exist, and
+    nothing that selects, so a list names all of them. is_each: the instances of its block go through a list of them, so
+    each instance names another one.
     """
 
     ids: tuple[str, ...] = ()
     same_key: str | None = None
     is_open: bool = False
+    is_loose: bool = False
     is_all: bool = False
     is_each: bool = False
 
@@ -153,6 +155,15 @@ def union(found: Sequence[Possible]) -> tuple[str, ...]:
     """Return all ids that any of these may be. Many resources with count share one tuple, which is not copied."""
     distinct = list({id(possible.ids): possible.ids for possible in found if possible.ids}.values())
     return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+
+
+def _any_of(found: Sequence[Possible]) -> Possible:
+    """Return what a value may name that is any of these."""
+    return Possible(
+        union(found),
+        is_open=any(possible.is_open for possible in found),
+        is_loose=any(possible.is_loose for possible in found),
+    )
 
 
 def ids_in(value: object, kind: Kind) -> tuple[str, ...]:
@@ -176,10 +187,18 @@ class Listed:
     is_open: bool = False
 
 
+_K = TypeVar("_K")
+
+
 class _Many(tuple[Resource, ...]):
     """All instances of a resource with count or for_each, where the plan does not say which one is meant."""
 
     __slots__ = ()
+
+
+def _is_constant(iteration: Iteration) -> bool:
+    """Return whether a block always has the same instances, so that no expression needs `try` for one of them."""
+    return not references(iteration.for_each) and not references(iteration.counted)
 
 
 def _may_be(value: str, found: Possible) -> bool:
@@ -208,9 +227,10 @@ class Identities:
         self._plan = plan
         self._evaluator = Evaluator(plan, configuration, self) if configuration else None
         self._scopes: dict[Resource, _Scope] = {}
-        self._of_blocks: dict[tuple[Block, str, Kind], tuple[str, ...]] = {}
+        self._of_blocks: dict[tuple[Block, str, Kind], Possible] = {}
         self._of_modules: dict[tuple[str, Kind], Possible] = {}
         self._following: set[object] = set()
+        self._loops = 0
         self._values: dict[tuple[Resource, str], Any] = {}
         self._named: dict[tuple[Resource, str, Kind], Possible] = {}
         self._many: dict[Block, _Many] = {}
@@ -219,10 +239,7 @@ class Identities:
 
     def named_by(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what a value of a resource may name after the apply; without a value, nothing."""
-        key = (resource, attribute, kind)
-        if key not in self._named:
-            self._named[key] = self._name(resource, attribute, kind)
-        return self._named[key]
+        return self._kept(self._named, (resource, attribute, kind), lambda: self._name(resource, attribute, kind))
 
     def _name(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         known = resource.known(attribute)
@@ -324,16 +341,16 @@ class Identities:
                 return found
         every = [self._one(scope, name, kind) for name in heads]
         same = self._with_key(scope, heads[0], kind) if len(heads) == 1 and len(heads) < len(names) else None
-        ids, is_open = union(every), any(found.is_open for found in every)
-        return Possible(
-            ids,
-            same.certain if same else every[0].same_key if len(every) == 1 and len(heads) == len(names) else None,
-            is_open=is_open,
+        joint = _any_of(every)
+        is_exact = len(joint.ids) == scope.instances and not joint.is_open and not joint.is_loose
+        return replace(
+            joint,
+            same_key=same.certain if same else every[0].same_key if len(every) == len(names) == 1 else None,
             is_all=len(heads) == len(names) and all(found.is_all for found in every),
-            is_each=len(ids) == scope.instances and not is_open and self._goes_through(scope, names),
+            is_each=is_exact and self._goes_through(scope, names),
         )
 
-    def _index(self, scope: _Scope, names: Sequence[str]) -> str | int | None:
+    def _index(self, scope: _Scope, names: Sequence[str]) -> str | None:
         """Return the key of for_each that an expression uses as an index, if it uses one and the plan says it."""
         used = {name for name in names if name == "count.index" or name.startswith("each.")}
         if len(used) != 1 or len({*names} - used) != 1:
@@ -343,8 +360,8 @@ class Identities:
             return scope.key if isinstance(scope.key, str) else None
         return self._value_of_each(scope, name) if name.startswith("each.value") else None
 
-    def _value_of_each(self, scope: _Scope, name: str) -> str | int | None:
-        """Return each.value, or an attribute of it, if the plan says what for_each is."""
+    def _value_of_each(self, scope: _Scope, name: str) -> str | None:
+        """Return each.value, or an attribute of it, if the plan says what for_each is, and it is a text."""
         expression = scope.iteration.for_each
         if expression is None:
             return None
@@ -358,7 +375,7 @@ class Identities:
             value = {one: one for one in value if isinstance(one, str)}
         for part in (str(scope.key), *name.split(".")[2:]):
             value = value.get(part) if isinstance(value, Mapping) else None
-        return value if isinstance(value, str | int) else None
+        return value if isinstance(value, str) else None
 
     @staticmethod
     def _goes_through(scope: _Scope, names: Sequence[str]) -> bool:
@@ -426,13 +443,11 @@ class Identities:
         rows = self._resources_of(module, reference)
         if isinstance(rows, _Many):
             key = (rows[0].block, reference.attribute, kind)
-            if key not in self._of_blocks:
-                found = [self._of(row, reference.attribute, kind) for row in rows]
-                self._of_blocks[key] = union(found)
-            return Possible(self._of_blocks[key])
+            attribute = reference.attribute
+            return self._kept(self._of_blocks, key, lambda: _any_of([self._of(row, attribute, kind) for row in rows]))
         found = [self._of(row, reference.attribute, kind) for row in rows]
-        is_all = bool(found) and all(possible.is_all for possible in found)
-        return Possible(union(found), None, any(possible.is_open for possible in found), is_all)
+        is_constant = reference.key is None or _is_constant(self._plan.iteration(rows[0].block)) if rows else False
+        return replace(_any_of(found), is_all=is_constant and all(possible.is_all for possible in found))
 
     def _of(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what an attribute of a resource may name, or without an attribute, any of them."""
@@ -465,9 +480,20 @@ class Identities:
             return self._once((resource, kind), lambda: self.referred(resource, names, kind))
         return OPEN
 
+    def _kept(self, kept: dict[_K, Possible], key: _K, follow: Callable[[], Possible]) -> Possible:
+        """Return what was followed once; it is kept unless something was left out that is being followed already."""
+        if key in kept:
+            return kept[key]
+        loops = self._loops
+        found = follow()
+        if self._loops == loops:
+            kept[key] = found
+        return found
+
     def _once(self, key: object, follow: Callable[[], Possible]) -> Possible:
         """Follow, unless this is being followed already."""
         if key in self._following:
+            self._loops += 1
             return Possible()
         self._following.add(key)
         try:
@@ -511,7 +537,7 @@ class Identities:
             self._with_key(outside, name, kind, attribute) or self._one(outside, name, kind)
             for name in references(scope.iteration.for_each)
         ]
-        return Possible(union(found), is_open=any(possible.is_open for possible in found))
+        return _any_of(found)
 
     def _variable(self, module: str, name: str, kind: Kind) -> Possible:
         names = references(self._plan.arguments(module).get(name)) if module else ()
@@ -551,16 +577,17 @@ class Identities:
             f"{scope.module}.module.{reference.name}".removeprefix(".")
         ]
         found = [self._outputs(child, reference.attribute, kind, reference.index) for child in children]
-        if len(found) == 1:
-            return found[0]
-        return Possible(union(found), is_open=any(possible.is_open for possible in found))
+        if len(found) > 1:
+            return _any_of(found)
+        is_one = reference.key == module_key(children[0]) and _is_constant(self._plan.module_iteration(children[0]))
+        return replace(found[0], is_all=found[0].is_all and is_one)
 
     def _outputs(self, module: str, name: str, kind: Kind, index: Key = None) -> Possible:
         """Return what an output of a module may name, or any output without a name. index: the key of a part of it."""
         found = [self._output_of(module, one, kind, index) for one in ([name] if name else self._plan.outputs(module))]
         if len(found) == 1:
             return found[0] if name else replace(found[0], is_open=False)
-        return Possible(union(found))
+        return replace(_any_of(found), is_open=False)
 
     def _output_of(self, module: str, name: str, kind: Kind, index: Key) -> Possible:
         names = references(self._plan.output(module, name))
@@ -577,9 +604,7 @@ class Identities:
         The plan does not say what local values refer to.
         """
         key = (module, kind)
-        if key not in self._of_modules:
-            self._of_modules[key] = self._once(("local", *key), lambda: self._reachable(module, kind))
-        return self._of_modules[key]
+        return self._kept(self._of_modules, key, lambda: self._once(("local", key), lambda: self._reachable(*key)))
 
     def _blocks_inside(self, module: str) -> Iterator[Block]:
         yield from self._plan.blocks_in.get(module, ())
@@ -598,5 +623,4 @@ class Identities:
             names = [name for expression in self._plan.arguments(module).values() for name in references(expression)]
             given = self._follow(self._call_scope(module), names, kind)
             found.append(Possible(given.ids, is_open=given.is_open and bool(given.ids)))
-        ids = union(found)
-        return Possible(ids, is_open=any(possible.is_open for possible in found))
+        return replace(_any_of(found), is_loose=True)
