@@ -201,23 +201,13 @@ resource "aws_route_table_association" "private" {{
     )
     style = random.choice(["none", "each", "all"])
     if style == "each":
-        count, attached = random.choice(
-            [
-                ("local.zones", table),
-                ("length(aws_route_table.private)", "aws_route_table.private[count.index].id"),
-                # Terraform associates a table twice without an error
-                ("local.zones", "element(aws_route_table.private[*].id, 0)"),
-                ("local.zones", "element(aws_route_table.private[*].id, var.with_nat ? 0 : count.index)"),
-                ("local.zones", "aws_route_table.private[count.index % 2].id"),
-            ]
-        )
         text += (
             _endpoint()
             + f"""
 resource "aws_vpc_endpoint_route_table_association" "private" {{
-  count           = {count}
+  count           = local.zones
   vpc_endpoint_id = aws_vpc_endpoint.s3express.id
-  route_table_id  = {attached}
+  route_table_id  = {table}
 }}
 """
         )
@@ -263,27 +253,14 @@ resource "aws_route" "nat" {{
     )
     style = random.choice(["each", "listed", "filtered"])
     if style == "each":
-        each, attached = random.choice(
-            [
-                ("local.direct", "aws_route_table.tier[each.value].id"),
-                ("local.direct", "aws_route_table.tier[each.key].id"),
-                (f'toset(["{tiers[-1]}"])', "aws_route_table.tier[each.value].id"),
-                (f'{{ {tiers[0]} = "{tiers[-1]}" }}', "aws_route_table.tier[each.value].id"),
-                ("aws_route_table.tier", "each.value.id"),
-                (
-                    f'{{ for tier, table in aws_route_table.tier : tier => table.id if tier != "{tiers[0]}" }}',
-                    "each.value",
-                ),
-            ]
-        )
         text += (
             _endpoint()
-            + f"""
-resource "aws_vpc_endpoint_route_table_association" "tier" {{
-  for_each        = {each}
+            + """
+resource "aws_vpc_endpoint_route_table_association" "tier" {
+  for_each        = local.direct
   vpc_endpoint_id = aws_vpc_endpoint.s3express.id
-  route_table_id  = {attached}
-}}
+  route_table_id  = aws_route_table.tier[each.value].id
+}
 """
         )
     elif style == "listed":
@@ -903,6 +880,97 @@ POPULAR = {
     "endpoint of either": popular(nat="single", database=True, endpoint="module.vpc.database_route_table_ids"),
 }
 """The shapes of these modules."""
+
+
+_BY_COUNT = """
+resource "aws_subnet" "tier" {
+  count      = 3
+  vpc_id     = aws_vpc.this.id
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, count.index)
+}
+resource "aws_route_table" "tier" {
+  count  = 3
+  vpc_id = aws_vpc.this.id
+}
+resource "aws_route_table_association" "tier" {
+  count          = 3
+  subnet_id      = aws_subnet.tier[count.index].id
+  route_table_id = aws_route_table.tier[count.index].id
+}
+resource "aws_route" "nat" {
+  count                  = 3
+  route_table_id         = aws_route_table.tier[count.index].id
+  destination_cidr_block = "0.0.0.0/0"
+  nat_gateway_id         = aws_nat_gateway.this.id
+}
+variable "shared" {
+  default = true
+}
+"""
+_BY_KEY = """
+variable "tiers" {
+  default = {
+    web  = { number = 1, table = "app" }
+    app  = { number = 2, table = "web" }
+    data = { number = 3, table = "data" }
+  }
+}
+locals {
+  of = { app = "data", data = "web" }
+}
+resource "aws_subnet" "tier" {
+  for_each   = var.tiers
+  vpc_id     = aws_vpc.this.id
+  cidr_block = "10.0.${each.value.number}.0/24"
+}
+resource "aws_route_table" "tier" {
+  for_each = aws_subnet.tier
+  vpc_id   = each.value.vpc_id
+}
+resource "aws_route_table_association" "tier" {
+  for_each       = var.tiers
+  subnet_id      = aws_subnet.tier[each.key].id
+  route_table_id = aws_route_table.tier[each.value.table].id
+}
+resource "aws_route" "nat" {
+  for_each               = toset(["app", "data"])
+  route_table_id         = aws_route_table.tier[each.key].id
+  destination_cidr_block = "0.0.0.0/0"
+  nat_gateway_id         = aws_nat_gateway.this.id
+}
+"""
+
+
+def _associated(network: str, each: str, table: str) -> str:
+    return (
+        _vpc()
+        + network
+        + _endpoint()
+        + f"""
+resource "aws_vpc_endpoint_route_table_association" "tier" {{
+  {each}
+  vpc_endpoint_id = aws_vpc_endpoint.s3express.id
+  route_table_id  = {table}
+}}
+"""
+    )
+
+
+ASSOCIATED = {
+    "each": _associated(_BY_COUNT, "count = length(aws_route_table.tier)", "aws_route_table.tier[count.index].id"),
+    # Terraform associates one table several times without an error
+    "one for all": _associated(_BY_COUNT, "count = 3", "element(aws_route_table.tier[*].id, 0)"),
+    "chosen": _associated(_BY_COUNT, "count = 3", "element(aws_route_table.tier[*].id, var.shared ? 0 : count.index)"),
+    "some twice": _associated(_BY_COUNT, "count = 3", "aws_route_table.tier[count.index % 2].id"),
+    "set": _associated(_BY_KEY, 'for_each = toset(["app", "web"])', "aws_route_table.tier[each.value].id"),
+    "map": _associated(_BY_KEY, 'for_each = { app = "web", web = "web" }', "aws_route_table.tier[each.value].id"),
+    "local value": _associated(_BY_KEY, "for_each = local.of", "aws_route_table.tier[each.value].id"),
+    "tables": _associated(_BY_KEY, "for_each = aws_route_table.tier", "each.value.id"),
+    "some tables": _associated(
+        _BY_KEY, 'for_each = { for key, table in aws_route_table.tier : key => table.id if key != "app" }', "each.value"
+    ),
+}
+"""Associations of an endpoint with the tables of a block, by expressions that refer to the same and select others."""
 
 
 def files_of(text: str) -> dict[str, str]:

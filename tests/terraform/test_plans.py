@@ -14,7 +14,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.terraform import Workspace, needs_terraform
-from tests.terraform.configurations import FAMILIES, POPULAR, Versions, files_of
+from tests.terraform.configurations import ASSOCIATED, FAMILIES, POPULAR, Versions, files_of
 
 pytestmark = pytest.mark.slow
 
@@ -136,11 +136,16 @@ def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.long
-def test_shapes_of_the_popular_modules(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every subnet of every shape is resolved, with and without a network."""
-    scores = judge(workspace, [(text, text) for text in POPULAR.values()], tmp_path_factory.mktemp("alone"))
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("shapes", "alone"), [(POPULAR, 0.8), (ASSOCIATED, 0.6)], ids=["popular", "associated"])
+def test_shapes(
+    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory, shapes: dict[str, str], alone: float
+) -> None:
+    """Every subnet of every shape is resolved, and without the configuration, as many as the plan says."""
+    scores = judge(workspace, [(text, text) for text in shapes.values()], tmp_path_factory.mktemp("alone"))
     assert [score.better for score in scores] == [[], [], []]
     assert scores[0].unresolved == []
+    assert scores[1].rate > alone
 
 
 PULL_REQUEST = """
