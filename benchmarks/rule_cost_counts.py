@@ -14,7 +14,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
-from sandbox.cloudwatch import earlier, extracted, put
+from sandbox.cloudwatch import earlier, extracted
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.networks import Account, BehindNatGateway
@@ -133,7 +133,7 @@ class _Counter:
     def store_gauges(self) -> None:
         """Store what was printed during the last occasion as if it had been on one of the days before."""
         points = extracted(self._printed.getvalue().splitlines())
-        put(self._sandbox.client("cloudwatch"), earlier(points, timedelta(days=next(self._days))))
+        self._sandbox.metrics.add(earlier(points, timedelta(days=next(self._days))))
 
     def settle(self) -> None:
         """Forget the changes that have not been delivered."""

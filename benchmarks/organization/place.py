@@ -21,7 +21,7 @@ from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
 from sandbox.cloudformation.account import Account
 from sandbox.cloudformation.values import read
-from sandbox.cloudwatch import extracted, put
+from sandbox.cloudwatch import extracted
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
@@ -112,8 +112,7 @@ class Place:
                 self.unpublished |= set(self._posted())
                 raise
         datapoints = list(extracted(printed.splitlines()))
-        with acting_in(self.account_id):
-            put(direct_client(self.sandbox, "cloudwatch", self.region), datapoints)
+        self.sandbox.metrics.add(datapoints, (self.account_id, self.region))
         points = {point.name: point.value for point in datapoints}
         if points.pop("UnpublishedEvents", 0):
             self.unpublished |= set(self._posted())

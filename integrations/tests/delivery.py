@@ -37,11 +37,11 @@ class Delivery:
         for logical_id, resource in template.resources.items():
             if resource["Type"] == "AWS::Events::Rule":
                 properties = template.deployed(resource["Properties"])
-                bus = properties.get("EventBusName", "default")
-                events.put_rule(Name=logical_id, EventBusName=bus, EventPattern=json.dumps(properties["EventPattern"]))
+                bus, rule = properties.get("EventBusName", "default"), template.deployed(f"<{logical_id}>")
+                events.put_rule(Name=rule, EventBusName=bus, EventPattern=json.dumps(properties["EventPattern"]))
                 [target] = properties["Targets"]
                 targets = [{"Id": target["Id"], "Arn": target["Arn"]}]
-                events.put_targets(Rule=logical_id, EventBusName=bus, Targets=targets)
+                events.put_targets(Rule=rule, EventBusName=bus, Targets=targets)
         self.handlers: dict[str, Callable[[dict[str, Any]], Any]] = {}
         for name, module in (("SecurityHub", security_hub), ("Ocsf", ocsf)):
             variables = template.deployed(template.properties(f"{name}Function")["Environment"]["Variables"])

@@ -52,7 +52,7 @@ def deploy_ocsf(sandbox: Sandbox, template: Expanded) -> None:
     """Create the table, and the bus with its policy and a rule that sends all findings to a queue of the consumer."""
     dynamodb, events = direct_client(sandbox, "dynamodb"), direct_client(sandbox, "events")
     deploy_table(dynamodb, template.deployed(template.properties("OcsfTable")), template.deployed("<OcsfTable>"))
-    direct_client(sandbox, "sqs").create_queue(QueueName=QUEUE)
+    create_queue(sandbox)
     bus = template.deployed("<OcsfBus>")
     events.create_event_bus(Name=bus)
     properties = template.deployed(template.properties("OcsfBusPolicy"))
@@ -62,6 +62,13 @@ def deploy_ocsf(sandbox: Sandbox, template: Expanded) -> None:
     events.put_rule(Name="siem", EventBusName=bus, EventPattern=pattern)
     arn = f"arn:aws:sqs:{sandbox.region}:{sandbox.account_id}:{QUEUE}"
     events.put_targets(Rule="siem", EventBusName=bus, Targets=[{"Id": "siem", "Arn": arn}])
+
+
+def create_queue(sandbox: Sandbox) -> None:
+    """Create the queue of the consumer, which takes messages from EventBridge."""
+    events = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "Action": "sqs:SendMessage"}
+    policy = {"Version": "2012-10-17", "Statement": [{**events, "Resource": "*"}]}
+    direct_client(sandbox, "sqs").create_queue(QueueName=QUEUE, Attributes={"Policy": json.dumps(policy)})
 
 
 def received(sandbox: Sandbox) -> list[dict[str, Any]]:

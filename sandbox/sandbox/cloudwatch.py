@@ -1,4 +1,4 @@
-"""CloudWatch metrics in AWS's own namespaces, GetMetricData and ListMetrics, and metrics that functions print."""
+"""CloudWatch metrics in AWS's own namespaces, GetMetricData and ListMetrics, metrics that functions print, and alarms."""
 
 import json
 from collections import defaultdict
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from operator import ge, gt, lt
 from statistics import fmean
 from typing import Any
 
@@ -14,7 +15,7 @@ from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.cloudwatch.responses import CloudWatchResponse
 from moto.core.responses import ActionResult
 
-from sandbox.dynamic import Client, Moto
+from sandbox.dynamic import Moto
 from sandbox.patches import Patches
 
 # --- metrics that functions print ----------------------------------------------------------------------------------
@@ -31,7 +32,6 @@ class Datapoint:
     namespace: str
     name: str
     dimensions: tuple[tuple[str, str], ...]
-    unit: str
     value: float
     time: datetime
 
@@ -52,20 +52,12 @@ def _datapoints(root: dict[str, Any]) -> Iterator[Datapoint]:
                 name = metric["Name"]
                 values = root[name] if isinstance(root[name], list) else [root[name]]
                 for value in values:
-                    yield Datapoint(directive["Namespace"], name, dimensions, metric.get("Unit", "None"), value, time)
+                    yield Datapoint(directive["Namespace"], name, dimensions, value, time)
 
 
 def earlier(datapoints: Iterable[Datapoint], span: timedelta) -> Iterator[Datapoint]:
     """Yield the datapoints as if they had been printed earlier."""
     return (replace(point, time=point.time - span) for point in datapoints)
-
-
-def put(cloudwatch: Client, datapoints: Iterable[Datapoint]) -> None:
-    """Store datapoints, so that later reads find them."""
-    for point in datapoints:
-        dimensions = [{"Name": name, "Value": value} for name, value in point.dimensions]
-        datum = {"MetricName": point.name, "Dimensions": dimensions, "Unit": point.unit, "Value": point.value}
-        cloudwatch.put_metric_data(Namespace=point.namespace, MetricData=[{**datum, "Timestamp": point.time}])
 
 
 # --- ListMetrics ---------------------------------------------------------------------------------------------------
@@ -234,6 +226,38 @@ def _utc(time: datetime) -> datetime:
     return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
 
 
+# --- alarms --------------------------------------------------------------------------------------------------------
+#
+# When an alarm on one metric goes off. moto keeps the state that a test sets.
+
+
+COMPARISONS = {
+    "GreaterThanOrEqualToThreshold": ge,
+    "GreaterThanThreshold": gt,
+    "LessThanThreshold": lt,
+}
+MINUTE, INSTANT = timedelta(minutes=1), timedelta(microseconds=1)
+
+
+def alarm_state(alarm: Mapping[str, Any], values: Sequence[float | None], extra: int = 0) -> str:
+    """Return the state that CloudWatch gives an alarm after these periods. None means that a period has no data.
+
+    CloudWatch reads a few periods more than it evaluates, `extra`, and does not document how many. If there are enough
+    data points among them, the most recent ones decide. Otherwise, missing ones are filled in:
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html
+    """
+    periods, threshold = int(alarm["EvaluationPeriods"]), float(alarm["Threshold"])
+    compared = COMPARISONS[alarm["ComparisonOperator"]]
+    found = [value for value in values[-(periods + extra) :] if value is not None][-periods:]
+    missing = {"breaching": True, "notBreaching": False}[alarm["TreatMissingData"]]
+    breaching = [compared(value, threshold) for value in found] + [missing] * (periods - len(found))
+    return "ALARM" if sum(breaching) >= int(alarm.get("DatapointsToAlarm", periods)) else "OK"
+
+
+def _minute_after(time: datetime) -> datetime:
+    return time.replace(second=0, microsecond=0) + MINUTE
+
+
 class Metrics:
     """Records the metrics of AWS's services. PutMetricData is refused for namespaces in AWS/, so tests use this."""
 
@@ -255,6 +279,36 @@ class Metrics:
         """Remove the trouble; moto forgets what was recorded."""
         self.trouble = Trouble()
 
+    def add(self, datapoints: Iterable[Datapoint], place: tuple[str, str] | None = None) -> None:
+        """Record datapoints of any namespace; place is (account id, Region)."""
+        account_id, region = place or (self._account_id, self._region)
+        cloudwatch_backends[account_id][region].metric_data += [
+            MetricDatum(point.namespace, point.name, point.value, _named(point.dimensions), point.time)
+            for point in datapoints
+        ]
+
+    def first_alarm(self, alarm: Mapping[str, Any], start: datetime, end: datetime) -> datetime | None:
+        """Return when an alarm is first in ALARM between two times, None if it never is. `start` is a whole minute.
+
+        `alarm` is as DescribeAlarms describes it. CloudWatch evaluates it each minute, and its last period ends then:
+        https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-evaluation-window.html
+        """
+        dimensions = frozenset((row["Name"], row["Value"]) for row in alarm["Dimensions"])
+        recorded = _by_metric(cloudwatch_backends[self._account_id][self._region])
+        points = recorded.get((alarm["Namespace"], alarm["MetricName"], dimensions), [])
+        length, count = timedelta(seconds=alarm["Period"]), alarm["EvaluationPeriods"]
+        # The state can change only when a datapoint gets into the last period, or from one period to the one before.
+        moved = {_minute_after(time) + number * length for time, _ in points for number in range(count + 1)}
+        for moment in sorted({start} | {time for time in moved if start < time <= end}):
+            values: dict[int, list[float]] = defaultdict(list)
+            for time, value in points:
+                values[(moment - time - INSTANT) // length].append(value)
+            periods = [values.get(number) for number in reversed(range(count))]
+            statistic = STATISTICS[alarm["Statistic"]]
+            if alarm_state(alarm, [statistic(found) if found else None for found in periods]) == "ALARM":
+                return moment
+        return None
+
     def record(
         self,
         nat_gateway_id: str,
@@ -268,13 +322,15 @@ class Metrics:
         https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html.
         """
         account_id, region = place or (self._account_id, self._region)
-        dimensions = [{"Name": "NatGatewayId", "Value": nat_gateway_id}]
-        if zone:
-            dimensions.append({"Name": "AvailabilityZone", "Value": zone})
-        common = vars(MetricDatum("AWS/NATGateway", metric, 0, dimensions, None))
+        dimensions = [("NatGatewayId", nat_gateway_id), *([("AvailabilityZone", zone)] if zone else [])]
+        common = vars(MetricDatum("AWS/NATGateway", metric, 0, _named(dimensions), None))
         cloudwatch_backends[account_id][region].metric_data += [
             _datum(common | {"value": value, "timestamp": time}) for time, value in points
         ]
+
+
+def _named(dimensions: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"Name": name, "Value": value} for name, value in dimensions]
 
 
 def _datum(attributes: dict[str, Any]) -> MetricDatum:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
@@ -15,12 +15,12 @@ from moto.utilities.arns import Arn, parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.dynamic import Moto
-from sandbox.iam_policies import Statement, as_list
+from sandbox.iam_policies import Authorization, Statement, as_list, is_allowed
 from sandbox.patches import Patches
 
 # --- policies ------------------------------------------------------------------------------------------------------
 #
-# The resource policies of event buses.
+# The resource policies of event buses, and of the queues that are targets.
 #
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-permissions-manage.html. A statement applies to the
 # bus itself, and PutEvents is an action on it:
@@ -35,6 +35,35 @@ def bus_statements(resource: str) -> Iterator[Statement]:
     bus = events_backends[account_id][region].event_buses.get(path.removeprefix("event-bus/"))
     if bus is not None and bus.policy:
         yield from as_list(json.loads(bus.policy)["Statement"])
+
+
+def queue_statements(resource: str) -> Iterator[Statement]:
+    """Yield the statements of the policy of the queue that an ARN names.
+
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-using-identity-based-policies.html. A
+    statement for a service names no principal of an account.
+    """
+    if not re.match(r"arn:[\w-]+:sqs:", resource):
+        return
+    _, _, _, region, account_id, name = resource.split(":")
+    queue = sqs_backends[account_id][region].queues.get(name)
+    if queue is not None and queue.policy:
+        yield from as_list(json.loads(queue.policy)["Statement"])
+
+
+SERVICE = "events.amazonaws.com"
+
+
+def _may_send(queue_arn: str, rule_arn: str) -> bool:
+    """Return whether a queue exists, and its policy lets EventBridge send it the events of a rule.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sqs-permissions
+    """
+    wanted = Authorization("sqs:SendMessage", queue_arn, {"aws:SourceArn": [rule_arn]})
+    named = [
+        row for row in queue_statements(queue_arn) if row["Principal"] in ("*", {"AWS": "*"}, {"Service": SERVICE})
+    ]
+    return is_allowed(named, wanted)
 
 
 Event = dict[str, Any]
@@ -60,11 +89,16 @@ class _FailingEntries:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event for one Lambda function or queue, and the error of its last attempt, None if it succeeded or waits."""
+    """An event for one Lambda function or queue, and the error of its last attempt, None if it succeeded or waits.
+
+    `rule_arn` and `dead_letter_arn` are those of the rule and of the target's dead-letter queue, empty without one.
+    """
 
     target_arn: str
     event: Event
     error: Exception | None = None
+    rule_arn: str = ""
+    dead_letter_arn: str = ""
 
 
 class EventBridge:
@@ -149,8 +183,9 @@ class EventBridge:
         for target in rule.targets:
             arn = parse_arn(target["Arn"])
             if arn.service in ("lambda", "sqs"):
+                dead_letter_arn = target.get("DeadLetterConfig", {}).get("Arn", "")
                 with self._lock:
-                    self.held.append(Delivery(target["Arn"], _delivered(event)))
+                    self.held.append(Delivery(target["Arn"], _delivered(event), None, rule.arn, dead_letter_arn))
             elif arn.service == "events" and arn.resource_type == "event-bus":
                 _forward(arn, event)
             elif arn.service != "sns":  # moto cannot send to topics, and nobody reads them here
@@ -165,15 +200,30 @@ class EventBridge:
                 rule.targets = targets
 
     def _invoke(self, delivery: Delivery) -> Delivery:
-        """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice."""
-        arn = parse_arn(delivery.target_arn)
-        if arn.service == "sqs":
-            sqs_backends[arn.account][arn.region].send_message(arn.resource_id, json.dumps(delivery.event))
-            return delivery
+        """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice.
+
+        What a queue does not take goes to the dead-letter queue at once, and is lost if that does not take it either:
+        https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html.
+        """
+        if parse_arn(delivery.target_arn).service == "sqs":
+            if _sent(delivery.target_arn, delivery):
+                return delivery
+            kept = bool(delivery.dead_letter_arn) and _sent(delivery.dead_letter_arn, delivery)
+            refused = f"{delivery.target_arn} does not exist, or refuses messages of {delivery.rule_arn}"
+            return replace(delivery, error=RuntimeError(f"{refused}; {'kept' if kept else 'lost'}"))
         name = delivery.target_arn.partition(":function:")[2].partition(":")[0]
         function = self._functions[name]
         done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
-        return Delivery(delivery.target_arn, delivery.event, done.error)
+        return replace(delivery, error=done.error)
+
+
+def _sent(queue_arn: str, delivery: Delivery) -> bool:
+    """Send an event to a queue, if its policy allows that. Return whether it was sent."""
+    if not _may_send(queue_arn, delivery.rule_arn):
+        return False
+    arn = parse_arn(queue_arn)
+    sqs_backends[arn.account][arn.region].send_message(arn.resource_id, json.dumps(delivery.event))
+    return True
 
 
 def _forward(arn: Arn, event: Event) -> None:

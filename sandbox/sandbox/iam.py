@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,15 +11,15 @@ from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.access_control import AssumedRoleAccessKey
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
-from moto.sqs.models import sqs_backends
 from moto.utilities.utils import get_partition
 
 from sandbox.dynamic import Moto
 from sandbox.dynamodb import authorizations as of_dynamodb
 from sandbox.dynamodb import resource_statements
 from sandbox.ec2.authorization import READERS as OF_EC2
-from sandbox.eventbridge import bus_statements
+from sandbox.eventbridge import bus_statements, queue_statements
 from sandbox.iam_policies import Authorization, Statement, UnsupportedPolicyError, as_list, is_allowed
+from sandbox.lambda_code import organization_of
 from sandbox.patches import Patches
 from sandbox.security_hub import READERS as OF_SECURITY_HUB
 from sandbox.server import Sandbox
@@ -58,18 +57,19 @@ class Principal:
             "aws:PrincipalIsAWSService": ["false"],
         }
 
-    def is_named_by(self, statement: Statement) -> bool:
+    def is_named_by(self, statement: Statement, *, of_account: bool = False) -> bool:
         """Return whether the Principal of a resource policy's statement names this caller.
 
         A statement that allows an account only delegates the decision to the identity policies of that account, so
-        it allows nothing by itself. UnsupportedPolicyError for NotPrincipal.
+        it allows nothing by itself, unless `of_account`: then they were asked. UnsupportedPolicyError for NotPrincipal.
         """
         if "Principal" not in statement:
             raise UnsupportedPolicyError("a resource policy without Principal", statement)
         principal = statement["Principal"]
         named = [ANYONE] if principal == ANYONE else as_list(principal.get("AWS", []))
         account = {self.account_id, f"{':'.join(self.arn.split(':')[:5])}:root"}
-        accepted = {ANYONE, self.arn, self.session_arn} | (account if statement["Effect"] == "Deny" else set())
+        accepted = {ANYONE, self.arn, self.session_arn}
+        accepted |= account if of_account or statement["Effect"] == "Deny" else set()
         return not accepted.isdisjoint(named)
 
 
@@ -190,9 +190,9 @@ def _recorder(request: Request) -> Iterator[Authorization]:
 
 
 def _event_rule(request: Request) -> Iterator[Authorization]:
-    bus = request.parameters.get("EventBusName", "default")
-    name = request.parameters["Name"] if bus == "default" else f"{bus}/{request.parameters['Name']}"
-    yield Authorization(request.action, request.arn("events", f"rule/{name}"))
+    given = request.parameters
+    bus, name = given.get("EventBusName", "default"), given.get("Name") or given["Rule"]
+    yield Authorization(request.action, request.arn("events", f"rule/{name if bus == 'default' else f'{bus}/{name}'}"))
 
 
 def _with_arn(parameter: str) -> Reader:
@@ -205,11 +205,13 @@ READERS: Mapping[str, Reader] = {
     **OF_SECURITY_HUB,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "config:DescribeConfigurationRecorderStatus": _recorder,
+    "config:DescribeConfigurationRecorders": _recorder,
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
     "events:DescribeRule": _event_rule,
+    "events:ListTargetsByRule": _event_rule,
     "events:PutEvents": _event_buses,
     "iam:GetRole": _role,
     "lambda:GetFunctionConcurrency": _named("FunctionName", "lambda", "function:"),
@@ -284,7 +286,7 @@ def _request(response: Moto) -> Request:
 
 
 def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
-    """Return whether the caller may make a request; as in moto, a role to be assumed must also trust the caller.
+    """Return whether the caller may make a request; a role to be assumed must also trust the caller.
 
     Within one account, an identity policy or a resource policy is enough to allow, and either can deny
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
@@ -298,46 +300,38 @@ def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
         policy = (
             *resource_statements(wanted.resource),
             *bus_statements(wanted.resource),
-            *_queue_statements(wanted.resource),
+            *queue_statements(wanted.resource),
         )
         named = [statement for statement in policy if principal.is_named_by(statement)]
         if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
             return False
-    assumes = checked._is_assuming_role_operation(resource)
-    return not assumes or _trusts_account(checked, resource) or bool(checked._check_role_trust_relationship(resource))
+    return action != "sts:AssumeRole" or _is_trusted(principal, request)
 
 
-def _queue_statements(resource: str) -> Iterator[Statement]:
-    """Yield the statements of the policy of the queue that an ARN names.
+def _is_trusted(principal: Principal, request: Request) -> bool:
+    """Return whether the role that a request assumes exists, in any account, and its trust policy names the caller.
 
-    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-using-identity-based-policies.html. A
-    statement for a service names no principal of an account.
-    """
-    if not re.match(r"arn:[\w-]+:sqs:", resource):
-        return
-    _, _, _, region, account_id, name = resource.split(":")
-    queue = sqs_backends[account_id][region].queues.get(name)
-    if queue is not None and queue.policy:
-        yield from as_list(json.loads(queue.policy)["Statement"])
-
-
-def _trusts_account(checked: Moto, role_arn: str) -> bool:
-    """Return whether a role's trust policy leaves it to the caller's account who assumes it, which moto does not know.
-
+    A statement for an account leaves it to that account's identity policies who assumes the role:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-accounts
     """
-    principal = principal_of(checked)
-    root = f"{':'.join(principal.arn.split(':')[:5])}:root"
+    arn = request.parameters["RoleArn"]
+    _, partition, _, _, account_id, _ = arn.split(":", 5)
     try:
-        role = iam_backends[principal.account_id][checked._access_key.partition].get_role_by_arn(role_arn)
+        role = iam_backends[account_id][partition].get_role_by_arn(arn)
     except NotFoundException:
         return False
-    return any(
-        statement["Effect"] == "Allow"
-        and "Condition" not in statement
-        and root in as_list(dict(statement.get("Principal", {})).get("AWS", []))
-        for statement in as_list(json.loads(role.assume_role_policy_document)["Statement"])
-    )
+    organization, external_id = organization_of(principal.account_id), request.parameters.get("ExternalId")
+    keys = {
+        **principal.keys,
+        "aws:PrincipalOrgID": [organization] if organization else [],
+        "sts:ExternalId": [external_id] if external_id else [],
+    }
+    trusting = [
+        {**row, "Resource": "*"}  # a trust policy names no resource: it is about its role
+        for row in as_list(json.loads(role.assume_role_policy_document)["Statement"])
+        if principal.is_named_by(row, of_account=True)
+    ]
+    return is_allowed(trusting, Authorization(request.action, arn, keys))
 
 
 def _statements(policies: list[Any]) -> Iterator[Statement]:

@@ -1,4 +1,4 @@
-"""The code of Lambda functions in buckets of their Region, in any account whose bucket policy allows it."""
+"""The code of Lambda functions in buckets of their Region, in any account whose bucket policy allows it; and their logs."""
 
 import json
 from collections.abc import Mapping
@@ -28,12 +28,31 @@ class CodeError(JsonRESTError):
 
 
 def apply(patches: Patches) -> None:
-    """Let functions take their code from buckets of other accounts, and only from their own Region.
+    """Let functions take their code from buckets of other accounts, and only from their own Region, and keep their logs.
 
-    https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html
+    https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html,
+    https://docs.aws.amazon.com/lambda/latest/api/API_LoggingConfig.html
     """
     patches.wrap(LambdaFunction, "_set_function_code", _checking)
     patches.wrap(models, "_validate_s3_bucket_and_key", _of_any_account)
+    patches.wrap(LambdaFunction, "__init__", _keeping_logging)
+    patches.wrap(LambdaFunction, "get_configuration", _with_logging)
+
+
+def _keeping_logging(original: Moto) -> Moto:
+    def make(self: Moto, account_id: str, spec: dict[str, Any], *more: Any, **named: Any) -> None:  # noqa: ANN401  # moto's
+        original(self, account_id, spec, *more, **named)
+        default = {"LogFormat": "Text", "LogGroup": f"/aws/lambda/{self.function_name}"}
+        self.sandbox_logging = default | spec.get("LoggingConfig", {})
+
+    return make
+
+
+def _with_logging(original: Moto) -> Moto:
+    def get_configuration(self: Moto, *given: Any, **named: Any) -> dict[str, Any]:  # noqa: ANN401  # moto's
+        return {**original(self, *given, **named), "LoggingConfig": self.sandbox_logging}
+
+    return get_configuration
 
 
 def _checking(original: Moto) -> Moto:

@@ -1,4 +1,4 @@
-"""The corrections of moto's CloudWatch: dimensions, retention, pages, and listed metrics."""
+"""The corrections of moto's CloudWatch: dimensions, retention, pages, and listed metrics; and when alarms go off."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from sandbox.cloudwatch import Datapoint, alarm_state
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
@@ -144,3 +145,55 @@ def test_a_listing_has_pages_of_500_metrics_of_one_account_and_region(sandbox: S
     assert len(cloudwatch.list_metrics(NextToken=first["NextToken"])["Metrics"]) == 1
     there = sandbox.client("cloudwatch", "eu-west-1", sandbox.credentials("222222222222"))
     assert len(there.list_metrics()["Metrics"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "datapoints", "breaching", "not_breaching"),
+    [
+        ("0 - X - X", 3, "OK", "OK"),
+        ("- - - - 0", 3, "OK", "OK"),
+        ("- - - - -", 3, "ALARM", "OK"),
+        ("0 X X - X", 3, "ALARM", "ALARM"),
+        ("- - X - -", 3, "ALARM", "OK"),
+        ("0 - X - X", 2, "ALARM", "ALARM"),
+        ("0 0 X 0 X", 2, "ALARM", "ALARM"),
+        ("0 - X - -", 2, "ALARM", "OK"),
+        ("- - - - 0", 2, "ALARM", "OK"),
+        ("- - - X -", 2, "ALARM", "OK"),
+    ],
+)
+def test_missing_data_counts_as_documented(points: str, datapoints: int, breaching: str, not_breaching: str) -> None:
+    """These are the examples for three periods, of which five are read.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html.
+    """
+    alarm = {"EvaluationPeriods": 3, "DatapointsToAlarm": datapoints, "Threshold": 1}
+    alarm["ComparisonOperator"] = "GreaterThanOrEqualToThreshold"
+    values = [{"0": 0.0, "X": 1.0, "-": None}[point] for point in points.split()]
+    states = [alarm_state(alarm | {"TreatMissingData": way}, values, 2) for way in ("breaching", "notBreaching")]
+    assert states == [breaching, not_breaching]
+
+
+def test_the_periods_of_an_alarm_slide_with_time(sandbox: Sandbox, cloudwatch: Client) -> None:
+    """An alarm on two hours without data goes off two hours after the last datapoint, at any minute of the hour."""
+    of_rule = (("RuleName", "rule"),)
+    last = NOW - 5 * HOUR + timedelta(minutes=7)
+    sandbox.metrics.add([Datapoint("ExpressPath", "Swept", of_rule, value, last) for value in (0.0, 2.0)])
+    sandbox.metrics.add([Datapoint("ExpressPath", "Swept", (), 9.0, NOW - HOUR)])
+    cloudwatch.put_metric_alarm(
+        AlarmName="missing",
+        Namespace="ExpressPath",
+        MetricName="Swept",
+        Dimensions=[{"Name": "RuleName", "Value": "rule"}],
+        Statistic="Maximum",
+        Period=3600,
+        EvaluationPeriods=2,
+        Threshold=2,
+        ComparisonOperator="LessThanThreshold",
+        TreatMissingData="breaching",
+    )
+    [alarm] = cloudwatch.describe_alarms()["MetricAlarms"]
+    goes_off = NOW - 3 * HOUR + timedelta(minutes=8)
+    assert sandbox.metrics.first_alarm(alarm, NOW - 4 * HOUR, NOW) == goes_off
+    assert sandbox.metrics.first_alarm(alarm, NOW - 4 * HOUR, goes_off - timedelta(minutes=1)) is None
+    assert sandbox.metrics.first_alarm(alarm, NOW - 6 * HOUR, NOW) == NOW - 6 * HOUR

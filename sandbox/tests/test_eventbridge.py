@@ -48,18 +48,57 @@ def test_events_reach_the_function_as_eventbridge_writes_them(sandbox: Sandbox, 
     assert len(received) == 2
 
 
+RULE = "arn:aws:events:us-east-1:123456789012:rule/rule"
+
+
+def create_queue(sandbox: Sandbox, name: str, rule: str = RULE) -> str:
+    """Create a queue that takes the events of a rule, and return its URL."""
+    statement = {
+        "Effect": "Allow",
+        "Principal": {"Service": "events.amazonaws.com"},
+        "Action": "sqs:SendMessage",
+        "Resource": f"arn:aws:sqs:us-east-1:123456789012:{name}",
+        "Condition": {"ArnEquals": {"aws:SourceArn": rule}},
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    return str(sandbox.client("sqs").create_queue(QueueName=name, Attributes={"Policy": policy})["QueueUrl"])
+
+
+def bodies(sandbox: Sandbox, url: str) -> list[dict[str, Any]]:
+    """Return the events in a queue."""
+    received = sandbox.client("sqs").receive_message(QueueUrl=url, MaxNumberOfMessages=10)
+    return [json.loads(message["Body"]) for message in received.get("Messages", [])]
+
+
 def test_other_targets_get_the_same_event(sandbox: Sandbox, events: Client) -> None:
     """A queue that is a target of the same rule gets the event too. A topic ends there, and fails nothing."""
-    sqs: Client = sandbox.client("sqs")
-    url = sqs.create_queue(QueueName="copy")["QueueUrl"]
+    url = create_queue(sandbox, "copy")
     topic = {"Id": "topic", "Arn": "arn:aws:sns:us-east-1:123456789012:notices"}
     queue = {"Id": "queue", "Arn": "arn:aws:sqs:us-east-1:123456789012:copy"}
     events.put_targets(Rule="rule", Targets=[topic, queue])
     sandbox.eventbridge.register("consumer", lambda _event: None)
     assert events.put_events(Entries=[entry(3)])["FailedEntryCount"] == 0
-    [message] = sqs.receive_message(QueueUrl=url)["Messages"]
-    assert json.loads(message["Body"])["detail"] == {"n": 3}
-    assert json.loads(message["Body"])["time"] == "2025-11-27T00:00:00Z"
+    [event] = bodies(sandbox, url)
+    assert (event["detail"], event["time"]) == ({"n": 3}, "2025-11-27T00:00:00Z")
+
+
+@pytest.mark.parametrize("takes", [RULE, f"{RULE}-2", None], ids=["its rule", "another rule", "deleted"])
+@pytest.mark.parametrize("dead", [RULE, f"{RULE}-2"], ids=["dead letters", "no dead letters"])
+def test_what_a_queue_does_not_take_goes_to_its_dead_letter_queue(
+    sandbox: Sandbox, events: Client, takes: str | None, dead: str
+) -> None:
+    """A queue takes events only of rules that its policy names. If the other one does not either, they are lost."""
+    urls = {"dead": create_queue(sandbox, "dead", dead), "work": create_queue(sandbox, "work", takes or RULE)}
+    if takes is None:
+        sandbox.client("sqs").delete_queue(QueueUrl=urls.pop("work"))
+    target = {"Id": "function", "Arn": "arn:aws:sqs:us-east-1:123456789012:work"}
+    dead_letters = {"Arn": "arn:aws:sqs:us-east-1:123456789012:dead"}
+    events.put_targets(Rule="rule", Targets=[{**target, "DeadLetterConfig": dead_letters}])
+    events.put_events(Entries=[entry(1)])
+    arrived = {name for name, url in urls.items() if bodies(sandbox, url)}
+    assert arrived == ({"work"} if takes == RULE else {"dead"} if dead == RULE else set())
+    [delivery] = sandbox.eventbridge.deliveries
+    assert (delivery.error is None) is (takes == RULE)
 
 
 def test_an_event_for_another_bus_keeps_where_it_comes_from(sandbox: Sandbox, events: Client) -> None:

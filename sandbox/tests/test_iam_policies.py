@@ -169,7 +169,7 @@ def test_each_attribute_of_a_modified_endpoint_is_a_condition_key(sandbox: Sandb
 
 
 def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
-    """A caller needs both a permission to assume a role and the role's trust."""
+    """A caller needs both a permission to assume a role and the role's trust, also in another account."""
     iam: Client = sandbox.client("iam")
     user = iam.create_user(UserName="ann")["User"]["Arn"]
     key = iam.create_access_key(UserName="ann")["AccessKey"]
@@ -185,7 +185,12 @@ def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
         trust = {"Statement": [{"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}]}
         role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(trust))["Role"]
         arns[name] = role["Arn"]
-    assume = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": list(arns.values())}
+    other_account: Client = sandbox.client("iam", credentials=sandbox.credentials("210987654321"))
+    only_with_id = {"StringEquals": {"sts:ExternalId": "secret"}}
+    trust = {"Effect": "Allow", "Principal": {"AWS": "123456789012"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Statement": [{**trust, "Condition": only_with_id}]})
+    far = other_account.create_role(RoleName="far", AssumeRolePolicyDocument=document)["Role"]["Arn"]
+    assume = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": [*arns.values(), far]}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [assume]})
     iam.put_user_policy(UserName="ann", PolicyName="p", PolicyDocument=policy)
     sts: Client = sandbox.client("sts", credentials=credentials)
@@ -196,3 +201,9 @@ def test_a_role_must_trust_its_caller(sandbox: Sandbox) -> None:
             assert refused(sts.assume_role, RoleArn=arns[name], RoleSessionName="session") == "AccessDenied"
         other = "arn:aws:iam::123456789012:role/other"
         assert refused(sts.assume_role, RoleArn=other, RoleSessionName="session") == "AccessDenied"
+        assert sts.assume_role(RoleArn=far, RoleSessionName="session", ExternalId="secret")["Credentials"]
+        assert refused(sts.assume_role, RoleArn=far, RoleSessionName="session") == "AccessDenied"
+    other_account.delete_role(RoleName="far")
+    with enforced(sandbox):
+        given = {"RoleArn": far, "RoleSessionName": "session", "ExternalId": "secret"}
+        assert refused(sts.assume_role, **given) == "AccessDenied"

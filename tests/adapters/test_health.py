@@ -7,14 +7,12 @@ import pytest
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.health import (
     Installation,
-    RecorderStatus,
     Topic,
-    alarm_problem,
     alarm_topic_problem,
     faults_of,
     installation_of,
-    recorder_problem,
 )
+from express_path.adapters.recorder import Recorder, RecorderStatus, Strategy, recorder_problem, types_problem
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -41,7 +39,10 @@ EVERYTHING = {
     "LEDGER_TABLE_NAME": "ledger",
     "PLAN_FUNCTION_NAME": "plan",
     "AUTOMATION_ROLE_NAME": "automation",
+    "PLAN_ROLE_NAME": "planning",
     "STOP_ROLE_NAME": "brake",
+    "NOTICE_ROLE_NAME": "telling",
+    "AWS_LAMBDA_FUNCTION_NAME": "evaluate",
     "ALARM_TOPIC_ARN": TOPIC,
     "NOTICE_RULE_ARNS": ",".join(f"arn:aws:events:us-east-1:123456789012:rule/{name}" for name in ("one", "bus/two")),
 }
@@ -52,10 +53,12 @@ COMPONENTS = [
     "ledger",
     "plan function",
     "role of the runbooks",
+    "role of the plan function",
     "role that stops heals",
+    "role of the notices",
     "network role",
     "alarm topic",
-    "alarm",
+    *["alarm"] * 2,
     *["notice"] * 2,
 ]
 
@@ -103,13 +106,6 @@ def test_a_topic_must_reach_somebody(topic: Topic | None, problem: str) -> None:
     assert bool(found) is bool(problem)
 
 
-def test_an_alarm_must_send_something() -> None:
-    """One alarm with actions is enough."""
-    assert alarm_problem({"health": True, "copy": False}) == ""
-    assert "there is no alarm" in alarm_problem({})
-    assert "the alarm health sends nothing" in alarm_problem({"health": False})
-
-
 @pytest.mark.parametrize(
     ("status", "problem"),
     [
@@ -124,6 +120,14 @@ def test_a_recorder_must_record(status: RecorderStatus | None, problem: str) -> 
     found = recorder_problem(status)
     assert problem in found
     assert bool(found) is bool(problem)
+
+
+def test_a_recorder_must_record_what_can_change_a_path() -> None:
+    """Directory buckets may be missing, because they matter with one scope only. No recorder is another problem."""
+    kinds = frozenset(f"AWS::EC2::{name}" for name in ("NatGateway", "RouteTable", "Subnet", "VPCEndpoint"))
+    assert types_problem(None) == types_problem(Recorder("default", Strategy.INCLUSION, kinds)) == ""
+    table = frozenset({"AWS::EC2::RouteTable"})
+    assert "does not record AWS::EC2::RouteTable:" in types_problem(Recorder("default", Strategy.EXCLUSION, table))
 
 
 def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
@@ -143,7 +147,10 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
         "ledger",
         "plan",
         "automation",
+        "planning",
         "brake",
+        "telling",
+        "AsyncEventsDropped of evaluate",
         role,
         TOPIC,
         "Unhealthy",
@@ -156,7 +163,11 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
 def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
     """Whatever cannot be read is named with the call that failed, and nothing is raised."""
     reads = {
-        "config": ["DescribeConfigurationRecorderStatus", "DescribeRemediationConfigurations"],
+        "config": [
+            "DescribeConfigurationRecorderStatus",
+            "DescribeConfigurationRecorders",
+            "DescribeRemediationConfigurations",
+        ],
         "ssm": ["DescribeDocument"],
         "dynamodb": ["DescribeTable"],
         "lambda": ["GetFunctionConcurrency"],
@@ -169,7 +180,10 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
         for operation in operations:
             sandbox.faults.deny(service, operation)
     faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", "")
-    assert [fault.component for fault in faults] == [name for name in COMPONENTS if name != "network role"]
+    assert [fault.component for fault in faults] == [
+        "recorder",
+        *(name for name in COMPONENTS if name != "network role"),
+    ]
     assert all(fault.problem.startswith("it could not be checked: ") for fault in faults)
 
 
@@ -178,4 +192,7 @@ def test_what_a_stack_does_not_have_is_not_checked(sandbox: Sandbox) -> None:
     assert installation_of({}) == Installation()
     faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), Installation(), "rule", "")
     assert [fault.component for fault in faults] == ["recorder"]
-    assert [call.operation for call in sandbox.calls] == ["DescribeConfigurationRecorderStatus"]
+    assert {call.operation for call in sandbox.calls} == {
+        "DescribeConfigurationRecorderStatus",
+        "DescribeConfigurationRecorders",
+    }

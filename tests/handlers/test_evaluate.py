@@ -257,6 +257,7 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
         [
             *OF_A_VPC,
             "DescribeConfigurationRecorderStatus",
+            "DescribeConfigurationRecorders",
             "DescribeNatGateways",
             "GetComplianceDetailsByConfigRule",
             "GetMetricData",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.sweep_history import failed_heals
-from sandbox.cloudwatch import earlier, extracted, put
+from sandbox.cloudwatch import earlier, extracted
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.network import Builder, Private
@@ -60,7 +60,7 @@ def line(rule: Rule, capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[st
         capsys.readouterr()
         rule.sweep()
         lines = capsys.readouterr().out.splitlines()
-        put(rule.sandbox.client("cloudwatch"), earlier(extracted(lines), timedelta(days=next(days))))
+        rule.sandbox.metrics.add(earlier(extracted(lines), timedelta(days=next(days))))
         [found] = [json.loads(text) for text in lines if '"swept"' in text]
         [directive] = found["_aws"]["CloudWatchMetrics"]
         assert (directive["Namespace"], directive["Dimensions"]) == ("ExpressPath", [["RuleName"]])

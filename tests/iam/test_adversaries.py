@@ -310,10 +310,13 @@ def send_messages(flagged: Flagged) -> None:
     for url in flagged.delivery.queues.values():
         with flagged.stack.enforced():
             assert refused(sqs.send_message, QueueUrl=url, MessageBody=bodies[0]) == "AccessDeniedException"
-        flagged.delivery.sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": ""})
+        owner = flagged.delivery.sqs
+        policy = owner.get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
+        owner.set_queue_attributes(QueueUrl=url, Attributes={"Policy": ""})
         with flagged.stack.enforced():
             for body in bodies:
                 sqs.send_message(QueueUrl=url, MessageBody=body)
+        owner.set_queue_attributes(QueueUrl=url, Attributes=policy)
 
 
 def invoke_functions(flagged: Flagged) -> None:

@@ -10,7 +10,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
-from tests.support.alarms import alarm_state
+from sandbox.cloudwatch import alarm_state
 from tests.support.template import expanded, source
 from tests.template.models import bounds
 

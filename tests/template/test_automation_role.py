@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.session import get_session
 
-from express_path_cli.doctor.healing import POLICY_CHANGES, WRITES
+from express_path.adapters.ledger_policy import POLICY_CHANGES, WRITES
 from tests.support.iam import actions, actions_of
 from tests.support.template import ROOT, expanded, included
 

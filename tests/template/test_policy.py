@@ -100,7 +100,7 @@ def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> No
         ),
         ("EvaluateRole", "sts:AssumeRole", NETWORK_ROLE),
         ("EvaluateRole", "dynamodb:DescribeTable", "<LedgerTable.Arn>"),
-        ("EvaluateRole", "iam:GetRole", ["<AutomationRole.Arn>", "<StopRole.Arn>"]),
+        ("EvaluateRole", "iam:GetRole", [f"<{name}Role.Arn>" for name in ("Automation", "Plan", "Stop", "Notice")]),
         ("EvaluateRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
         ("EvaluateRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
         ("EvaluateRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:123456789012:alarms"),

@@ -19,7 +19,7 @@ import boto3
 import pytest
 
 from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
-from integrations.tests.siem import QUEUE, received
+from integrations.tests.siem import QUEUE, create_queue, received
 from org.expansion import expand
 from sandbox.cloudformation.account import Account
 from sandbox.cloudformation.stacks import Stack, create_stack, update_stack
@@ -213,7 +213,7 @@ def region(sandbox: Sandbox, tmp_path: Path) -> Iterator[Region]:
     """Yield an account and Region whose Security Hub is enabled."""
     sandbox.client("securityhub").enable_security_hub()
     direct_client(sandbox, "events").create_event_bus(Name="ours")
-    direct_client(sandbox, "sqs").create_queue(QueueName=QUEUE)
+    create_queue(sandbox)
     for bus in ("default", "ours"):
         consume_ocsf(sandbox, bus)
     with Automation(sandbox) as automation:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from express_path.domain.policies.documents import listed
 from express_path.domain.policies.patterns import is_like, is_like_arn
 
 Document = Mapping[str, Any]
@@ -74,11 +75,6 @@ _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "ArnEquals": is_like_arn,
     "ArnLike": is_like_arn,
 }
-
-
-def listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
-    """Return an element of a policy, which may be absent, one value, or a list, as a list."""
-    return [] if found is None else found if isinstance(found, list) else [found]
 
 
 def _any(answers: Iterable[bool | None]) -> bool | None:

@@ -12,14 +12,13 @@ from express_path.adapters.health import (
     Remediation,
     installation_of,
     read_function,
-    read_recorder_status,
     read_remediation,
 )
+from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import read_caller
-from express_path_cli.installation.recorder import read_recorder
 from express_path_cli.installation.rule import (
     FunctionActivity,
     Rule,

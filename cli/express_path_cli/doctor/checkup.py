@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from express_path.errors import ExpressPathError
-from express_path_cli.doctor import healing, permissions, rule
+from express_path_cli.doctor import healing, integrations, permissions, rule
 from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.integrations import OCSF, SECURITY_HUB
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
 from express_path_cli.installation.checks import CheckResult, CheckState, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
@@ -43,10 +44,13 @@ QUESTIONS = (
     Question(RULE, "last-error", rule.last_error),
     Question(RULE, "function", rule.function),
     Question(RULE, "errors", rule.errors, required=False),
+    Question(RULE, "sweep", rule.sweep, required=False),
     Question(RULE, "alarm-topic", rule.alarm_topic, required=False),
     Question(RULE, "alarm", rule.alarm, required=False),
     Question(RULE, "notices", rule.notices, required=False),
     Question(RULE, "verdicts", rule.verdicts, required=False),
+    Question(RULE, "security-hub", partial(integrations.integration, SECURITY_HUB), required=False),
+    Question(RULE, "ocsf", partial(integrations.integration, OCSF), required=False),
     Question(HEALING, "mode", healing.mode),
     Question(HEALING, "stop", healing.stop, required=False),
     Question(HEALING, "stop-role", healing.stop_role),
@@ -56,6 +60,7 @@ QUESTIONS = (
     Question(HEALING, "undo-runbook", partial(healing.runbook, "UndoDocumentName")),
     Question(HEALING, "role", healing.role),
     Question(HEALING, "plan-function", healing.plan_function),
+    Question(HEALING, "plan-role", healing.plan_role),
     Question(HEALING, "ledger", healing.ledger),
     Question(HEALING, "approval", healing.approval),
     Question(HEALING, "exceptions", healing.exceptions, required=False),

@@ -1,9 +1,7 @@
 """Whether healing can work: settings, runbooks, quotas, the change calendar, the ledger, and approvers."""
 
-import json
-import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +24,16 @@ from express_path.adapters.health import (
     role_exists,
     role_problem,
     table_problem,
+    target_problem,
 )
+from express_path.adapters.ledger_policy import others_keep_policy, policy_problem, read_policy
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.policies.patterns import is_like
 from express_path.errors import ApiError
 from express_path_cli.automation.exceptions import MAX_CLEARED, list_exceptions
 from express_path_cli.automation.stops import read_stop
-from express_path_cli.aws.policies import listed
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
@@ -89,8 +87,8 @@ def check_remediation(remediation: Remediation | None, document: str) -> CheckRe
     """Return whether the rule's remediation is the stack's runbook."""
     if remediation is None:
         return warn("the rule has no remediation, so AWS Config starts no heals; express-path heal still works", DEPLOY)
-    if document and remediation.document != document:
-        return fail(f"the rule's remediation is {remediation.document}, not the stack's {document}", DEPLOY)
+    if document and (problem := target_problem(remediation, (document,))):
+        return fail(problem, DEPLOY)
     return ok(f"the rule's remediation is {remediation.document}")
 
 
@@ -238,6 +236,12 @@ def role(context: CheckContext) -> CheckResult | None:
     return _check_role(context, arn, HEALS_FAIL)
 
 
+def plan_role(context: CheckContext) -> CheckResult | None:
+    """Return whether the role of the function that plans and verifies exists."""
+    arn = context.output("PlanRoleArn")
+    return _check_role(context, arn, HEALS_FAIL) if arn else None
+
+
 def stop_role(context: CheckContext) -> CheckResult | None:
     """Return whether the role that stops all heals exists."""
     arn = context.output("StopRoleArn")
@@ -311,37 +315,6 @@ def calendar(context: CheckContext) -> CheckResult | None:
     return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None
 
 
-WRITES = frozenset(
-    f"dynamodb:{operation}"
-    for operation in (
-        "AssociateTableReplica",
-        "BatchWriteItem",
-        "CreateGlobalTable",
-        "CreateTableReplica",
-        "DeleteItem",
-        "ImportTable",
-        "PartiQLDelete",
-        "PartiQLInsert",
-        "PartiQLUpdate",
-        "PutItem",
-        "RestoreTableFromAwsBackup",
-        "RestoreTableFromBackup",
-        "RestoreTableToPointInTime",
-        "StartBulkPutItems",
-        "UpdateGlobalTable",
-        "UpdateItem",
-        "UpdateTimeToLive",
-        "WriteDataForReplication",
-    )
-)
-"""The actions that the table's resource policy denies to everyone except the runbooks' role
-(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
-POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
-"""The actions that the policy denies to everyone except the role that deploys the stack."""
-RUNBOOK_ROLES = "role/express-path/automation/*"
-"""The resource part of the ARNs of roles that may write."""
-
-
 @dataclass(frozen=True, slots=True)
 class LedgerRecord:
     """The ledger's table: its status, its protection, and its resource policy, or None."""
@@ -362,12 +335,12 @@ def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
         )
     if problem:
         return fail(problem, "wait until it is ACTIVE, or check the table in DynamoDB")
-    if not _only_runbooks_write(found.policy):
+    if problem := policy_problem(name, found.policy):
         return fail(
-            f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it",
+            problem,
             "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
         )
-    if not _others_keep_policy(found.policy):
+    if not others_keep_policy(found.policy):
         return warn(
             f"principals other than the deploying role can replace the resource policy of ledger {name}",
             "deploy the stack that created the ledger with DeployingRoleArn, or give the table the resource policy in "
@@ -387,39 +360,6 @@ def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
             "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true",
         )
     return ok(f"ledger {name} exists, and only the runbooks write to it")
-
-
-def _only_runbooks_write(policy: Mapping[str, Any] | None) -> bool:
-    """Return whether one statement denies every write to every principal except roles with the runbooks' path."""
-    return any(resource == RUNBOOK_ROLES for resource in _excepted_roles(policy, WRITES))
-
-
-def _others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
-    """Return whether one statement denies changes of the policy to every principal except a role; its ARN may be a pattern."""
-    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, POLICY_CHANGES))
-
-
-def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:
-    """Yield the last part of the only ARN that each statement excepts which denies all of these actions to all others."""
-    for statement in listed((policy or {}).get("Statement")):
-        if not isinstance(statement, Mapping):
-            continue
-        condition = statement.get("Condition", {})
-        if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
-            continue
-        keys = condition["ArnNotLike"]
-        excepted = listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
-        if (
-            statement.get("Principal") in ("*", {"AWS": "*"})
-            and len(excepted) == 1
-            and all(_is_named(action, listed(statement.get("Action"))) for action in actions)
-        ):
-            yield str(excepted[0]).split(":", 5)[-1]
-
-
-def _is_named(action: str, patterns: list[Any]) -> bool:
-    """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
-    return any(is_like(action.lower(), str(pattern).lower()) for pattern in patterns)
 
 
 def check_approval(arn: str, topic: Topic | None, approvers: str, key: str) -> CheckResult:
@@ -460,16 +400,5 @@ def read_ledger(dynamodb: "DynamoDBClient", name: str) -> LedgerRecord | None:
         table.get("TableStatus", ""),
         is_protected=table.get("DeletionProtectionEnabled", False),
         is_restorable=recovery.get("PointInTimeRecoveryStatus") == "ENABLED",
-        policy=_policy(dynamodb, table["TableArn"]),
+        policy=read_policy(dynamodb, table["TableArn"]),
     )
-
-
-def _policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
-    try:
-        with calling("dynamodb:GetResourcePolicy"):
-            found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
-    except ApiError as error:
-        if error.code != "PolicyNotFoundException":
-            raise
-        return None
-    return found if isinstance(found, dict) else None

@@ -5,16 +5,21 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from express_path.adapters.health import (
+    NO_NOTICES,
     FunctionState,
     alarm_problem,
     alarm_topic_problem,
+    dropped_events,
+    event_rule_problem,
     function_problem,
+    heartbeat,
     is_throttled,
-    notice_problem,
-    read_alarms,
-    read_event_rule_state,
+    read_event_rule,
     read_topic,
+    role_exists,
+    role_problem,
 )
+from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -34,7 +39,9 @@ from express_path_cli.installation.rule import (
     MAX_COUNTED,
     FunctionActivity,
     RuleTimes,
+    Sweep,
     count_flagged,
+    last_sweep,
     read_failures,
 )
 from express_path_cli.terminal.texts import count_text, rough_duration_text, time_text
@@ -187,6 +194,23 @@ def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_
     )
 
 
+def check_sweep(found: Sweep, log_group: str, rule_name: str, now: datetime) -> CheckResult:
+    """Return whether the last sweep in the log found nothing that does not work, and is not too old."""
+    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(rule_name)}"
+    if found.time is None:
+        return warn(
+            f"log group {log_group} has no sweep of the last three days, or does not exist",
+            "start a sweep; if the group does not exist, create it",
+            start,
+        )
+    last = f"the last sweep, {rough_duration_text(now - found.time)} ago,"
+    if found.faults:
+        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these, then start another sweep", start)
+    if found.is_overdue(now):
+        return fail(f"{last} is too old: there is one each day", "start one, and check that the log shows it", start)
+    return ok(f"{last} found nothing that does not work")
+
+
 def check_function(name: str, found: FunctionState | None, *, throttled: bool = False) -> CheckResult:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
@@ -278,20 +302,40 @@ def alarm_topic(context: CheckContext) -> CheckResult | None:
 
 
 def alarm(context: CheckContext) -> CheckResult | None:
-    """Return whether there is an alarm that tells of a missing sweep, and of what a sweep finds."""
+    """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
     if not context.installation.alarm_topic:
         return None
-    problem = alarm_problem(read_alarms(context.aws.cloudwatch, context.rule_name))
-    return fail(problem, "deploy the stack again, and enable the alarm's actions") if problem else ok("the alarm is on")
+    metrics = (heartbeat(context.rule_name), dropped_events(context.function_name))
+    if problems := [*filter(None, (alarm_problem(context.aws.cloudwatch, metric) for metric in metrics))]:
+        return fail("; ".join(problems), "deploy the stack again, and enable the actions of its alarms")
+    return ok(f"{len(metrics)} alarms on")
 
 
 def notices(context: CheckContext) -> CheckResult | None:
-    """Return whether the rules of EventBridge send notices."""
-    arns = context.installation.notice_rules
-    problems = [notice_problem(arn, read_event_rule_state(context.aws.events, arn)) for arn in arns]
+    """Return whether the rules of EventBridge send notices, and may."""
+    stack, aws = context.installation, context.aws
+    found = [(arn, read_event_rule(aws.events, arn)) for arn in stack.notice_rules]
+    problems = [event_rule_problem(arn, rule, stack.alarm_topic) for arn, rule in found]
+    if stack.notice_role:
+        exists = role_exists(aws.iam, stack.notice_role)
+        problems.append(role_problem(stack.notice_role, NO_NOTICES, exists=exists))
     if any(problems):
         return fail("; ".join(filter(None, problems)), "enable the rules in EventBridge, or deploy the stack again")
-    return ok(f"{count_text(len(arns), 'rule')} of EventBridge on") if arns else None
+    return ok(f"{count_text(len(found), 'rule')} of EventBridge on") if found else None
+
+
+def sweep(context: CheckContext) -> CheckResult | None:
+    """Return what the last sweep found: also what only the function can see, such as whether it gets its network role."""
+    found = None if context.rule is None or context.function_account else context.function()
+    if context.rule is None or found is None:
+        return None
+    try:
+        swept = last_sweep(context.aws.client("logs"), found.log_group, context.now)
+    except ApiError as error:
+        if error.code != "ResourceNotFoundException":
+            raise
+        swept = Sweep(None)
+    return check_sweep(swept, found.log_group, context.rule.name, context.now)
 
 
 def verdicts(context: CheckContext) -> CheckResult | None:

@@ -5,16 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.adapters.health import RecorderStatus
-from express_path_cli.installation.recorder import (
+from express_path.adapters.recorder import (
     WATCHED,
-    Delivery,
     Frequency,
     Recorder,
+    RecorderStatus,
     Strategy,
     frequency_of,
     records,
+    types_problem,
 )
+from express_path_cli.installation.recorder import Delivery
 from express_path_cli.terminal.texts import time_text
 
 
@@ -59,14 +60,11 @@ def unknown(finding: str, fix: str) -> CheckResult:
 
 def check_types(recorder: Recorder) -> CheckResult:
     """Return whether all watched types are recorded."""
-    missing = [kind for kind in WATCHED if not records(recorder, kind)]
-    if not missing:
+    problem = types_problem(recorder)
+    if not problem:
         return ok(f"recorder {recorder.name} records route tables, subnets, VPC endpoints and NAT gateways")
     how = "add them to" if recorder.strategy is Strategy.INCLUSION else "remove them from the exclusions of"
-    return fail(
-        f"recorder {recorder.name} does not record {', '.join(missing)}: their changes do not invoke the rule",
-        f"AWS Config, Settings: {how} the recorded resource types",
-    )
+    return fail(problem, f"AWS Config, Settings: {how} the recorded resource types")
 
 
 def check_frequency(recorder: Recorder) -> CheckResult | None:

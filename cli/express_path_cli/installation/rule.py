@@ -240,12 +240,15 @@ class Sweep:
 
 
 def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
-    """Read what the function wrote to its log about its last sweep. Raise ApiError, RecordError."""
+    """Find the function of a rule, and read its last sweep. Raise ApiError, RecordError."""
     name = next((found.function_name for found in find_rules(aws.config, rule)), "")
     function = read_function(aws.functions, name) if name else None
-    if function is None:
-        return Sweep(None)
-    swept = _records(aws.client("logs"), function.log_group, now - _WINDOW, "swept")
+    return last_sweep(aws.client("logs"), function.log_group, now) if function else Sweep(None)
+
+
+def last_sweep(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Sweep:
+    """Read what a function wrote to its log about its last sweep. Raise ApiError, RecordError."""
+    swept = _records(logs, log_group, now - _WINDOW, "swept")
     # Earlier versions named no faults.
     found = [logged for logged in swept if "faults" in logged.record]
     return _sweep(found[-1].record, found[-1].time) if found else Sweep(None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from express_path.adapters.aws import Aws, calling, pages
-from express_path.adapters.health import RecorderStatus, read_recorder_status
+from express_path.adapters.recorder import RecorderStatus, read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError
@@ -33,7 +33,7 @@ from express_path_cli.installation.checks import (
     check_recording,
     check_types,
 )
-from express_path_cli.installation.recorder import read_bucket, read_recorder
+from express_path_cli.installation.recorder import read_bucket
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
 from express_path_cli.terminal.progress import Watch

@@ -3,18 +3,20 @@
 Each `..._problem` says what is wrong with one component in a sentence, and is empty if nothing is.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling
+from express_path.adapters.ledger_policy import policy_problem, read_policy
 from express_path.adapters.network_reader import assuming
+from express_path.adapters.recorder import read_recorder, read_recorder_status, recorder_problem, types_problem
 from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
+from express_path.domain.policies.documents import listed
 from express_path.domain.policies.patterns import is_like
 from express_path.errors import ApiError, ExpressPathError
-from express_path.fields import Description, identifier, json_text, rows
+from express_path.fields import Description, json_text
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -43,7 +45,8 @@ class Fault:
 class Installation:
     """What a stack has besides its rule and the evaluate function; empty for what it does not have.
 
-    remediation_mode: OFF, ON, or APPROVAL. notice_rules: the ARNs of the rules of EventBridge that send notices.
+    remediation_mode: OFF, ON, or APPROVAL. function: the name of the evaluate function itself. notice_rules: the ARNs of
+    the rules of EventBridge that send notices.
     """
 
     heal_document: str = ""
@@ -53,7 +56,10 @@ class Installation:
     ledger_table: str = ""
     plan_function: str = ""
     automation_role: str = ""
+    plan_role: str = ""
     stop_role: str = ""
+    notice_role: str = ""
+    function: str = ""
     alarm_topic: str = ""
     notice_rules: tuple[str, ...] = ()
     network_external_id: str = ""
@@ -74,7 +80,10 @@ def installation_of(environment: Mapping[str, str]) -> Installation:
         ledger_table=environment.get("LEDGER_TABLE_NAME", ""),
         plan_function=environment.get("PLAN_FUNCTION_NAME", ""),
         automation_role=environment.get("AUTOMATION_ROLE_NAME", ""),
+        plan_role=environment.get("PLAN_ROLE_NAME", ""),
         stop_role=environment.get("STOP_ROLE_NAME", ""),
+        notice_role=environment.get("NOTICE_ROLE_NAME", ""),
+        function=environment.get("AWS_LAMBDA_FUNCTION_NAME", ""),
         alarm_topic=environment.get("ALARM_TOPIC_ARN", ""),
         notice_rules=tuple(filter(None, environment.get("NOTICE_RULE_ARNS", "").split(","))),
         network_external_id=environment.get("NETWORK_ROLE_EXTERNAL_ID", ""),
@@ -100,26 +109,31 @@ def _checks(
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield each component with its check. What the stack does not have is not checked."""
     yield "recorder", lambda: recorder_problem(read_recorder_status(aws.config))
+    yield "recorder", lambda: types_problem(read_recorder(aws.config))
     for name in filter(None, (*stack.heal_documents, stack.undo_document)):
         yield "runbook", partial(_check_document, aws, name)
-    if mode := stack.remediation_mode:
-        approval = stack.approval_document
-        yield "remediation", lambda: mode_problem(mode, mode_of(read_remediation(aws.config, rule_name), approval))
+    if stack.remediation_mode:
+        yield "remediation", lambda: _check_remediation(stack, read_remediation(aws.config, rule_name))
     if stack.ledger_table:
         yield "ledger", partial(_check_table, aws, stack.ledger_table)
     if stack.plan_function:
         yield "plan function", partial(_check_function, aws, stack.plan_function)
-    if stack.automation_role:
-        yield "role of the runbooks", partial(_check_role, aws, stack.automation_role, HEALS_FAIL)
-    if stack.stop_role:
-        yield "role that stops heals", partial(_check_role, aws, stack.stop_role, NO_STOP)
+    for component, name, effect in (
+        ("role of the runbooks", stack.automation_role, HEALS_FAIL),
+        ("role of the plan function", stack.plan_role, HEALS_FAIL),
+        ("role that stops heals", stack.stop_role, NO_STOP),
+        ("role of the notices", stack.notice_role, NO_NOTICES),
+    ):
+        if name:
+            yield component, partial(_check_role, aws, name, effect)
     if network_role_arn:
         yield "network role", partial(network_role_problem, aws, network_role_arn, stack.network_external_id)
     if topic := stack.alarm_topic:
         yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic))
-        yield "alarm", lambda: alarm_problem(read_alarms(aws.cloudwatch, rule_name))
+        for metric in (heartbeat(rule_name), dropped_events(stack.function)):
+            yield "alarm", partial(_check_alarm, aws, metric)
     for arn in stack.notice_rules:
-        yield "notice", partial(_check_notice, aws, arn)
+        yield "notice", partial(_check_notice, aws, arn, stack.alarm_topic)
 
 
 def _check_document(aws: Aws, name: str) -> str:
@@ -128,7 +142,10 @@ def _check_document(aws: Aws, name: str) -> str:
 
 def _check_table(aws: Aws, name: str) -> str:
     table = read_table(aws.dynamodb, name)
-    return table_problem(name, None if table is None else str(table.get("TableStatus", "")))
+    problem = table_problem(name, None if table is None else str(table.get("TableStatus", "")))
+    if problem or table is None:
+        return problem
+    return policy_problem(name, read_policy(aws.dynamodb, table["TableArn"]))
 
 
 def _check_function(aws: Aws, name: str) -> str:
@@ -140,60 +157,20 @@ def _check_role(aws: Aws, name: str, effect: str) -> str:
     return role_problem(name, effect, exists=role_exists(aws.iam, name))
 
 
-def _check_notice(aws: Aws, arn: str) -> str:
-    return notice_problem(arn, read_event_rule_state(aws.events, arn))
+def _check_remediation(stack: Installation, found: "Remediation | None") -> str:
+    actual = mode_of(found, stack.approval_document)
+    return mode_problem(stack.remediation_mode, actual) or target_problem(found, stack.heal_documents)
+
+
+def _check_alarm(aws: Aws, metric: "Metric") -> str:
+    return alarm_problem(aws.cloudwatch, metric)
+
+
+def _check_notice(aws: Aws, arn: str, topic: str) -> str:
+    return event_rule_problem(arn, read_event_rule(aws.events, arn), topic)
 
 
 # --- AWS Config ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RecorderStatus:
-    """The status of a recorder. `last_status` is that of the latest recording event, such as Success or Failure."""
-
-    name: str
-    recording: bool
-    last_status: str = ""
-    error: str = ""
-    changed: datetime | None = None
-
-    @property
-    def fails(self) -> bool:
-        """Whether the latest recording event failed."""
-        return self.last_status.lower() == "failure"
-
-
-def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
-    """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
-    with calling("config:DescribeConfigurationRecorderStatus"):
-        found = config.describe_configuration_recorder_status()
-    return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
-
-
-def _status(row: Description) -> RecorderStatus:
-    return RecorderStatus(
-        identifier(row, "name", "recorder"),
-        row.get("recording") is True,
-        str(row.get("lastStatus") or ""),
-        error_of(row),
-        row.get("lastStopTime"),
-    )
-
-
-def error_of(row: Description) -> str:
-    """Return the last error code and message of a status of AWS Config."""
-    return ": ".join(str(row[field]) for field in ("lastErrorCode", "lastErrorMessage") if row.get(field))
-
-
-def recorder_problem(status: RecorderStatus | None) -> str:
-    """Return what is wrong with the recorder, None if there is none."""
-    if status is None:
-        return "AWS Config has no recorder in this Region: rules cannot be deployed or invoked"
-    if not status.recording:
-        return f"recorder {status.name} is stopped: changes do not invoke the rule"
-    if status.fails:
-        return f"the last recording event failed: {status.error or 'AWS Config gives no reason'}"
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +202,13 @@ def mode_of(remediation: Remediation | None, approval_document: str) -> str:
 def mode_problem(expected: str, actual: str) -> str:
     """Return how AWS Config's setting differs from the stack's parameter RemediationMode."""
     return "" if actual == expected else f"the stack has RemediationMode {expected}, but AWS Config is set to {actual}"
+
+
+def target_problem(remediation: Remediation | None, documents: Sequence[str]) -> str:
+    """Return that the rule's remediation starts none of the stack's runbooks; nothing if there is none."""
+    if remediation is None or remediation.document in documents:
+        return ""
+    return f"the rule's remediation is {remediation.document}, not the stack's {' or '.join(documents)}"
 
 
 # --- runbooks, ledger, function, roles -----------------------------------------------------------------------------
@@ -335,9 +319,11 @@ def role_exists(iam: "IAMClient", name: str) -> bool:
 
 
 HEALS_FAIL = "every heal and undo fails"
-"""What follows without the role of the runbooks."""
+"""What follows without the role of the runbooks, or of the plan function."""
 NO_STOP = "express-path stop cannot stop heals"
 """What follows without the role that stops heals."""
+NO_NOTICES = "no notice is sent"
+"""What follows without the role of the notices."""
 
 
 def role_problem(name: str, effect: str, *, exists: bool) -> str:
@@ -404,7 +390,7 @@ def _lets_cloudwatch_publish(policy: Mapping[str, Any]) -> bool:
     A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because CloudWatch has none:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
     """
-    about_cloudwatch = [row for row in _listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row)]
+    about_cloudwatch = [row for row in listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row)]
     allowed = any(row.get("Effect") == "Allow" and not _needs_principal(row) for row in about_cloudwatch)
     denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in about_cloudwatch)
     return allowed and not denied
@@ -420,50 +406,78 @@ def _needs_principal(statement: Mapping[str, Any]) -> bool:
 def _applies(statement: Mapping[str, Any]) -> bool:
     """Return whether a statement names CloudWatch, or everyone, and sns:Publish."""
     principal = statement.get("Principal")
-    named = _listed(principal.get("Service")) if isinstance(principal, Mapping) else []
-    everyone = principal == "*" or (isinstance(principal, Mapping) and "*" in _listed(principal.get("AWS")))
-    actions = (str(action).lower() for action in _listed(statement.get("Action")))
+    named = listed(principal.get("Service")) if isinstance(principal, Mapping) else []
+    everyone = principal == "*" or (isinstance(principal, Mapping) and "*" in listed(principal.get("AWS")))
+    actions = (str(action).lower() for action in listed(statement.get("Action")))
     return (everyone or _CLOUDWATCH in named) and any(is_like("sns:publish", action) for action in actions)
 
 
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its namespace, its name, and the names and values of its dimensions."""
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
 
 
-def read_alarms(cloudwatch: "CloudWatchClient", rule_name: str) -> Mapping[str, bool]:
-    """Read the alarms on the heartbeat of a rule, and whether each sends anything. Raise ApiError."""
+def heartbeat(rule_name: str) -> Metric:
+    """Return the gauge of every sweep of a rule."""
+    return Metric(NAMESPACE, HEARTBEAT, {DIMENSION: rule_name})
+
+
+def dropped_events(function: str) -> Metric:
+    """Return the count of the events that Lambda gave up for a function."""
+    return Metric("AWS/Lambda", "AsyncEventsDropped", {"FunctionName": function})
+
+
+def alarm_problem(cloudwatch: "CloudWatchClient", metric: Metric) -> str:
+    """Return why nobody learns of what a metric says: it has no alarm that sends anything. Raise ApiError."""
+    dimensions: Any = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
     with calling("cloudwatch:DescribeAlarmsForMetric"):
         found = cloudwatch.describe_alarms_for_metric(
-            Namespace=NAMESPACE, MetricName=HEARTBEAT, Dimensions=[{"Name": DIMENSION, "Value": rule_name}]
+            Namespace=metric.namespace, MetricName=metric.name, Dimensions=dimensions
         )["MetricAlarms"]
-    return {row["AlarmName"]: bool(row.get("ActionsEnabled") and row.get("AlarmActions")) for row in found}
+    of = f"{metric.name} of {', '.join(metric.dimensions.values())}"
+    if not found:
+        return f"there is no alarm on the metric {of}: nobody is notified"
+    if any(row.get("ActionsEnabled") and row.get("AlarmActions") for row in found):
+        return ""
+    names = ", ".join(sorted(row["AlarmName"] for row in found))
+    return f"the alarm {names} on the metric {of} sends nothing: nobody is notified"
 
 
-def alarm_problem(alarms: Mapping[str, bool]) -> str:
-    """Return why nobody learns of what a sweep finds."""
-    if not alarms:
-        return f"there is no alarm on the metric {HEARTBEAT} of the rule: nobody is notified"
-    return "" if any(alarms.values()) else f"the alarm {', '.join(sorted(alarms))} sends nothing: nobody is notified"
+@dataclass(frozen=True, slots=True)
+class EventRule:
+    """A rule of EventBridge: its state, such as DISABLED, and the ARNs of its targets."""
+
+    state: str
+    targets: tuple[str, ...]
 
 
-def read_event_rule_state(events: "EventBridgeClient", arn: str) -> str | None:
-    """Read the state of a rule of EventBridge, None if it or its bus does not exist. Raise ApiError.
+def read_event_rule(events: "EventBridgeClient", arn: str) -> EventRule | None:
+    """Read a rule of EventBridge, None if it or its bus does not exist. Raise ApiError.
 
     An ARN ends with rule/name, or with rule/bus/name.
     """
     bus, _, name = arn.partition(":rule/")[2].rpartition("/")
     try:
         with calling("events:DescribeRule"):
-            return str(events.describe_rule(Name=name, EventBusName=bus or "default")["State"])
+            state = events.describe_rule(Name=name, EventBusName=bus or "default")["State"]
     except ApiError as error:
         if error.code != "ResourceNotFoundException":
             raise
         return None
+    with calling("events:ListTargetsByRule"):
+        targets = events.list_targets_by_rule(Rule=name, EventBusName=bus or "default")["Targets"]
+    return EventRule(state, tuple(target["Arn"] for target in targets))
 
 
-def notice_problem(arn: str, state: str | None) -> str:
-    """Return why a rule of EventBridge sends no notices. The state is None if the rule does not exist."""
+def event_rule_problem(arn: str, found: EventRule | None, target: str) -> str:
+    """Return why a rule of EventBridge sends nothing to a target. It is None if it does not exist."""
     name = arn.rpartition("/")[2]
-    if state is None:
-        return f"rule {name} of EventBridge does not exist, so its notices are not sent"
-    return f"rule {name} of EventBridge is disabled, so its notices are not sent" if state == "DISABLED" else ""
+    if found is None:
+        return f"rule {name} of EventBridge does not exist"
+    if found.state == "DISABLED":
+        return f"rule {name} of EventBridge is disabled"
+    return "" if target in found.targets else f"rule {name} of EventBridge sends nothing to {target}"

@@ -8,16 +8,17 @@ import pytest
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
+    alarm_problem,
+    heartbeat,
     is_throttled,
-    read_alarms,
     read_document_status,
-    read_event_rule_state,
+    read_event_rule,
     read_function,
-    read_recorder_status,
     read_remediation,
     read_topic,
     role_exists,
 )
+from express_path.adapters.recorder import read_recorder_status
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.automation.exceptions import list_exceptions
@@ -52,8 +53,8 @@ READS: dict[str, Any] = {
     "config:DescribeRemediationExceptions": lambda aws: list_exceptions(aws.config, "rule"),
     "lambda:GetFunctionConfiguration": lambda aws: read_function(aws.functions, "plan"),
     "lambda:GetFunctionConcurrency": lambda aws: is_throttled(aws.functions, "plan"),
-    "events:DescribeRule": lambda aws: read_event_rule_state(aws.events, NOTICE),
-    "cloudwatch:DescribeAlarmsForMetric": lambda aws: read_alarms(aws.cloudwatch, "rule"),
+    "events:DescribeRule": lambda aws: read_event_rule(aws.events, NOTICE),
+    "cloudwatch:DescribeAlarmsForMetric": lambda aws: alarm_problem(aws.cloudwatch, heartbeat("rule")),
     "config:DescribeConfigurationRecorderStatus": lambda aws: read_recorder_status(aws.config),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
 }
@@ -80,8 +81,8 @@ def test_missing_resources_are_none(sandbox: Sandbox, aws: Aws) -> None:
     assert read_topic(aws.client("sns"), TOPIC) is None
     assert read_function(aws.functions, "absent") is None
     assert is_throttled(aws.functions, "absent") is False
-    assert read_event_rule_state(aws.events, NOTICE) is None
-    assert read_event_rule_state(aws.events, NOTICE.replace("rule/", "rule/absent-bus/")) is None
+    assert read_event_rule(aws.events, NOTICE) is None
+    assert read_event_rule(aws.events, NOTICE.replace("rule/", "rule/absent-bus/")) is None
 
 
 def test_a_partial_metric_is_an_error(sandbox: Sandbox, aws: Aws) -> None:

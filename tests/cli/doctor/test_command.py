@@ -48,7 +48,7 @@ def test_a_healthy_deployment_is_ok() -> None:
     assert "healing is off" in checks["mode"]["finding"]
     assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
     asked = {question.name for question in QUESTIONS}
-    assert asked - checks.keys() == {"network-role", "calendar", "approval"}
+    assert asked - checks.keys() == {"network-role", "calendar", "approval", "security-hub", "ocsf"}
 
 
 def test_doctor_only_reads(sandbox: Sandbox) -> None:
@@ -168,7 +168,7 @@ def test_each_cause_is_reported(sandbox: Sandbox) -> None:
     for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
         assert shown.count(f"fix: allow {action}") == 1
     assert (
-        "last-run, last-error, function, errors, alarm-topic, alarm, notices, verdicts: for the same reason as rule"
+        "last-run, last-error, function, errors, sweep, alarm-topic, alarm, notices, verdicts: for the same reason as rule"
         in shown
     )
     assert "OK ec2:DescribeSubnets: shows the subnets" in shown
@@ -182,7 +182,9 @@ def test_the_json_is_one_document() -> None:
     members = ["group", "name", "required", "state", "finding", "fix", "command"]
     assert {tuple(check) for check in document["checks"]} == {tuple(members)}
     assert [check["name"] for check in document["checks"]] == [
-        question.name for question in QUESTIONS if question.name not in ("network-role", "calendar", "approval")
+        question.name
+        for question in QUESTIONS
+        if question.name not in ("network-role", "calendar", "approval", "security-hub", "ocsf")
     ]
 
 

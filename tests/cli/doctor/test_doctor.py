@@ -216,7 +216,7 @@ DEFECTS: dict[str, list[Defect]] = {
             lambda it: it.cloudwatch.disable_alarm_actions(AlarmNames=[it.named("HealthAlarm")]),
             "alarm",
             "FAIL",
-            "express-path-HealthAlarm sends nothing",
+            "express-path-HealthAlarm on the metric Unhealthy of s3express-no-nat-path sends nothing",
         ),
         (
             lambda it: set_rule_status(

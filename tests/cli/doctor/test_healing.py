@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from express_path.adapters.health import Remediation, Topic, mode_of
+from express_path.adapters.ledger_policy import POLICY_CHANGES, WRITES
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.healing import (
-    POLICY_CHANGES,
-    WRITES,
     Calendar,
     LedgerRecord,
     check_approval,

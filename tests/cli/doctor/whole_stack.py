@@ -1,19 +1,22 @@
 """The whole stack in a sandbox, deployed from the template: recorder, rule, functions, runbooks, remediation."""
 
+import io
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from moto.awslambda.models import lambda_backends
 from moto.cloudformation.models import cloudformation_backends
-from moto.cloudwatch.models import MetricDatum, cloudwatch_backends
 from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
 from express_path.handlers.evaluate import FAILED
+from sandbox.cloudwatch import Datapoint
 from sandbox.config_items.direct import direct_client
 from sandbox.pytest_plugin import emptied
 from sandbox.remediation import Remediation
@@ -47,6 +50,8 @@ class WholeStack(Stack):
         if parameters["AlarmTopicArn"]:
             topic_with_subscription(sandbox, "alarms")
         super().__init__(sandbox, **parameters)
+        if parameters["AlarmTopicArn"]:
+            self._deploy("NoticeRole")
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
@@ -66,7 +71,9 @@ class WholeStack(Stack):
         self.config.put_config_rule(ConfigRule=self._rule())
         self.remediate()
         self.describe(parameters)
-        self.rule.sweep()
+        with redirect_stdout(io.StringIO()) as printed:
+            self.rule.sweep()
+        self.log(printed.getvalue().splitlines())
         self.count("EvaluateFunction", "Invocations", timedelta(hours=1), 1)
         sandbox.calls.clear()
 
@@ -103,7 +110,12 @@ class WholeStack(Stack):
                 bus = self.template.deployed(resource["Properties"].get("EventBusName", "default"))
                 pattern = json.dumps(resource["Properties"]["EventPattern"])
                 self.events.put_rule(Name=name, EventBusName=bus, EventPattern=pattern)
-            elif logical_id == "HealthAlarm":
+                targets = [
+                    {"Id": target["Id"], "Arn": self.template.deployed(target["Arn"])}
+                    for target in resource["Properties"]["Targets"]
+                ]
+                self.events.put_targets(Rule=name, EventBusName=bus, Targets=targets)
+            elif resource["Type"] == "AWS::CloudWatch::Alarm":
                 self.cloudwatch.put_metric_alarm(AlarmName=name, **self.template.deployed(resource["Properties"]))
 
     def delete_role(self, logical_id: str) -> None:
@@ -181,25 +193,27 @@ class WholeStack(Stack):
 
     def count(self, logical_id: str, metric: str, ago: timedelta, number: int) -> None:
         """Add a past datapoint of a function's metric to CloudWatch."""
-        dimensions = [{"Name": "FunctionName", "Value": self.named(logical_id)}]
-        datum = MetricDatum("AWS/Lambda", metric, number, dimensions, datetime.now(UTC) - ago)
-        cloudwatch_backends[self.sandbox.account_id][self.sandbox.region].metric_data.append(datum)
+        dimensions = (("FunctionName", self.named(logical_id)),)
+        self.sandbox.metrics.add([Datapoint("AWS/Lambda", metric, dimensions, number, datetime.now(UTC) - ago)])
 
     def fail_evaluations(self, errors: Mapping[str, str]) -> None:
         """Let evaluations of resources fail with an error, as the function logs it."""
-        logs, group = direct_client(self.sandbox, "logs"), f"/aws/lambda/{self.named('EvaluateFunction')}"
-        logs.create_log_group(logGroupName=group)
-        logs.create_log_stream(logGroupName=group, logStreamName="1")
-        now = int(datetime.now(UTC).timestamp() * 1000)
         records = [
             {"level": "CRITICAL", "message": FAILED, "resourceId": resource, "error": error}
             for resource, error in errors.items()
         ]
-        lines = [
-            {"timestamp": now - 9 + number, "message": json.dumps(record)} for number, record in enumerate(records)
-        ]
-        logs.put_log_events(logGroupName=group, logStreamName="1", logEvents=lines)
+        self.log([json.dumps(record) for record in records])
         self.count("EvaluateFunction", "Errors", timedelta(hours=1), len(errors))
+
+    def log(self, lines: Sequence[str]) -> None:
+        """Write lines to a new stream of the log group of the evaluate function."""
+        logs, group = direct_client(self.sandbox, "logs"), f"/aws/lambda/{self.named('EvaluateFunction')}"
+        with suppress(ClientError):  # it exists
+            logs.create_log_group(logGroupName=group)
+        stream, now = str(time.time()), int(datetime.now(UTC).timestamp() * 1000)
+        logs.create_log_stream(logGroupName=group, logStreamName=stream)
+        events = [{"timestamp": now - len(lines) + number, "message": line} for number, line in enumerate(lines)]
+        logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
 
 
 @contextmanager

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.adapters.health import RecorderStatus
+from express_path.adapters.recorder import (
+    WATCHED,
+    Frequency,
+    Recorder,
+    RecorderStatus,
+    Strategy,
+    frequency_of,
+    records,
+)
 from express_path_cli.installation.checks import (
     CheckState,
     check_deliveries,
@@ -16,15 +24,7 @@ from express_path_cli.installation.checks import (
     check_recording,
     check_types,
 )
-from express_path_cli.installation.recorder import (
-    WATCHED,
-    Delivery,
-    Frequency,
-    Recorder,
-    Strategy,
-    frequency_of,
-    records,
-)
+from express_path_cli.installation.recorder import Delivery
 
 NAT, TABLE, SUBNET, ENDPOINT = WATCHED
 types = st.sampled_from([*WATCHED, "AWS::EC2::VPC", "AWS::S3::Bucket"])

@@ -4,16 +4,9 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.health import read_recorder_status
+from express_path.adapters.recorder import Frequency, Recorder, Strategy, read_recorder, read_recorder_status
 from express_path.errors import RecordError
-from express_path_cli.installation.recorder import (
-    Delivery,
-    Frequency,
-    Recorder,
-    Strategy,
-    read_deliveries,
-    read_recorder,
-)
+from express_path_cli.installation.recorder import Delivery, read_deliveries
 
 SUBNET, TABLE = "AWS::EC2::Subnet", "AWS::EC2::RouteTable"
 

@@ -45,6 +45,11 @@ OPERATORS = {
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html)."""
 
 
+def listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+    """Return an element of a policy, which may be absent, one value, or a list, as a list."""
+    return [] if found is None else found if isinstance(found, list) else [found]
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One operator with one key: what the key's value must be. operator has neither the quantifier nor IfExists.

@@ -1,0 +1,106 @@
+"""Whether the integrations work, each with its rule of EventBridge, queue, function, and alarms.
+
+They are a stack of their own, which is found by the names in it (integrations/template.yaml).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from express_path.adapters.aws import calling
+from express_path.adapters.health import (
+    Metric,
+    alarm_problem,
+    event_rule_problem,
+    function_problem,
+    is_throttled,
+    read_event_rule,
+    read_function,
+)
+from express_path.errors import ApiError
+from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.installation.checks import CheckResult, fail, ok
+from express_path_cli.terminal.texts import count_text
+
+SECURITY_HUB, OCSF = "express-path-security-hub", "express-path-ocsf"
+"""The names of their rules of EventBridge on the bus of the rule."""
+
+
+def integration(event_rule: str, context: CheckContext) -> CheckResult | None:
+    """Return whether an integration gets events and processes them, and its alarms tell if not; None without it."""
+    bus = context.output("EventBusName")
+    if not bus:
+        return None
+    arn = f"{context.output('EventBusArn').replace(':event-bus/', ':rule/')}/{event_rule}"
+    found = read_event_rule(context.aws.events, arn)
+    silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": event_rule})
+    silence_problem = alarm_problem(context.aws.cloudwatch, silence)
+    if found is None and silence_problem:
+        return None  # neither the rule nor its alarm: not deployed
+    queue = next((target for target in found.targets if ":sqs:" in target), "") if found else ""
+    problems = [
+        event_rule_problem(arn, found, queue or "a queue"),
+        silence_problem,
+        *(_hub_problems(context) if event_rule == SECURITY_HUB else ()),
+        *(_queue_problems(context, queue) if queue else ()),
+    ]
+    if any(problems):
+        fix = "deploy the integrations again; if messages failed, read the log of their function"
+        return fail("; ".join(filter(None, problems)), fix)
+    return ok(f"{event_rule} gets the events of the rule, and processes them")
+
+
+def _hub_problems(context: CheckContext) -> Iterator[str]:
+    try:
+        with calling("securityhub:DescribeHub"):
+            context.aws.security_hub.describe_hub()
+    except ApiError as error:
+        if error.code != "InvalidAccessException":
+            raise
+        yield "Security Hub is not enabled in this account and Region"
+
+
+def _queue_problems(context: CheckContext, queue: str) -> Iterator[str]:
+    """Yield what is wrong with a queue, with the function that takes its messages, and with the alarms on both."""
+    attributes = _attributes(context, queue)
+    if attributes is None:
+        yield f"queue {_name(queue)} does not exist"
+        return
+    dead_letters = str(json.loads(attributes.get("RedrivePolicy", "{}")).get("deadLetterTargetArn", ""))
+    failed = _attributes(context, dead_letters) if dead_letters else None
+    if failed is None:
+        yield f"queue {_name(queue)} has no queue for failed messages"
+    elif number := int(failed["ApproximateNumberOfMessages"]):
+        yield f"{count_text(number, 'message')} failed, and {'is' if number == 1 else 'are'} in queue {_name(dead_letters)}"
+    watched = (("ApproximateAgeOfOldestMessage", queue), ("ApproximateNumberOfMessagesVisible", dead_letters))
+    for metric, of in watched:
+        yield alarm_problem(context.aws.cloudwatch, Metric("AWS/SQS", metric, {"QueueName": _name(of)}))
+    with calling("lambda:ListEventSourceMappings"):
+        mappings = context.aws.functions.list_event_source_mappings(EventSourceArn=queue)["EventSourceMappings"]
+    if not mappings:
+        yield f"no function takes the messages of queue {_name(queue)}"
+    for mapping in mappings:
+        if mapping["State"] in ("Disabled", "Disabling"):
+            yield f"the event source mapping {mapping['UUID']} of queue {_name(queue)} is {mapping['State']}"
+        function, functions = _name(mapping["FunctionArn"]), context.aws.functions
+        throttled = is_throttled(functions, function)
+        yield function_problem(function, read_function(functions, function), throttled=throttled)
+
+
+def _attributes(context: CheckContext, arn: str) -> Mapping[str, str] | None:
+    """Read the attributes of a queue of this account, or return None if it does not exist. Raise ApiError."""
+    sqs = context.aws.client("sqs")
+    try:
+        with calling("sqs:GetQueueUrl"):
+            url = sqs.get_queue_url(QueueName=_name(arn))["QueueUrl"]
+        with calling("sqs:GetQueueAttributes"):
+            names = ["ApproximateNumberOfMessages", "RedrivePolicy"]
+            found: Mapping[str, str] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+    except ApiError as error:
+        if error.code not in ("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"):
+            raise
+        return None
+    return found
+
+
+def _name(arn: str) -> str:
+    return arn.rpartition(":")[2]

@@ -1,0 +1,94 @@
+"""Who may write to the ledger, as the resource policy of its table says."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from express_path.adapters.aws import calling
+from express_path.domain.policies.documents import listed
+from express_path.domain.policies.patterns import is_like
+from express_path.errors import ApiError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+WRITES = frozenset(
+    f"dynamodb:{operation}"
+    for operation in (
+        "AssociateTableReplica",
+        "BatchWriteItem",
+        "CreateGlobalTable",
+        "CreateTableReplica",
+        "DeleteItem",
+        "ImportTable",
+        "PartiQLDelete",
+        "PartiQLInsert",
+        "PartiQLUpdate",
+        "PutItem",
+        "RestoreTableFromAwsBackup",
+        "RestoreTableFromBackup",
+        "RestoreTableToPointInTime",
+        "StartBulkPutItems",
+        "UpdateGlobalTable",
+        "UpdateItem",
+        "UpdateTimeToLive",
+        "WriteDataForReplication",
+    )
+)
+"""The actions that the table's resource policy denies to everyone except the runbooks' role
+(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
+POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
+"""The actions that the policy denies to everyone except the role that deploys the stack."""
+RUNBOOK_ROLES = "role/express-path/automation/*"
+"""The resource part of the ARNs of roles that may write."""
+
+
+def read_policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
+    """Read the resource policy of a table, or return None if it has none. Raise ApiError."""
+    try:
+        with calling("dynamodb:GetResourcePolicy"):
+            found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
+    except ApiError as error:
+        if error.code != "PolicyNotFoundException":
+            raise
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def policy_problem(name: str, policy: Mapping[str, Any] | None) -> str:
+    """Return why the contents of a ledger cannot be trusted.
+
+    One statement must deny every write to every principal except roles with the runbooks' path.
+    """
+    if any(resource == RUNBOOK_ROLES for resource in _excepted_roles(policy, WRITES)):
+        return ""
+    return f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it"
+
+
+def others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
+    """Return whether one statement denies changes of the policy to every principal except a role; its ARN may be a pattern."""
+    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, POLICY_CHANGES))
+
+
+def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:
+    """Yield the last part of the only ARN that each statement excepts which denies all of these actions to all others."""
+    for statement in listed((policy or {}).get("Statement")):
+        if not isinstance(statement, Mapping):
+            continue
+        condition = statement.get("Condition", {})
+        if statement.get("Effect") != "Deny" or "Resource" not in statement or list(condition) != ["ArnNotLike"]:
+            continue
+        keys = condition["ArnNotLike"]
+        excepted = listed(keys.get("aws:PrincipalArn")) if len(keys) == 1 else []
+        if (
+            statement.get("Principal") in ("*", {"AWS": "*"})
+            and len(excepted) == 1
+            and all(_is_named(action, listed(statement.get("Action"))) for action in actions)
+        ):
+            yield str(excepted[0]).split(":", 5)[-1]
+
+
+def _is_named(action: str, patterns: list[Any]) -> bool:
+    """Return whether any of the patterns matches an action. IAM ignores the case of actions."""
+    return any(is_like(action.lower(), str(pattern).lower()) for pattern in patterns)
