@@ -9,10 +9,11 @@ from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import is_express_service
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.remedy.remedies import needs_remedy
+from express_path.domain.remedy.texts import how_to_find_out
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.findings.baseline import Baseline
-from express_path_cli.findings.row import AFTER_APPLY, Row, rows_of
+from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, rows_of, what_to_find_out
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
 from express_path_cli.findings.worklist import CROSSES_NAT
@@ -73,7 +74,7 @@ def _after(planned: Planned, parameters: AccountParameters, selection: Selection
         for verdict in evaluate_all(planned.elsewhere, parameters, selection)
     }
     decided = []
-    for verdict in found:
+    for verdict in (_with_note(one, planned) for one in found):
         other = elsewhere.get((verdict.region, verdict.subnet_id))
         if other is not None and other.reason is not verdict.reason:
             worst = min(verdict, other, key=lambda one: SEVERITY_ORDER[one.reason])
@@ -121,14 +122,14 @@ def _joint(subnet_id: str, ones: Sequence[Verdict], planned: Planned, parameters
     probable = next((one for one in worst if one.subnet_id == planned.probable.get(subnet_id)), None)
     tables = {_table_of(one, planned) for one in ones}
     chosen = probable or worst[0]
-    table_id = _table_of(chosen, planned) if probable or len(tables) == 1 else None
+    table_id = tables.pop() if len(tables) == 1 else None
     annotation = chosen.annotation.replace(str(chosen.route_table_id), str(_table_of(chosen, planned)))
     joint = replace(chosen, subnet_id=subnet_id, route_table_id=table_id, annotation=annotation)
     # The probable table decides if nothing worse is possible.
     if len(reasons) == 1 or _is_certain(ones) or (joint.is_flagged and probable):
-        return joint
+        return replace(joint, route_table_id=_table_of(chosen, planned)) if probable else joint
     values = ", ".join(name.removesuffix(UNKNOWN_VALUE) for name in planned.unknown.get(subnet_id, ()))
-    note = f"{' or '.join(reasons)} is possible; {AFTER_APPLY}: {values}"
+    note = f"{' or '.join(reasons)} is possible; {_after_apply(planned)}: {values}"
     return _unresolved(joint, note, parameters)
 
 
@@ -137,6 +138,18 @@ def _is_certain(possible: Sequence[Verdict]) -> bool:
     return len({one.compliance for one in possible}) == 1 and all(
         one.reason is not Reason.UNRESOLVED_EGRESS for one in possible
     )
+
+
+def _with_note(verdict: Verdict, planned: Planned) -> Verdict:
+    """Return a verdict whose note says so if its path ends at a value that is not known."""
+    if verdict.reason is not Reason.UNRESOLVED_EGRESS or not verdict.path or UNKNOWN_VALUE not in verdict.path[-1].id:
+        return verdict
+    note = _after_apply(planned)
+    return replace(verdict, note=note, annotation=verdict.annotation.replace(verdict.note, note), lacks="")
+
+
+def _after_apply(planned: Planned) -> str:
+    return AFTER_APPLY if planned.has_source else OR_WITH_SOURCE
 
 
 def _table_of(verdict: Verdict, planned: Planned) -> str | None:
@@ -171,8 +184,9 @@ def known_id(resource_id: str | None) -> str | None:
 def _planned_row(row: Row, planned: Planned) -> Row:
     """Return a row with its address, and with a remedy only in words if its ids are not known yet."""
     table_id = row.route_table_id or ""
-    if row.reason is Reason.UNRESOLVED_EGRESS and row.path and UNKNOWN_VALUE in row.path[-1].id:
-        row = replace(row, note=AFTER_APPLY, annotation=row.annotation.replace(row.note, AFTER_APPLY), lacks="")
+    if row.remedy and AFTER_APPLY in row.note:
+        before, _, after = row.remedy.text.rpartition(how_to_find_out(row))
+        row = replace(row, remedy=replace(row.remedy, text=f"{before}{what_to_find_out(row)}{after}"))
     changed_by = dict.fromkeys((*planned.changed_by.get(table_id, ()), *planned.changed_by.get(row.subnet_id, ())))
     is_known = _is_known(row.subnet_id) and _is_known(table_id)
     if needs_remedy(row):

@@ -13,11 +13,13 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import AccountView, Remedies, association
-from express_path.domain.remedy.texts import Remedy
+from express_path.domain.remedy.texts import Remedy, how_to_find_out
 from express_path.domain.verdict.evaluator import Verdict
 
-AFTER_APPLY = "known after the apply, or with --source DIR"
+AFTER_APPLY = "known after the apply"
 """In the note of a row whose path depends on a value that is known only after the apply of a plan."""
+OR_WITH_SOURCE = f"{AFTER_APPLY}, or with --source DIR"
+"""The same if the configuration was not read, which may say the value."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 
@@ -157,6 +159,14 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     return [
         replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
     ]
+
+
+def what_to_find_out(row: Row) -> str:
+    """Return how to find out what is unknown about a row's path."""
+    if AFTER_APPLY not in row.note:
+        return how_to_find_out(row)
+    source = "add --source DIR, the folder of the configuration, or " if OR_WITH_SOURCE in row.note else ""
+    return f"{source}scan again after the apply"
 
 
 def worst_first(rows: Iterable[Row]) -> list[Row]:

@@ -54,7 +54,7 @@ class Planned:
     addresses: the address of each subnet and route table of the plan, by its id in the views. copies: see `Overlaid`.
     changed_by: see `Overlaid`. elsewhere: without a network, the views if S3 Express had its addresses where routes lead that are more specific than
     the default routes. notes: what a reader should know. locate: returns where the first of some addresses is whose
-    block is in the configuration.
+    block is in the configuration. has_source: the configuration was read.
     """
 
     before: Sequence[View]
@@ -67,6 +67,7 @@ class Planned:
     changed_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = lambda _: None
+    has_source: bool = False
 
 
 class PlanFile:
@@ -141,7 +142,7 @@ class PlanFile:
         self._default_to(region)
         if views is None:
             found = _alone(self._plan, self._by_region, self._places, self._configuration, notes)
-            return replace(found, locate=self._locate)
+            return self._with_source(found)
         after, overlaid = list[View](), list[Overlaid]()
         regions = sorted({view.region for view in views})
         missing = [region for region in self.regions if region not in regions]
@@ -158,7 +159,11 @@ class PlanFile:
             laid = overlay(self._plan, mine[0].tracer.snapshot, resources, owner, self._configuration, has_base=True)
             overlaid.append(laid)
             after.extend(_in_scope(view, resources) for view in _views_after(mine, laid))
-        return replace(_planned(views, after, (), overlaid, notes), locate=self._locate)
+        return self._with_source(_planned(views, after, (), overlaid, notes))
+
+    def _with_source(self, found: Planned) -> Planned:
+        has_source = self._configuration is not None or self._template is not None
+        return replace(found, locate=self._locate, has_source=has_source)
 
     def _locate(self, addresses: Iterable[str]) -> Location | None:
         if self._template:
