@@ -26,6 +26,7 @@ from moto.config.models import config_backends
 from moto.events.models import events_backends
 from moto.sns.models import sns_backends
 
+from express_path import healing
 from express_path.adapters.aws import Aws
 from express_path_cli.installation.rule import read_sweep
 from org.package import package
@@ -269,7 +270,8 @@ class Place:
         """Let AWS Config heal a subnet once, and return the run of the runbook."""
         resource = ("AWS::EC2::Subnet", self.subnet_id)
         key = {"resourceType": resource[0], "resourceId": resource[1]}
-        with enforced(self.sandbox):
+        with enforced(self.sandbox), pytest.MonkeyPatch.context() as changed:
+            changed.setattr(healing, "SECONDS_APART", 0)
             self.client("config").start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key])
             run = remediations_of(self.sandbox.account_id, REGION).last(RULE, resource)
             assert run
