@@ -185,13 +185,13 @@ HOSTILE: dict[str, Callable[[], Any]] = {
 @pytest.mark.no_cover
 @pytest.mark.parametrize("make", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_documents_end_soon(make: Callable[[], Any]) -> None:
-    """Whatever a document asks for, there is a result or an error of the policy in two seconds of processor time."""
+    """Whatever a document asks for, there is a result or an error of the policy in a few seconds of processor time."""
     text = json.dumps(make())
     for judge in (denials, restrictions):
         start = process_time()
         with suppress(PolicyError):
             judge(parse_policy("hostile", text))
-        assert process_time() - start < 2
+        assert process_time() - start < 5
 
 
 @pytest.mark.parametrize(
