@@ -35,11 +35,13 @@ RULE = RuleDefinition(RULE_NAME, "express-path-evaluate", tuple(kind.value for k
 TEMPLATE = Path(__file__).parents[2] / "integrations" / "template.yaml"
 DEPLOYED = (
     "SecurityHubQueue",
+    "SecurityHubQueuePolicy",
     "FailedMessagesQueue",
+    "FailedMessagesQueuePolicy",
     "SecurityHubVerdicts",
     "SecurityHubComplianceChanges",
 )
-"""The queues and rules of EventBridge that the simulation deploys of the integrations. The functions run here."""
+"""The queues, their policies, and the rules of EventBridge that the simulation deploys of the integrations. The functions run here."""
 BUS = f"express-path-{RULE_NAME}"
 """The event bus that template.yaml creates."""
 CONSUMER = "consumer"

@@ -142,6 +142,8 @@ class Simulation:
         self._bridge.held = [delivery]
         [done] = self._bridge.deliver()
         self._bridge.deliveries.clear()
+        if done.error and ":sqs:" in delivery.target_arn:
+            raise done.error  # the trouble of this simulation stops no queue
         if done.error:
             self.happened["events in the consumer's queue of failed events"] += 1
             self.timeline.after(OPERATOR, partial(self._arrive, place, delivery))
