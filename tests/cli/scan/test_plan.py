@@ -442,6 +442,9 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "an address that controls the terminal": lambda plan: plan["resource_changes"][0].update(address="\x1b[2J"),
     "a module that is none": lambda plan: plan["resource_changes"][0].update(module_address=SECRET),
     "no configuration": lambda plan: plan.update(configuration=SECRET),
+    "a provider with for_each": lambda plan: plan["configuration"]["provider_config"]["aws"]["expressions"].update(
+        region={"references": ["each.key"]}
+    ),
     "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
 }
 

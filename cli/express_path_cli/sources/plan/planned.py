@@ -25,7 +25,16 @@ from express_path_cli.sources.plan.cloudformation import (
 )
 from express_path_cli.sources.plan.configuration import Configuration, has_configuration
 from express_path_cli.sources.plan.overlay import NOT_PUBLIC, Overlaid, overlay
-from express_path_cli.sources.plan.terraform import Action, Block, Plan, Resource, call_path, read_document, references
+from express_path_cli.sources.plan.terraform import (
+    Action,
+    Block,
+    Plan,
+    PlanError,
+    Resource,
+    call_path,
+    read_document,
+    references,
+)
 from express_path_cli.terminal.errors import OptionError
 
 UNKNOWN_ACCOUNT = "unknown"
@@ -280,10 +289,20 @@ class _Places:
             found.setdefault(provider, text)
 
     def region(self, resource: Resource) -> str:
-        """Return the Region of a resource, empty if nothing says it."""
+        """Return the Region of a resource, empty if nothing says it. Raise PlanError if its provider has several.
+
+        A provider of OpenTofu may have for_each, and a plan does not say which instance of it a resource uses:
+        https://opentofu.org/docs/language/providers/configuration/.
+        """
         own = (resource.after or resource.before or {}).get("region")
         if isinstance(own, str) and _REGION.fullmatch(own):
             return own
+        if any(name.startswith("each.") for name in references(self._plan.region_expression(resource.provider))):
+            raise PlanError(
+                self._plan.path,
+                f"{resource.address} may be in any Region of its provider, which has for_each",
+                "set `region` of the resource, or write a provider for each Region",
+            )
         found = self._configured(resource.provider) or self._regions.get(resource.provider) or self._default
         return found or self._configured("aws") or next(iter(self._regions.values()), "")
 

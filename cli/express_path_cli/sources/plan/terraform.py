@@ -163,7 +163,7 @@ class Plan:
 
     def __init__(self, path: str, document: Values) -> None:
         """Read a document. Raise PlanError for another format, and for a field that is not as documented."""
-        self._path = path
+        self.path = path
         _check_version(path, document)
         if document.get("errored") is True:
             raise PlanError(
@@ -298,7 +298,7 @@ class Plan:
         actions = tuple(map(str, found)) if isinstance(found, list) else ()
         action = _ACTIONS.get(actions)
         if action is None:
-            raise PlanError(self._path, f"{where}.change.actions is not a list of actions that is known here", _MAKE)
+            raise PlanError(self.path, f"{where}.change.actions is not a list of actions that is known here", _MAKE)
         is_data = change.get("mode") == "data"
         block = Block(
             self._module_address(change, where),
@@ -352,7 +352,7 @@ class Plan:
     # --- strict reading ----------------------------------------------------------------------------------------------
 
     def _fault(self, where: str, allowed: str) -> PlanError:
-        return PlanError(self._path, f"{where} must be {allowed}", _MAKE)
+        return PlanError(self.path, f"{where} must be {allowed}", _MAKE)
 
     def _object(self, found: object, where: str) -> Values:
         if found is None:
