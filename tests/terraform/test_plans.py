@@ -137,7 +137,7 @@ def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.Tem
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("shapes", "alone"), [(POPULAR, 0.8), (ASSOCIATED, 0.6)], ids=["popular", "associated"])
+@pytest.mark.parametrize(("shapes", "alone"), [(POPULAR, 0.8), (ASSOCIATED, 0.3)], ids=["popular", "associated"])
 def test_shapes(
     workspace: Workspace, tmp_path_factory: pytest.TempPathFactory, shapes: dict[str, str], alone: float
 ) -> None:

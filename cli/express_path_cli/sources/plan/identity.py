@@ -1,7 +1,7 @@
 """Which resources a value may name that is known only after the apply: what its expression refers to.
 
 A plan does not contain the expressions, only what they refer to. So a reference to one resource is that resource, and a
-reference to a resource with count or for_each may be any of its instances, unless the key is each.key, or written there.
+reference to a resource with count or for_each may be any of its instances, unless its key is written there.
 A value that is not known yet is not an id that is known: what an expression selects by is known when a plan is made.
 """
 
@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 from express_path_cli.sources.plan.configuration import Configuration
 from express_path_cli.sources.plan.evaluation import Evaluator, UndecidedError
 from express_path_cli.sources.plan.terraform import (
-    ONCE,
     Action,
     Block,
-    Iteration,
     Key,
     Plan,
     Reference,
     Resource,
+    Values,
     module_key,
     objects,
     parent_module,
@@ -131,19 +130,13 @@ def _made(resource: Resource, attribute: str) -> tuple[str, ...]:
 class Possible:
     """What a value may name.
 
-    ids: all that the plan shows. same_key: the one with the key of count that the value's own resource has, which is
-    probable, and not certain. is_open: the value may name something else. is_loose: its expression need not refer to all
-    of them, because a local value is one of them. is_all: its expression lists single resources that always exist, and
-    nothing that selects, so a list names all of them. is_each: the instances of its block go through a list of them, so
-    each instance names another one.
+    ids: all that the plan shows. same_key: the one with the key that the value's own resource has, which is probable, and
+    not certain. is_open: the value may name something else.
     """
 
     ids: tuple[str, ...] = ()
     same_key: str | None = None
     is_open: bool = False
-    is_loose: bool = False
-    is_all: bool = False
-    is_each: bool = False
 
     @property
     def certain(self) -> str | None:
@@ -159,11 +152,9 @@ def union(found: Sequence[Possible]) -> tuple[str, ...]:
 
 def _any_of(found: Sequence[Possible]) -> Possible:
     """Return what a value may name that is any of these."""
-    return Possible(
-        union(found),
-        is_open=any(possible.is_open for possible in found),
-        is_loose=any(possible.is_loose for possible in found),
-    )
+    if len(found) == 1:
+        return found[0]
+    return Possible(union(found), is_open=any(possible.is_open for possible in found))
 
 
 def ids_in(value: object, kind: Kind) -> tuple[str, ...]:
@@ -196,11 +187,6 @@ class _Many(tuple[Resource, ...]):
     __slots__ = ()
 
 
-def _is_constant(iteration: Iteration) -> bool:
-    """Return whether a block always has the same instances, so that no expression needs `try` for one of them."""
-    return not references(iteration.for_each) and not references(iteration.counted)
-
-
 def _may_be(value: str, found: Possible) -> bool:
     """Return whether a text is an id of AWS, or an address that stands for one among those that are possible."""
     return value in found.ids or _AWS_ID.fullmatch(value) is not None
@@ -210,13 +196,13 @@ def _may_be(value: str, found: Possible) -> bool:
 class _Scope:
     """Where an expression stands: in which module, with which key, and how many instances it stands for.
 
-    iteration: the for_each and the count of its block.
+    for_each: the expression of for_each of its block, None without one.
     """
 
     module: str
     key: Key = None
     instances: int = 0
-    iteration: Iteration = ONCE
+    for_each: Values | None = None
 
 
 class Identities:
@@ -307,7 +293,7 @@ class Identities:
         unknown = self._unknown(found.ids)
         is_open = found.is_open or not unknown
         # A list that is not known names at least one id that is not known.
-        certain = found.ids if found.is_all and not is_open else unknown if len(unknown) == 1 and not is_open else ()
+        certain = unknown if len(unknown) == 1 and not is_open else ()
         ids = tuple(dict.fromkeys((*some, *certain)))
         return Listed(ids, tuple(one for one in found.ids if one not in ids), is_open=is_open)
 
@@ -325,82 +311,27 @@ class Identities:
         if scope is None:
             block = resource.block
             instances = len(self._plan.by_block.get(block, ()))
-            scope = _Scope(block.module, resource.key, instances, self._plan.iteration(block))
+            scope = _Scope(block.module, resource.key, instances, self._plan.for_each(block))
             self._scopes[resource] = scope
         return scope
 
     def _follow(self, scope: _Scope, names: Sequence[str], kind: Kind) -> Possible:
         heads = [name for name in names if name not in ("each.key", "count.index")]
-        if "each.value" in heads and "each.key" not in names and any(self._is_indexed(scope, name) for name in heads):
-            heads = [name for name in heads if name != "each.value"]
-        index = self._index(scope, names)
-        if index is not None:
-            head = next(name for name in heads if not name.startswith("each."))
-            found = self._with_key(replace(scope, key=index), head, kind)
-            if found:
-                return found
         every = [self._one(scope, name, kind) for name in heads]
         same = self._with_key(scope, heads[0], kind) if len(heads) == 1 and len(heads) < len(names) else None
-        joint = _any_of(every)
-        is_exact = len(joint.ids) == scope.instances and not joint.is_open and not joint.is_loose
-        return replace(
-            joint,
-            same_key=same.certain if same else every[0].same_key if len(every) == len(names) == 1 else None,
-            is_all=len(heads) == len(names) and all(found.is_all for found in every),
-            is_each=is_exact and self._goes_through(scope, names),
-        )
-
-    def _index(self, scope: _Scope, names: Sequence[str]) -> str | None:
-        """Return the key of for_each that an expression uses as an index, if it uses one and the plan says it."""
-        used = {name for name in names if name == "count.index" or name.startswith("each.")}
-        if len(used) != 1 or len({*names} - used) != 1:
-            return None
-        [name] = used
-        if name == "each.key":
-            return scope.key if isinstance(scope.key, str) else None
-        return self._value_of_each(scope, name) if name.startswith("each.value") else None
-
-    def _value_of_each(self, scope: _Scope, name: str) -> str | None:
-        """Return each.value, or an attribute of it, if the plan says what for_each is, and it is a text."""
-        expression = scope.iteration.for_each
-        if expression is None:
-            return None
-        refers_to = references(expression)
-        value: object = expression.get("constant_value")
-        if not refers_to and value is None:  # a function of constants, which makes a set
-            value = [scope.key]
-        elif len(refers_to) == 1 and refers_to[0].startswith("var."):
-            value = self._constant(scope.module, refers_to[0].removeprefix("var."))
-        if isinstance(value, list):
-            value = {one: one for one in value if isinstance(one, str)}
-        for part in (str(scope.key), *name.split(".")[2:]):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        return value if isinstance(value, str) else None
-
-    @staticmethod
-    def _goes_through(scope: _Scope, names: Sequence[str]) -> bool:
-        """Return whether an expression is an item of what the count or the for_each of its block goes through."""
-        if "count.index" in names:
-            return [*references(scope.iteration.counted), "count.index"] == list(dict.fromkeys(names))
-        return len(references(scope.iteration.for_each)) == 1 and list(names) in (["each.value"], ["each.value.id"])
-
-    def _is_indexed(self, scope: _Scope, name: str) -> bool:
-        """Return whether a reference is to all instances of a resource, so that each.value is the key of one of them."""
-        reference = parse_reference(name)
-        return reference is not None and isinstance(self._resources_of(scope.module, reference), _Many)
+        same_key = same.certain if same else every[0].same_key if len(every) == len(names) == 1 else None
+        return replace(_any_of(every), same_key=same_key)
 
     def _one(self, scope: _Scope, name: str, kind: Kind) -> Possible:
         """Return what one reference may name; nothing if it is to something of another kind whose value is known."""
         first, _, rest = name.partition(".")
         match first:
             case "var":
-                variable = re.split(r"[.[]", rest, maxsplit=1)[0]
-                found = self._variable(scope.module, variable, kind)
-                return replace(found, is_all=found.is_all and rest == variable)
+                return self._variable(scope.module, re.split(r"[.[]", rest, maxsplit=1)[0], kind)
             case "local":
                 return self._anything_in(scope.module, kind)
             case "each":
-                return self._each_value(scope, rest, kind) if rest.startswith("value") else Possible()
+                return self._each_value(scope, kind) if rest.startswith("value") else Possible()
             case "count" | "path" | "terraform" | "self":
                 return Possible()
             case "module":
@@ -445,17 +376,15 @@ class Identities:
             key = (rows[0].block, reference.attribute, kind)
             attribute = reference.attribute
             return self._kept(self._of_blocks, key, lambda: _any_of([self._of(row, attribute, kind) for row in rows]))
-        found = [self._of(row, reference.attribute, kind) for row in rows]
-        is_constant = reference.key is None or _is_constant(self._plan.iteration(rows[0].block)) if rows else False
-        return replace(_any_of(found), is_all=is_constant and all(possible.is_all for possible in found))
+        return _any_of([self._of(row, reference.attribute, kind) for row in rows])
 
     def _of(self, resource: Resource, attribute: str, kind: Kind) -> Possible:
         """Return what an attribute of a resource may name, or without an attribute, any of them."""
         if _OF_TYPE.get(resource.type) is kind and attribute in ("", "id"):
-            return Possible((self.id_of(resource),), is_all=True)
+            return Possible((self.id_of(resource),))
         made = _MADE_BY.get((resource.type, attribute))
         if made and made[0] is kind:
-            return Possible(_made(resource, attribute), is_all=True)
+            return Possible(_made(resource, attribute))
         if not attribute:
             names = [
                 name for (of, name), (made_kind, _) in _MADE_BY.items() if of == resource.type and made_kind is kind
@@ -501,43 +430,36 @@ class Identities:
         finally:
             self._following.discard(key)
 
-    def _with_key(self, scope: _Scope, name: str, kind: Kind, attribute: str = "") -> Possible | None:
+    def _with_key(self, scope: _Scope, name: str, kind: Kind) -> Possible | None:
         """Return what the instance with the key of the scope may be, if the reference is to all of several instances.
 
-        For count, both must have as many instances. attribute: what of it is meant if the reference does not say it.
+        For count, both must have as many instances.
         """
         if scope.key is None:
             return None
         reference = parse_reference(name)
         if reference is None or reference.key is not None:
             return None
-        attribute = reference.attribute or attribute
         if reference.type == "module":
             children = {module_key(child): child for child in self._calls(scope.module, reference.name, None)}
             child = children.get(scope.key)
             if child is None or (isinstance(scope.key, int) and len(children) != scope.instances):
                 return None
-            return self._outputs(child, attribute, kind)
+            return self._outputs(child, reference.attribute, kind)
         rows = self._resources_of(scope.module, reference)
         if not isinstance(rows, _Many) or (isinstance(scope.key, int) and len(rows) != scope.instances):
             return None
         same = self._keys(rows[0].block).get(scope.key)
         if same is None:
             return None
-        has_it = attribute in (same.after or {}) or same.is_unknown(attribute)
-        return self._of(same, attribute if has_it else "", kind)
+        return self._of(same, reference.attribute, kind)
 
-    def _each_value(self, scope: _Scope, rest: str, kind: Kind) -> Possible:
-        """Return what each.value, or an attribute of it, may name: something of the instance with the same key."""
-        if scope.iteration.for_each is None:
+    def _each_value(self, scope: _Scope, kind: Kind) -> Possible:
+        """Return what each.value, or an attribute of it, may name: whatever for_each refers to."""
+        if scope.for_each is None:
             return OPEN
-        attribute = rest.removeprefix("value").removeprefix(".").partition(".")[0].partition("[")[0]
-        outside = _Scope(scope.module, scope.key if isinstance(scope.key, str) else None)
-        found = [
-            self._with_key(outside, name, kind, attribute) or self._one(outside, name, kind)
-            for name in references(scope.iteration.for_each)
-        ]
-        return _any_of(found)
+        outside = replace(scope, for_each=None)
+        return _any_of([self._one(outside, name, kind) for name in references(scope.for_each)])
 
     def _variable(self, module: str, name: str, kind: Kind) -> Possible:
         names = references(self._plan.arguments(module).get(name)) if module else ()
@@ -559,7 +481,7 @@ class Identities:
         parent = parent_module(module)
         name = parse_reference(module[len(parent) + bool(parent) :])
         instances = len(self._calls(parent, name.name, None)) if name else 0
-        return _Scope(parent, module_key(module), instances, self._plan.module_iteration(module))
+        return _Scope(parent, module_key(module), instances, self._plan.module_for_each(module))
 
     def _calls(self, module: str, name: str, key: Key) -> list[str]:
         """Return the addresses of the instances of a module that a module calls."""
@@ -576,27 +498,15 @@ class Identities:
         children = self._calls(scope.module, reference.name, reference.key) or [
             f"{scope.module}.module.{reference.name}".removeprefix(".")
         ]
-        found = [self._outputs(child, reference.attribute, kind, reference.index) for child in children]
-        if len(found) > 1:
-            return _any_of(found)
-        is_one = reference.key == module_key(children[0]) and _is_constant(self._plan.module_iteration(children[0]))
-        return replace(found[0], is_all=found[0].is_all and is_one)
+        return _any_of([self._outputs(child, reference.attribute, kind) for child in children])
 
-    def _outputs(self, module: str, name: str, kind: Kind, index: Key = None) -> Possible:
-        """Return what an output of a module may name, or any output without a name. index: the key of a part of it."""
-        found = [self._output_of(module, one, kind, index) for one in ([name] if name else self._plan.outputs(module))]
-        if len(found) == 1:
-            return found[0] if name else replace(found[0], is_open=False)
-        return replace(_any_of(found), is_open=False)
+    def _outputs(self, module: str, name: str, kind: Kind) -> Possible:
+        """Return what an output of a module may name, or any output without a name."""
+        return _any_of([self._output_of(module, one, kind) for one in ([name] if name else self._plan.outputs(module))])
 
-    def _output_of(self, module: str, name: str, kind: Kind, index: Key) -> Possible:
+    def _output_of(self, module: str, name: str, kind: Kind) -> Possible:
         names = references(self._plan.output(module, name))
-        if isinstance(index, str) and len(names) == 1:
-            keyed = self._with_key(_Scope(module, index), names[0], kind)
-            if keyed:
-                return keyed
-        found = self._once((module, name, kind), lambda: self._follow(_Scope(module), names, kind))
-        return found if index is None else replace(found, is_all=False)
+        return self._once((module, name, kind), lambda: self._follow(_Scope(module), names, kind))
 
     def _anything_in(self, module: str, kind: Kind) -> Possible:
         """Return what a local value may name: whatever the module contains, is given, or gets from modules inside it.
@@ -623,4 +533,4 @@ class Identities:
             names = [name for expression in self._plan.arguments(module).values() for name in references(expression)]
             given = self._follow(self._call_scope(module), names, kind)
             found.append(Possible(given.ids, is_open=given.is_open and bool(given.ids)))
-        return replace(_any_of(found), is_loose=True)
+        return _any_of(found)

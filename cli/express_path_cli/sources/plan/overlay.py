@@ -1014,7 +1014,6 @@ class _Overlay:
         """
         rest: dict[Resource, Possible] = {}
         endpoints: dict[str, VpcEndpoint] = {}
-        is_certain = True
         for row in rows:
             named = self._identities.named_by(row, "vpc_endpoint_id", Kind.ENDPOINT)
             every = [self._endpoints[one] for one in named.ids if one in self._endpoints]
@@ -1030,15 +1029,12 @@ class _Overlay:
             else:
                 rest[row] = replace(table, ids=ids)
                 endpoints.setdefault(express[0].id, express[0])
-                is_certain = is_certain and named.certain is not None
         found = dict.fromkeys(union([*rest.values()]))
         is_open = any(table.is_open for table in rest.values())
-        is_each = is_certain and all(table.is_each for table in rest.values())
         for endpoint in endpoints.values():
             every_table = self._fitting(tuple(self._tables), endpoint.vpc_id) if is_open else ()
             for table_id in (*found, *(one for one in every_table if one not in found)):
-                doubt = "" if is_each and len(endpoints) == 1 else unknown(next(iter(rest)), "route_table_id")
-                self._add_endpoint(table_id, endpoint, doubt)
+                self._add_endpoint(table_id, endpoint, unknown(next(iter(rest)), "route_table_id"))
 
     def _may_be_express(self, endpoint: VpcEndpoint) -> bool:
         name = endpoint.service_name

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -142,20 +142,9 @@ class ModuleStep:
     key: Key
 
 
-class Iteration(NamedTuple):
-    """The expressions of for_each and of count, None without one."""
-
-    for_each: Values | None = None
-    counted: Values | None = None
-
-
-ONCE = Iteration()
-"""What has neither."""
-
-
-def _iteration(configured: Values) -> Iteration:
-    found = [configured.get(name) for name in ("for_each_expression", "count_expression")]
-    return Iteration(*(one if isinstance(one, Mapping) else None for one in found))
+def _for_each(configured: Values) -> Values | None:
+    found = configured.get("for_each_expression")
+    return found if isinstance(found, Mapping) else None
 
 
 class Plan:
@@ -211,9 +200,9 @@ class Plan:
         """Return the expressions of a block's arguments; empty if the configuration does not contain it."""
         return self._object(self._configured(block).get("expressions"), "expressions")
 
-    def iteration(self, block: Block) -> Iteration:
-        """Return the expressions of a block's for_each and count."""
-        return _iteration(self._configured(block))
+    def for_each(self, block: Block) -> Values | None:
+        """Return the expression of a block's for_each, None without one."""
+        return _for_each(self._configured(block))
 
     def _configured(self, block: Block) -> Values:
         return self._blocks_of(call_path(block.module)).get((block.type, block.name), {})
@@ -261,10 +250,10 @@ class Plan:
         *parents, last = call_path(module)
         return self._object(self._call(self._module(tuple(parents)), last).get("expressions"), "expressions")
 
-    def module_iteration(self, module: str) -> Iteration:
-        """Return the expressions of the for_each and the count of a module's call."""
+    def module_for_each(self, module: str) -> Values | None:
+        """Return the expression of the for_each of a module's call, None without one."""
         *parents, last = call_path(module)
-        return _iteration(self._call(self._module(tuple(parents)), last))
+        return _for_each(self._call(self._module(tuple(parents)), last))
 
     @cached_property
     def modules(self) -> Mapping[str, Sequence[str]]:
@@ -498,18 +487,17 @@ def references(expression: object) -> Sequence[str]:
 
 
 _INDEX = r'(?:\[(?:"((?:[^"\\]|\\.)*)"|([0-9]+))\])?'
-_REFERENCE = re.compile(rf"([A-Za-z][\w-]*)\.([\w-]+){_INDEX}(?:\.([\w-]+){_INDEX})?")
+_REFERENCE = re.compile(rf"([A-Za-z][\w-]*)\.([\w-]+){_INDEX}(?:\.([\w-]+))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference: to a resource or to a module, its key if it has one, the attribute or output, and a key in that."""
+    """A reference: to a resource or to a module, its key if it has one, and the attribute or output."""
 
     type: str
     name: str
     key: Key
     attribute: str
-    index: Key
 
 
 @cache
@@ -519,5 +507,5 @@ def parse_reference(text: str) -> Reference | None:
     found = _REFERENCE.match(text, len(prefix))
     if found is None:
         return None
-    kind, name, text_key, number, attribute, text_index, index = found.groups()
-    return Reference(prefix + kind, name, _key_of(text_key, number), attribute or "", _key_of(text_index, index))
+    kind, name, text_key, number, attribute = found.groups()
+    return Reference(prefix + kind, name, _key_of(text_key, number), attribute or "")
