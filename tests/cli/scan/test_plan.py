@@ -445,6 +445,10 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "a provider with for_each": lambda plan: plan["configuration"]["provider_config"]["aws"]["expressions"].update(
         region={"references": ["each.key"]}
     ),
+    "a second provider whose Region is a local value": lambda plan: (
+        plan["configuration"]["provider_config"]["aws"]["expressions"].update(region={"references": ["local.region"]}),
+        plan["configuration"]["root_module"]["resources"][0].update(provider_config_key="aws.west"),
+    ),
     "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
 }
 

@@ -269,6 +269,7 @@ class _Places:
     def __init__(self, plan: Plan, default: str) -> None:
         """Collect what existing resources, data sources, and the configuration say of each provider."""
         self._plan, self._default = plan, default
+        self._providers = {resource.provider for resource in plan.resources}
         self._regions: dict[str, str] = {}
         self._accounts: dict[str, str] = {}
         for data in plan.data:
@@ -289,7 +290,7 @@ class _Places:
             found.setdefault(provider, text)
 
     def region(self, resource: Resource) -> str:
-        """Return the Region of a resource, empty if nothing says it. Raise PlanError if its provider has several.
+        """Return the Region of a resource, empty if nothing says it. Raise PlanError if it may be one of several.
 
         A provider of OpenTofu may have for_each, and a plan does not say which instance of it a resource uses:
         https://opentofu.org/docs/language/providers/configuration/.
@@ -297,14 +298,16 @@ class _Places:
         own = (resource.after or resource.before or {}).get("region")
         if isinstance(own, str) and _REGION.fullmatch(own):
             return own
-        if any(name.startswith("each.") for name in references(self._plan.region_expression(resource.provider))):
+        names = references(self._plan.region_expression(resource.provider))
+        is_repeated = any(name.startswith("each.") for name in names)
+        found = self._configured(resource.provider) or (None if is_repeated else self._regions.get(resource.provider))
+        if names and not found and (is_repeated or len(self._providers) > 1):
             raise PlanError(
                 self._plan.path,
-                f"{resource.address} may be in any Region of its provider, which has for_each",
-                "set `region` of the resource, or write a provider for each Region",
+                f"{resource.address} has a provider whose Region the plan does not say",
+                "use a constant or a variable for `region` of each provider, without `for_each`",
             )
-        found = self._configured(resource.provider) or self._regions.get(resource.provider) or self._default
-        return found or self._configured("aws") or next(iter(self._regions.values()), "")
+        return found or self._default or self._configured("aws") or next(iter(self._regions.values()), "")
 
     def _configured(self, provider: str) -> str | None:
         expression = self._plan.region_expression(provider)
