@@ -1,11 +1,13 @@
-"""What the lab must show, and whether its measurements show it."""
+"""What the lab must show, and whether its measurements show it on this machine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from statistics import median
 
-from express_path_cli.nat.saturation import ThroughputLimit
-from express_path_instrument.bench.classify import LoadPoint
+from express_path_cli.nat.saturation import IDLE_CPU_PERCENT, ThroughputLimit
+from express_path_cli.terminal.texts import rate_text
+from express_path_instrument.bench.classify import LoadPoint, evidence_of
 from express_path_instrument.bench.compare import Comparison, Run
 from express_path_instrument.bench.results import Step
 
@@ -21,60 +23,114 @@ MAX_DEVIATION = 0.1
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """The limit of the NAT: a rate, or a number of connections, which are its ports or the size of its table."""
+
+    bits_per_second: float | None = None
+    connections: int | None = None
+
+    @property
+    def text(self) -> str:
+        """The limit in words."""
+        return f"{self.connections} connections" if self.connections else rate_text(self.bits_per_second or 0, "bit/s")
+
+
+class Outcome(StrEnum):
+    """Whether a claim holds. NOT_SHOWN: this machine is too busy to tell, whether the numbers fit or not."""
+
+    SHOWN = "shown"
+    REFUTED = "refuted"
+    NOT_SHOWN = "not shown"
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim, the number that was measured, in words, and whether it holds."""
+    """One claim, the numbers that were measured, in words, and what they show."""
 
     text: str
     measured: str
-    holds: bool
+    outcome: Outcome
 
 
-def claims(comparison: Comparison, nat_bits_per_second: float) -> Iterator[Claim]:
+def claims(comparison: Comparison, limit: Limit) -> Iterator[Claim]:
     """Yield the claims about a comparison of the NAT's path, the endpoint's, and the NAT's without a limit."""
     nat, endpoint, control = comparison.runs
-    flat = [point.gbps * 1e9 / nat_bits_per_second for point in nat.points if point.load >= FLAT_FROM]
-    yield Claim(
-        f"The NAT's path is flat at its limit from {FLAT_FROM} connections on",
-        f"{min(flat):.2f} to {max(flat):.2f} of the limit",
-        min(flat) >= 1 - FLAT_TOLERANCE and max(flat) <= 1 + FLAT_TOLERANCE,
-    )
-    yield _tail(nat.points)
-    ratio = comparison.ratio(endpoint, nat.points[-1].load) or 0.0
-    yield Claim(
-        f"The endpoint's path has at least {MIN_PATH_RATIO:g} times the NAT's throughput at the largest step",
-        f"{ratio:.1f} times",
-        ratio >= MIN_PATH_RATIO,
-    )
-    yield _control(control, endpoint)
-    yield Claim(
-        "Only the limited path is called a path ceiling, unless other work on the machine hides it",
-        ", ".join(f"{run.name}: {run.cause}" for run in comparison.runs),
-        nat.cause in {ThroughputLimit.PATH_CEILING, ThroughputLimit.UNDETERMINED}
-        and ThroughputLimit.PATH_CEILING not in {endpoint.cause, control.cause},
+    if limit.connections:
+        yield from _connection_limit(nat, endpoint, limit.connections)
+    else:
+        yield from _rate_limit(comparison, limit.bits_per_second or 0)
+    yield _equal("Without a limit, the NAT's path equals the endpoint's", control, endpoint)
+    yield _claim(
+        "No path is called limited that has no limit",
+        ", ".join(f"{run.name}: {run.cause}" for run in (endpoint, control)),
+        {endpoint.cause, control.cause} <= {ThroughputLimit.NOT_SATURATED, ThroughputLimit.FLATTENING},
+        endpoint,
+        control,
     )
     for run in comparison.runs:
-        if run.result.repeats > 1:
+        if run.result.repeats > 1 and run.result.valid:
             yield _repeats(run)
 
 
-def _control(control: Run, endpoint: Run) -> Claim:
-    """Return whether the NAT itself, without its limit, costs nothing, so that the limit is what is measured."""
-    pairs = [(point, endpoint.at(point.load)) for point in control.points]
-    deviations = [abs(point.gbps / other.gbps - 1) for point, other in pairs if other and other.gbps]
-    return Claim(
-        f"Without a limit, the NAT's path equals the endpoint's within {MAX_DEVIATION:.0%}",
-        f"{median(deviations):.1%} at the median load, at most {max(deviations):.1%}",
-        median(deviations) <= MAX_DEVIATION,
+def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
+    nat, endpoint, _ = comparison.runs
+    flat = [point.gbps * 1e9 / bits_per_second for point in nat.points if point.load >= FLAT_FROM]
+    yield _claim(
+        f"The NAT's path is flat at its limit from {FLAT_FROM} connections on",
+        f"{min(flat):.2f} to {max(flat):.2f} of the limit" if flat else "not measured",
+        bool(flat) and min(flat) >= 1 - FLAT_TOLERANCE and max(flat) <= 1 + FLAT_TOLERANCE,
+        nat,
+    )
+    yield _tail(nat, bits_per_second)
+    ratio = comparison.ratio(endpoint, nat.points[-1].load) or 0.0
+    yield _claim(
+        f"The endpoint's path has at least {MIN_PATH_RATIO:g} times the NAT's throughput at the largest step",
+        f"{ratio:.1f} times",
+        ratio >= MIN_PATH_RATIO,
+        nat,
+        endpoint,
+    )
+    is_ceiling = nat.cause is ThroughputLimit.PATH_CEILING
+    yield _claim("The limit is called a path ceiling", f"{nat.name}: {nat.cause}", is_ceiling, nat, endpoint)
+
+
+def _tail(nat: Run, bits_per_second: float) -> Claim:
+    first, last = nat.points[0].p99_ms or 0.0, nat.points[-1].p99_ms or 0.0
+    ratio = last / first if first else 0.0
+    least = nat.points[-1].load * nat.result.object_bytes * 8e3 / bits_per_second
+    return _claim(
+        f"The NAT's p99 at the largest step is at least {MIN_TAIL_RATIO:g} times that at the smallest",
+        f"{ratio:.1f} times, {first:.0f} to {last:.0f} ms; connections x size / limit is {least:.0f} ms, and the NAT's queue "
+        "decides the rest",
+        ratio >= MIN_TAIL_RATIO,
+        nat,
     )
 
 
-def _tail(points: Sequence[LoadPoint]) -> Claim:
-    first, last = points[0].p99_ms or 0.0, points[-1].p99_ms or 0.0
-    ratio = last / first if first else 0.0
-    return Claim(
-        f"The NAT's p99 at the largest step is at least {MIN_TAIL_RATIO:g} times that at the smallest",
-        f"{ratio:.1f} times, {first:.0f} to {last:.0f} ms",
-        ratio >= MIN_TAIL_RATIO,
+def _connection_limit(nat: Run, endpoint: Run, connections: int) -> Iterator[Claim]:
+    within = [point for point in nat.points if point.load <= connections]
+    yield _equal(f"Up to {connections} connections, the NAT's path equals the endpoint's", nat, endpoint, within)
+    beyond = [point for point in nat.points if point.load > connections]
+    hanging = [f"{point.load:g}" for point in nat.points if point.hangs]
+    yield Claim(
+        "More connections hang, and the cause is not called a ceiling",
+        f"requests hang with {' and '.join(hanging) or 'no number of'} connections, {nat.name}: {nat.cause}",
+        Outcome.SHOWN
+        if beyond and hanging == [f"{point.load:g}" for point in beyond] and nat.cause is ThroughputLimit.HANGING
+        else Outcome.REFUTED,
+    )
+
+
+def _equal(text: str, run: Run, endpoint: Run, points: Sequence[LoadPoint] | None = None) -> Claim:
+    """Return whether a path costs nothing at any load, so that only its limit is measured."""
+    pairs = [(point, endpoint.at(point.load)) for point in (run.points if points is None else points)]
+    deviations = [abs(point.gbps / other.gbps - 1) for point, other in pairs if other and other.gbps]
+    return _claim(
+        f"{text} within {MAX_DEVIATION:.0%} at each load",
+        f"{median(deviations):.1%} at the median load, at most {max(deviations):.1%}" if deviations else "not measured",
+        bool(deviations) and max(deviations) <= MAX_DEVIATION,
+        run,
+        endpoint,
     )
 
 
@@ -84,10 +140,11 @@ def _repeats(run: Run) -> Claim:
     ranges = [point.p99_range_ms for point in run.points if point.p99_range_ms]
     spread = max((high / low for low, high in ranges if low), default=1.0)
     middle = median(deviations)
-    return Claim(
+    return _claim(
         f"Repeats of the {run.name} path agree within {MAX_DEVIATION:.0%}",
         f"{middle:.1%}, at most {max(deviations):.1%}; p99 differs by a factor of up to {spread:.1f}",
         middle <= MAX_DEVIATION,
+        run,
     )
 
 
@@ -95,3 +152,20 @@ def _deviation(point: LoadPoint, steps: Sequence[Step]) -> float:
     """Return how much the repeats of a step differ from their median at most, as a share of the median."""
     repeats = [step.gbps for step in steps if step.connections == point.load]
     return max(abs(gbps - point.gbps) for gbps in repeats) / point.gbps if point.gbps else 0.0
+
+
+def _claim(text: str, measured: str, fits: bool, *runs: Run) -> Claim:
+    """Return a claim about runs. On a busy machine, neither numbers that fit nor others show anything."""
+    if busy := [f"{run.name}: {use}" for run in runs if (use := _busy(run))]:
+        return Claim(text, f"{measured} ({', '.join(busy)})", Outcome.NOT_SHOWN)
+    return Claim(text, measured, Outcome.SHOWN if fits else Outcome.REFUTED)
+
+
+def _busy(run: Run) -> str:
+    """Return what keeps the processors busy at the highest throughput of a run, or an empty text if they are idle."""
+    evidence = evidence_of(run.points)
+    if evidence.client_cpu_percent is None:
+        return "the client's CPU is unknown"
+    if evidence.client_cpu_percent + evidence.other_cpu_percent < IDLE_CPU_PERCENT:
+        return ""
+    return f"the client uses {evidence.client_cpu_percent:.0f} % and other work {evidence.other_cpu_percent:.0f} % of all CPUs"

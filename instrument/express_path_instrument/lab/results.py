@@ -10,6 +10,7 @@ from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare, verdict
 from express_path_instrument.bench.plot import Plot, Series, write_plots
 from express_path_instrument.bench.results_reader import read_bench
+from express_path_instrument.lab.claims import Limit
 from express_path_instrument.lab.route_change import RouteChange
 
 NAT_FILE, ENDPOINT_FILE, CONTROL_FILE, CHART_FILE = "nat.json", "endpoint.json", "control.json", "path-lab.svg"
@@ -17,10 +18,10 @@ NAT_FILE, ENDPOINT_FILE, CONTROL_FILE, CHART_FILE = "nat.json", "endpoint.json",
 
 @dataclass(frozen=True, slots=True)
 class LabResult:
-    """The measurements of the NAT, the endpoint, and the NAT without a limit, the NAT's limit in bit/s, and what a new route did to open connections."""
+    """The measurements of the NAT, the endpoint, and the NAT without a limit, the limit, and what a new route did to open connections."""
 
     comparison: Comparison
-    nat_bits_per_second: float
+    limit: Limit
     route_changes: tuple[RouteChange, ...]
 
 
@@ -31,11 +32,14 @@ def write_results(printed: str, folder: Path) -> LabResult:
     for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint"), (CONTROL_FILE, "control")):
         (folder / name).write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
     comparison = compare([read_bench(folder / name) for name in (NAT_FILE, ENDPOINT_FILE, CONTROL_FILE)])
-    changes = tuple(RouteChange(**row) for row in document["routeChanges"])
+    changes, limit = tuple(RouteChange(**row) for row in document["routeChanges"]), Limit(**document["limit"])
     throughput, *others = plots_of(comparison)
-    plots = [with_limit(throughput, document["natBitsPerSecond"]), *others, route_change_plot(changes)]
-    write_plots(folder / CHART_FILE, plots, "The path lab", verdict(comparison))
-    return LabResult(comparison, document["natBitsPerSecond"], changes)
+    if limit.bits_per_second:
+        throughput = with_limit(throughput, limit.bits_per_second)
+    write_plots(
+        folder / CHART_FILE, [throughput, *others, route_change_plot(changes)], "The path lab", verdict(comparison)
+    )
+    return LabResult(comparison, limit, changes)
 
 
 def with_limit(throughput: Plot, bits_per_second: float) -> Plot:

@@ -7,66 +7,117 @@ import pytest
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult
-from express_path_instrument.lab.claims import claims
+from express_path_instrument.lab.claims import Limit, Outcome, claims
 from express_path_instrument.lab.results import route_change_plot, with_limit
 from express_path_instrument.lab.route_change import RouteChange
-from instrument.tests.bench.published import endpoint, nat
+from instrument.tests.bench import published
+from instrument.tests.bench.published import nat
 
 LIMIT = 24.9e9
 """The limit of the published NAT gateway, in bit/s."""
+RATE = Limit(bits_per_second=LIMIT)
+SHOWN, REFUTED, NOT_SHOWN = Outcome.SHOWN, Outcome.REFUTED, Outcome.NOT_SHOWN
 
 
-def scaled(result: BenchResult, factor: float) -> BenchResult:
-    """Return a measurement with other throughput."""
+def with_cpu(result: BenchResult, client: float | None, other: float = 0.0) -> BenchResult:
+    """Return a measurement with another use of the processors."""
+    steps = (replace(step, cpu_percent=client, other_cpu_percent=other) for step in result.steps)
+    return replace(result, steps=tuple(steps))
+
+
+def endpoint() -> BenchResult:
+    """Return the published measurement of an endpoint, whose CPU was not published."""
+    return with_cpu(published.endpoint(), 20.0)
+
+
+def scaled(result: BenchResult, factor: float, only: int | None = None) -> BenchResult:
+    """Return a measurement with other throughput, at one number of connections or at all."""
     steps = tuple(
         replace(step, gbps=step.gbps * factor, requests_per_second=step.requests_per_second * factor)
+        if only in {None, step.connections}
+        else step
         for step in result.steps
     )
     return replace(result, steps=steps)
 
 
-def control(factor: float = 1.05) -> BenchResult:
+def control(factor: float = 1.05, only: int | None = None) -> BenchResult:
     """Return the measurement of a NAT without a limit."""
-    return replace(scaled(endpoint(), factor), label="control")
+    return replace(scaled(endpoint(), factor, only), label="control")
 
 
-def held(comparison: Comparison, limit: float = LIMIT) -> list[bool]:
-    """Return which claims hold, in their order."""
-    return [claim.holds for claim in claims(comparison, limit)]
+def outcomes(comparison: Comparison, limit: Limit = RATE) -> list[Outcome]:
+    """Return what is shown, in the order of the claims."""
+    return [claim.outcome for claim in claims(comparison, limit)]
 
 
 def test_published_measurement_shows_what_the_lab_must_show() -> None:
     """All claims hold for the measurement on AWS, and each has its number."""
-    found = list(claims(compare([nat(), endpoint(), control()]), LIMIT))
-    assert [claim.holds for claim in found] == [True] * 5
+    found = list(claims(compare([nat(), endpoint(), control()]), RATE))
+    assert [claim.outcome for claim in found] == [SHOWN] * 6
     assert all(claim.measured for claim in found)
+    assert "connections x size / limit is 658 ms" in found[1].measured
 
 
 @pytest.mark.parametrize(
-    ("comparison", "expected"),
+    ("comparison", "refuted"),
     [
-        (compare([replace(endpoint(), label="a"), endpoint(), control()]), [False, False, False, True, False]),
-        (compare([scaled(nat(), 0.5), endpoint(), control()]), [False, True, True, True, True]),
-        (compare([nat(), endpoint(), control(0.85)]), [True, True, True, False, True]),
-        (compare([nat(), endpoint(), replace(nat(), label="control")]), [True, True, True, False, False]),
+        (compare([replace(endpoint(), label="a"), endpoint(), control()]), {0, 1, 2, 3}),
+        (compare([scaled(nat(), 0.5), endpoint(), control()]), {0}),
+        (compare([nat(), endpoint(), control(0.85)]), {4}),
+        (compare([nat(), endpoint(), control(0.85, only=64)]), {4}),
+        (compare([nat(), endpoint(), replace(nat(), label="control")]), {4, 5}),
     ],
-    ids=["no limit", "another limit", "a slow NAT", "a limit in the control"],
+    ids=["no limit", "another limit", "a slow NAT", "a NAT that is slow at last", "a limit in the control"],
 )
-def test_claims_fail_if_the_lab_does_not_show_them(comparison: Comparison, expected: list[bool]) -> None:
+def test_claims_are_refuted_if_the_lab_does_not_show_them(comparison: Comparison, refuted: set[int]) -> None:
     """Each claim fails for a lab that is not what it should be."""
-    assert held(comparison) == expected
+    assert {number for number, outcome in enumerate(outcomes(comparison)) if outcome is REFUTED} == refuted
+    assert NOT_SHOWN not in outcomes(comparison)
+
+
+@pytest.mark.parametrize(
+    ("which", "client", "other", "not_shown"),
+    [
+        ("nat", 20.0, 45.0, {0, 1, 2, 3}),
+        ("endpoint", 61.0, 0.0, {2, 3, 4, 5}),
+        ("control", None, 0.0, {4, 5}),
+        ("control", 20.0, 30.0, set()),
+    ],
+)
+def test_a_busy_machine_shows_nothing(which: str, client: float | None, other: float, not_shown: set[int]) -> None:
+    """Claims about a path that was measured on a busy machine are neither shown nor refuted, whatever the numbers say."""
+    for factor in (1.0, 0.5):
+        runs = {"nat": nat(), "endpoint": endpoint(), "control": control()}
+        runs[which] = with_cpu(scaled(runs[which], factor), client, other)
+        found = outcomes(compare(list(runs.values())))
+        assert {number for number, outcome in enumerate(found) if outcome is NOT_SHOWN} == not_shown
+
+
+def hanging_from(load: int) -> BenchResult:
+    """Return the measurement of a NAT without a rate, in which requests hang from a number of connections on."""
+    kept = [step for step in control(1.0).steps if (step.connections or 0) <= load]
+    last = replace(kept[-1], hangs=kept[-1].connections == load)
+    return replace(control(1.0), label="NAT", steps=(*kept[:-1], last))
+
+
+@pytest.mark.parametrize(
+    ("number", "hangs", "expected"),
+    [(32, 48, SHOWN), (16, 48, REFUTED), (48, 48, REFUTED), (64, 65, REFUTED)],
+    ids=["limited", "another limit", "too early", "no limit"],
+)
+def test_a_limit_of_connections_lets_the_others_hang(number: int, hangs: int, expected: Outcome) -> None:
+    """With ports for so many connections, the steps up to this number equal the endpoint's, and the next one hangs."""
+    found = outcomes(compare([hanging_from(hangs), endpoint(), control()]), Limit(connections=number))
+    assert found == [SHOWN, expected, SHOWN, SHOWN]
 
 
 def test_repeats_that_disagree_are_reported() -> None:
-    """A path whose repeats differ by more than 10 % does not hold."""
-    calm, wild = (
-        replace(
-            nat(), repeats=2, steps=(*nat().steps, *(replace(step, repeat=2) for step in scaled(nat(), factor).steps))
-        )
-        for factor in (1.02, 1.5)
-    )
-    for result, expected in ((calm, [True]), (wild, [False])):
-        assert held(compare([result, endpoint(), control()]))[5:] == expected
+    """A path whose repeats differ by more than 10 % is refuted."""
+    for factor, expected in ((1.02, [SHOWN]), (1.5, [REFUTED])):
+        again = (replace(step, repeat=2) for step in scaled(nat(), factor).steps)
+        twice = replace(nat(), repeats=2, steps=(*nat().steps, *again))
+        assert outcomes(compare([twice, endpoint(), control()]))[6:] == expected
 
 
 def test_the_limit_is_drawn() -> None:
