@@ -64,7 +64,8 @@ path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's 
 
 # Branch coverage: 100 % of the core, 90 % of the rest.
 .PHONY: test
-test: lint types template site $(TESTED_WITH) ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
+test: ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
+	$(MAKE) --jobs=2 lint types template site $(TESTED_WITH)
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90

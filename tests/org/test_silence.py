@@ -39,6 +39,7 @@ def test_the_page_has_a_row_for_each_component() -> None:
     assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {component.name}" for component in COMPONENTS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("component", COMPONENTS, ids=lambda component: component.name)
 def test_who_notices_is_what_the_page_says(place: Place, component: Component) -> None:
     """Without the component, exactly these alarms go off in time, or the dashboard shows it; doctor names it."""

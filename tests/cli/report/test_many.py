@@ -9,7 +9,7 @@ from tests.cli.report.browser import Visit
 from tests.support.command import invoke
 from tests.support.many_subnets import TABLES_OF_A_VPC, write_organization
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ACCOUNTS, VPCS, SUBNETS = 40, 80, 10_400
 MEBIBYTES = 3

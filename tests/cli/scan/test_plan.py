@@ -580,7 +580,7 @@ resource "aws_route_table_association" "a0" {
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is that of Linux")
 @pytest.mark.parametrize(("blocks", "configuration"), [(1, ""), (1, COUNTED), (500, "")], ids=["one", "read", "many"])
 def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int, configuration: str) -> None:

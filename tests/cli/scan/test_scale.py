@@ -15,7 +15,7 @@ from tests.support import processes
 from tests.support.many_subnets import write_organization
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from Linux's /proc"),
 ]
 

@@ -264,7 +264,9 @@ class Judge:
             )
         )
         for vpc, endpoint, address in product(vpcs, endpoints, addresses):
-            own = {f"arn:aws:ec2:us-east-1:444455556666:vpc/{vpc}", *(arn for arn in arns if arn.endswith(f"/{vpc}"))}
+            accounts = ("444455556666", "999900001111")  # one that policies name, and another
+            named = (arn for arn in arns if arn.endswith(f"/{vpc}"))
+            own = {*(f"arn:aws:ec2:us-east-1:{account}:vpc/{vpc}" for account in accounts), *named}
             own = own if "aws:sourcevpcarn" in self.keys else set(sorted(own)[:1])
             for arn, *values in product(sorted(own), *([(), *self.values(key)] for key in newer)):
                 found = dict(zip(ENDPOINT_KEYS, ((vpc,), (endpoint,), (arn,), (address,)), strict=True))

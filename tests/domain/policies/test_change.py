@@ -235,7 +235,7 @@ knowns = st.builds(
 
 
 @pytest.mark.no_cover
-@settings(max_examples=100)
+@settings(max_examples=30)
 @given(policies(), knowns)
 def test_random_policies_are_judged_alike(policy: dict[str, Any], known: Known) -> None:
     """The product and the judge agree on every statement of random policies, and the fixes work."""
