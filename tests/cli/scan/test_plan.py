@@ -397,6 +397,26 @@ def test_a_plan_of_another_account_or_region_is_refused(tmp_path: Path) -> None:
     assert "has resources in eu-west-1" in result.stderr
 
 
+def test_the_region_of_each_of_several_providers_must_be_known(tmp_path: Path) -> None:
+    """Resources would count for the wrong Region. The configuration may say it, and a VPC alone has no paths."""
+    plan = nat_route(network()).add("aws_vpc.dr", {"id": UNKNOWN}, block={"provider_config_key": "aws.dr"})
+    regions = {"references": ["local.dr"]}
+    plan.document["configuration"]["provider_config"]["aws.dr"] = {"name": "aws", "expressions": {"region": regions}}
+    command = ["scan", "--plan", str(plan.write(tmp_path)), "--plan-only", "--format", "json"]
+    assert invoke(command).exit_code == 1
+    plan.add("aws_subnet.dr", {"id": UNKNOWN, "vpc_id": UNKNOWN}, block={"provider_config_key": "aws.dr"})
+    plan.write(tmp_path)
+    refused = invoke(command)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "aws_vpc.dr has a provider whose Region the plan does not say" in refused.stderr
+    (tmp_path / "main.tf").write_text('locals { dr = "eu-west-1" }\n', encoding="utf-8")
+    rows = json.loads(invoke(command).stdout)["subnets"]
+    assert {row["address"]: row["region"] for row in rows} == {
+        "aws_subnet.private": "us-east-1",
+        "aws_subnet.dr": "eu-west-1",
+    }
+
+
 def test_without_credentials_the_plan_is_judged_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipeline for a pull request may have none; a note says what that means."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -444,10 +464,6 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "no configuration": lambda plan: plan.update(configuration=SECRET),
     "a provider with for_each": lambda plan: plan["configuration"]["provider_config"]["aws"]["expressions"].update(
         region={"references": ["each.key"]}
-    ),
-    "a second provider whose Region is a local value": lambda plan: (
-        plan["configuration"]["provider_config"]["aws"]["expressions"].update(region={"references": ["local.region"]}),
-        plan["configuration"]["root_module"]["resources"][0].update(provider_config_key="aws.west"),
     ),
     "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
 }

@@ -23,7 +23,7 @@ from express_path_cli.sources.plan.cloudformation import (
     read_change_set,
     region_of_change_set,
 )
-from express_path_cli.sources.plan.configuration import Configuration, has_configuration
+from express_path_cli.sources.plan.configuration import Configuration, has_configuration, literal_text
 from express_path_cli.sources.plan.overlay import NOT_PUBLIC, Overlaid, overlay
 from express_path_cli.sources.plan.terraform import (
     Action,
@@ -119,7 +119,7 @@ class PlanFile:
 
     def _use(self, plan: Plan) -> None:
         self._plan = plan
-        self._places = _Places(plan, self._given)
+        self._places = _Places(plan, self._given, self._configuration)
         self._by_region: defaultdict[str, list[Resource]] = defaultdict(list)
         for resource in plan.resources:
             if resource.type.startswith("aws_"):
@@ -266,10 +266,11 @@ def _in_scope(view: View, resources: Iterable[Resource]) -> View:
 class _Places:
     """The accounts and Regions of the resources of a plan."""
 
-    def __init__(self, plan: Plan, default: str) -> None:
+    def __init__(self, plan: Plan, default: str, configuration: Configuration | None) -> None:
         """Collect what existing resources, data sources, and the configuration say of each provider."""
         self._plan, self._default = plan, default
-        self._providers = {resource.provider for resource in plan.resources}
+        self._local_values = configuration.module(()).local_values if configuration else {}
+        self._with_paths = {resource.provider for resource in plan.resources if resource.type in WITH_PATHS}
         self._regions: dict[str, str] = {}
         self._accounts: dict[str, str] = {}
         for data in plan.data:
@@ -301,7 +302,8 @@ class _Places:
         names = references(self._plan.region_expression(resource.provider))
         is_repeated = any(name.startswith("each.") for name in names)
         found = self._configured(resource.provider) or (None if is_repeated else self._regions.get(resource.provider))
-        if names and not found and (is_repeated or len(self._providers) > 1):
+        is_one_of_several = is_repeated or len(self._with_paths) > 1
+        if not found and names and is_one_of_several and resource.provider in self._with_paths:
             raise PlanError(
                 self._plan.path,
                 f"{resource.address} has a provider whose Region the plan does not say",
@@ -313,8 +315,11 @@ class _Places:
         expression = self._plan.region_expression(provider)
         value = expression.get("constant_value") if isinstance(expression, Mapping) else None
         for name in references(expression):
-            if name.startswith("var."):
-                value = self._plan.root_variable(name.removeprefix("var."))
+            kind, _, rest = name.partition(".")
+            if kind == "var":
+                value = self._plan.root_variable(rest)
+            elif kind == "local" and rest in self._local_values:
+                value = literal_text(self._local_values[rest])
         return value if isinstance(value, str) and _REGION.fullmatch(value) else None
 
     def account(self, resource: Resource) -> str | None:
