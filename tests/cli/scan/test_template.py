@@ -204,6 +204,15 @@ Resources:
   Association:
     Type: AWS::EC2::SubnetRouteTableAssociation
     Properties: {SubnetId: subnet-1, RouteTableId: !Ref Table}
+  Idle:
+    Type: AWS::EC2::RouteTable
+    Properties: {VpcId: vpc-1}
+  Endpoint:
+    Type: AWS::EC2::VPCEndpoint
+    Properties:
+      VpcId: vpc-1
+      ServiceName: com.amazonaws.us-east-1.s3express
+      RouteTableIds: [!Ref Idle, !Ref Table]
 """
 
 
@@ -267,12 +276,19 @@ def test_a_change_set_is_laid_over_the_network(tmp_path: Path) -> None:
     assert analytics(change_set(tmp_path, gone))["reason"] == "ENDPOINT"
 
 
+ENDPOINT = {"VpcId": VPC, "ServiceName": "com.amazonaws.us-east-1.s3express", "RouteTableIds": [LATER, LATER]}
+
+
 def test_the_template_says_what_is_known_after_the_change(tmp_path: Path) -> None:
-    """Without it, the table of the association may be any, and so may be that of the route."""
+    """Without it, the table of the association may be any, and so may be those of the route and the endpoint."""
     (tmp_path / "stack.yaml").write_text(STACK, encoding="utf-8")
     file = change_set(tmp_path, *NEW_TABLE)
     row = analytics(file, "--source", str(tmp_path / "stack.yaml"))
     assert (row["reason"], row["routeTableId"], row["routeTableAddress"]) == ("NAT_GATEWAY", None, "Resources.Table")
+    assert analytics(file)["reason"] == "UNRESOLVED_EGRESS"
+    more = [change("Add", "Idle", "RouteTable", {"VpcId": VPC}), change("Add", "Endpoint", "VPCEndpoint", ENDPOINT)]
+    file = change_set(tmp_path, *NEW_TABLE, *more)
+    assert analytics(file, "--source", str(tmp_path / "stack.yaml"))["reason"] == "ENDPOINT"
     assert analytics(file)["reason"] == "UNRESOLVED_EGRESS"
 
 

@@ -196,7 +196,7 @@ class Template:
             if resolved is None:
                 unknown[argument] = True
                 if isinstance(value, list):
-                    after[argument] = [_plain(item) for item in value if not _has_function(item)]
+                    after[argument] = [self._item(item) for item in value]
                 expressions[argument] = {"references": list(dict.fromkeys(self._references(value)))}
             else:
                 after[argument] = _plain(resolved)
@@ -211,10 +211,23 @@ class Template:
 
     def references_of(self, name: str, property_name: str) -> list[str]:
         """Return what a property of a resource refers to."""
+        return list(dict.fromkeys(self._references(self._property(name, property_name)))) or [_OPEN]
+
+    def items_of(self, name: str, property_name: str) -> list[Any]:
+        """Return the items of a list: text, the address of a new resource for its ID, or None if it is not known."""
+        value = self._property(name, property_name)
+        return [self._item(item) for item in value] if isinstance(value, list) else []
+
+    def _property(self, name: str, property_name: str) -> Any:  # noqa: ANN401  # any value of a template
         resource = self._template["Resources"].get(name)
         properties = resource.get("Properties") if isinstance(resource, dict) else None
-        value = properties.get(property_name) if isinstance(properties, dict) else None
-        return list(dict.fromkeys(self._references(self._chosen(value)))) or [_OPEN]
+        return self._chosen(properties.get(property_name)) if isinstance(properties, dict) else None
+
+    def _item(self, item: Any) -> Any:  # noqa: ANN401  # any value of a template
+        if not _has_function(item):
+            return _plain(item)
+        names = list(self._references(item))
+        return f"Resources.{names[0].split('.')[1]}" if len(names) == 1 and names[0].endswith(".id") else None
 
     # --- values ------------------------------------------------------------------------------------------------------
 
@@ -356,13 +369,18 @@ def read_change_set(path: str, document: Mapping[str, Any], template: Template |
         actions = ["delete", "create"] if is_new and before is not None else _ACTIONS[action]
         physical = {"id": str(resource.get("PhysicalResourceId"))}
         values, marks = _values(kind, after or {})
+        names = {argument: name for name, argument in kind.arguments.items()}
+        for argument, mark in marks.items():
+            items = template.items_of(name, names[argument]) if template and isinstance(mark, list) else []
+            if items and len(items) == len(mark):
+                pairs = zip(values[argument], items, strict=True)
+                values[argument] = [item if known is None else known for known, item in pairs]
         found = {
             "actions": actions,
             "before": None if before is None else {**_values(kind, before)[0], **physical},
             "after": None if after is None else {**values, **({} if is_new else physical)},
             "after_unknown": {**marks, **({"id": True} if is_new else {})},
         }
-        names = {argument: name for name, argument in kind.arguments.items()}
         expressions = {
             argument: {"references": template.references_of(name, names[argument]) if template else [_OPEN]}
             for argument in marks
