@@ -169,9 +169,7 @@ SOME_ADDRESSES = ("203.0.113.1", "10.0.0.1", "fd00::1", *(str(block[-1] + 1) for
 
 
 def _around(block: str) -> Iterator[str]:
-    network = _network(block)
-    if network is None:
-        return
+    network = ip_network(block, strict=False)  # `unreadable` has found what is none
     first, last = network[0], network[-1]
     yield from (str(first), str(last))
     if int(first) > 0:
