@@ -410,6 +410,12 @@ def test_the_region_of_each_of_several_providers_must_be_known(tmp_path: Path) -
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "aws_vpc.dr has a provider whose Region the plan does not say" in refused.stderr
     (tmp_path / "main.tf").write_text('locals { dr = "eu-west-1" }\n', encoding="utf-8")
+    plan.document["variables"] = {"region": {"value": "us-east-1"}}
+    regions["references"].append("var.region")  # one of them selects
+    plan.write(tmp_path)
+    assert invoke(command).exit_code == 2
+    regions["references"].pop()
+    plan.write(tmp_path)
     rows = json.loads(invoke(command).stdout)["subnets"]
     assert {row["address"]: row["region"] for row in rows} == {
         "aws_subnet.private": "us-east-1",

@@ -314,8 +314,9 @@ class _Places:
     def _configured(self, provider: str) -> str | None:
         expression = self._plan.region_expression(provider)
         value = expression.get("constant_value") if isinstance(expression, Mapping) else None
-        for name in references(expression):
-            kind, _, rest = name.partition(".")
+        names = references(expression)
+        if len(names) == 1:  # with several, nothing says which of them decides
+            kind, _, rest = names[0].partition(".")
             if kind == "var":
                 value = self._plan.root_variable(rest)
             elif kind == "local" and rest in self._local_values:
