@@ -183,6 +183,58 @@ def deploy_table(dynamodb: Client, properties: Mapping[str, Any], name: str | No
 MAX_POLICY_BYTES = 20_480
 """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html."""
 
+POLICY_ACTIONS = frozenset(
+    f"dynamodb:{name}"
+    for name in (
+        "*",
+        "BatchGetItem",
+        "BatchWriteItem",
+        "CreateBackup",
+        "DeleteItem",
+        "DeleteResourcePolicy",
+        "DeleteTable",
+        "DescribeContinuousBackups",
+        "DescribeContributorInsights",
+        "DescribeKinesisStreamingDestination",
+        "DescribeTable",
+        "DescribeTableReplicaAutoScaling",
+        "DescribeTimeToLive",
+        "DisableKinesisStreamingDestination",
+        "EnableKinesisStreamingDestination",
+        "ExportTableToPointInTime",
+        "GetItem",
+        "GetResourcePolicy",
+        "ListTagsOfResource",
+        "PartiQLDelete",
+        "PartiQLInsert",
+        "PartiQLSelect",
+        "PartiQLUpdate",
+        "PutItem",
+        "PutResourcePolicy",
+        "Query",
+        "RestoreTableToPointInTime",
+        "Scan",
+        "TagResource",
+        "TransactGetItems",
+        "TransactWriteItems",
+        "UntagResource",
+        "UpdateContinuousBackups",
+        "UpdateContributorInsights",
+        "UpdateItem",
+        "UpdateKinesisStreamingDestination",
+        "UpdateTable",
+        "UpdateTableReplicaAutoScaling",
+        "UpdateTimeToLive",
+    )
+)
+"""The only actions that the policy of a table may name.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-iam-actions.html,
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-iam.html; `dynamodb:*` is in
+https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/dynamodb/testdata/tmpl/resource_policy_basic.gtpl.
+Whether other wildcards and NotAction are accepted is not documented: they are refused here.
+"""
+
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 """https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.NamingRulesDataTypes.html."""
 
@@ -199,8 +251,8 @@ def apply(patches: Patches) -> None:
     One at a time: moto checks a condition and then writes without a lock between them. In DynamoDB, a conditional write
     is atomic (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/WorkingWithItems.html#WorkingWithItems.ConditionalUpdate).
     Numbers: moto takes any text for one.
-    Policies: moto ignores the ResourcePolicy of CreateTable, accepts any text, and keeps the policy of a deleted table
-    (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html).
+    Policies: moto ignores the ResourcePolicy of CreateTable, accepts any text and any action, and keeps the policy of a
+    deleted table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html).
     """
     patches.wrap(DynamoHandler, "call_action", _call_action)
     for operation in WITH_VALUES:
@@ -278,16 +330,28 @@ def _putting_policy(original: Moto) -> Callable[[Moto], Any]:
 
 
 def _check_policy(policy: str | None) -> None:
-    """Refuse with ValidationException a policy that is not a JSON object with statements, or is too long."""
+    """Refuse with ValidationException a policy that DynamoDB does not attach to a table.
+
+    How it names invalid actions: https://github.com/aws/aws-cdk/pull/36194.
+    """
     if policy is None:
         return
     try:
-        statements = json.loads(policy)["Statement"]
+        statements = as_list(json.loads(policy)["Statement"])
     except (ValueError, KeyError, TypeError) as error:
-        raise MockValidationException(f"The resource-based policy is not a policy document: {error!r}") from error
-    named = [statement for statement in statements if {"Effect", "Principal", "Action", "Resource"} - set(statement)]
-    if named or len(policy.encode()) > MAX_POLICY_BYTES:
-        raise MockValidationException(
-            "Each statement of a resource-based policy needs Effect, Principal, Action, and Resource, and the policy "
-            f"has at most {MAX_POLICY_BYTES} bytes"
-        )
+        raise _InvalidPolicyError(repr(error)) from error
+    if any({"Effect", "Principal", "Action", "Resource"} - set(statement) for statement in statements):
+        raise _InvalidPolicyError("each statement needs Effect, Principal, Action, and Resource")
+    if len(policy.encode()) > MAX_POLICY_BYTES:
+        raise _InvalidPolicyError(f"it has more than {MAX_POLICY_BYTES} bytes")
+    named = [action for statement in statements for action in as_list(statement["Action"])]
+    if unknown := [action for action in named if action not in POLICY_ACTIONS]:
+        listed = ", ".join(f'"{action}"' for action in unknown)
+        raise _InvalidPolicyError(f"The following action names are invalid: {listed}")
+
+
+class _InvalidPolicyError(MockValidationException):
+    """The answer to a policy that cannot be attached."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"One or more parameter values were invalid: Invalid policy document: {reason}")

@@ -1,6 +1,7 @@
 """DynamoDB in the sandbox: atomic conditional writes, tables from CloudFormation, and resource policies."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -98,8 +99,23 @@ def test_policy_ends_with_its_table(dynamodb: Client) -> None:
     dynamodb.delete_table(TableName="Ledger")
     deploy_table(dynamodb, {key: value for key, value in PROPERTIES.items() if key != "ResourcePolicy"})
     assert refused(dynamodb.get_resource_policy, ResourceArn=TABLE) == "PolicyNotFoundException"
-    for policy in ("no", "{}", '{"Statement": [{"Effect": "Allow"}]}'):
+    valid = json.dumps(ONLY_THE_WRITER)
+    for policy in ("no", "{}", '{"Statement": [{"Effect": "Allow"}]}', valid.ljust(20_481)):
         assert refused(dynamodb.put_resource_policy, ResourceArn=TABLE, Policy=policy) == "ValidationException"
+
+
+@pytest.mark.parametrize("action", ["RestoreTableFromBackup", "GetRecords", "ExecuteStatement", "Put*"])
+def test_policy_names_only_actions_of_tables(dynamodb: Client, action: str) -> None:
+    """DynamoDB refuses the whole call for one other action, when a table is created and when a policy is attached."""
+    statement = ONLY_THE_WRITER["Statement"][0]
+    policy = {"Statement": [statement | {"Action": ["dynamodb:*", f"dynamodb:{action}"]}]}
+    invalid = re.escape(f'Invalid policy document: The following action names are invalid: "dynamodb:{action}"')
+    with pytest.raises(dynamodb.exceptions.ClientError, match=invalid):
+        dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps(policy))
+    with pytest.raises(dynamodb.exceptions.ClientError, match=invalid):
+        deploy_table(dynamodb, {**PROPERTIES, "TableName": "Other", "ResourcePolicy": {"PolicyDocument": policy}})
+    assert dynamodb.list_tables()["TableNames"] == ["Ledger"]
+    assert json.loads(dynamodb.get_resource_policy(ResourceArn=TABLE)["Policy"]) == ONLY_THE_WRITER
 
 
 @pytest.mark.usefixtures("often_switching")

@@ -52,11 +52,6 @@ def access_level(action: str) -> str:
     return _reference()[action].access_level
 
 
-def actions_of(service: str) -> set[str]:
-    """Return the names of all actions of a service, such as PutItem."""
-    return {name.partition(":")[2] for name in _reference() if name.startswith(f"{service}:")}
-
-
 def faults(statement: dict[str, Any]) -> list[str]:
     """Return what a statement names that has no effect, or more than needed. Its ARNs may have wildcards.
 

@@ -16,28 +16,18 @@ if TYPE_CHECKING:
 WRITES = frozenset(
     f"dynamodb:{operation}"
     for operation in (
-        "AssociateTableReplica",
         "BatchWriteItem",
-        "CreateGlobalTable",
-        "CreateTableReplica",
         "DeleteItem",
-        "ImportTable",
         "PartiQLDelete",
         "PartiQLInsert",
         "PartiQLUpdate",
         "PutItem",
-        "RestoreTableFromAwsBackup",
-        "RestoreTableFromBackup",
-        "RestoreTableToPointInTime",
-        "StartBulkPutItems",
-        "UpdateGlobalTable",
         "UpdateItem",
         "UpdateTimeToLive",
-        "WriteDataForReplication",
     )
 )
-"""The actions that the table's resource policy denies to everyone except the runbooks' role
-(https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html)."""
+"""The actions that the table's resource policy denies to everyone except the runbooks' role: those that write or expire items,
+of the actions that such a policy may name (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-iam-actions.html)."""
 POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
 """The actions that the policy denies to everyone except the role that deploys the stack."""
 RUNBOOK_ROLES = "role/express-path/automation/*"
