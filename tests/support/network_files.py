@@ -68,34 +68,11 @@ def with_fields(row: Row, fields: Mapping[str, Any] | None) -> Row:
 
 def vpc_row(vpc: Vpc, *, tags: Tags | None = None, fields: Row | None = None) -> Row:
     """Return a row of DescribeVpcs."""
-    ipv6_block = {
-        "AssociationId": f"vpc-cidr-assoc-{name_of(vpc.id)}-ipv6",
-        "Ipv6CidrBlock": VPC_IPV6,
-        "Ipv6CidrBlockState": {"State": "associated"},
-        "NetworkBorderGroup": vpc.place.region,
-        "Ipv6Pool": "Amazon",
-        "Ipv6AddressAttribute": "public",
-        "IpSource": "amazon",
-    }
     row = {
         "OwnerId": vpc.owner,
-        "InstanceTenancy": "default",
-        "Ipv6CidrBlockAssociationSet": [ipv6_block] if vpc.ipv6 else None,
-        "CidrBlockAssociationSet": [
-            {
-                "AssociationId": f"vpc-cidr-assoc-{name_of(vpc.id)}-{number}",
-                "CidrBlock": cidr,
-                "CidrBlockState": {"State": "associated"},
-            }
-            for number, cidr in enumerate(vpc.cidrs)
-        ],
-        "IsDefault": False,
         "Tags": tag_list(vpc.id, tags) if tags or vpc.owner == vpc.place.account else [],
         "BlockPublicAccessStates": {"InternetGatewayBlockMode": "off"},
         "VpcId": vpc.id,
-        "State": "available",
-        "CidrBlock": vpc.cidrs[0],
-        "DhcpOptionsId": "dopt-0a61d9e72c5b3f804",
     }
     return with_fields(row, fields)
 
@@ -123,38 +100,23 @@ def subnet_row(  # one parameter for each option of a network file
 ) -> Row:
     """Return a row of DescribeSubnets; ipv6 lists the states of its IPv6 blocks; without cidr, it is IPv6-native."""
     owner = owner or vpc.owner
-    native = cidr is None
     row = {
         **zone_fields(vpc.place.region, zone),
-        "MapCustomerOwnedIpOnLaunch": False,
         "OwnerId": owner,
-        "AssignIpv6AddressOnCreation": set(ipv6) == {"associated"},
         "Ipv6CidrBlockAssociationSet": [
             {
-                "AssociationId": f"subnet-cidr-assoc-{name_of(subnet_id)}-{number}",
                 "Ipv6CidrBlock": SUBNET_IPV6.format(number),
                 "Ipv6CidrBlockState": {"State": state},
-                "Ipv6AddressAttribute": "public",
-                "IpSource": "amazon",
             }
             for number, state in enumerate(ipv6, start=1)
         ],
         "Tags": tag_list(subnet_id, tags) if tags or owner == vpc.place.account else None,
-        "SubnetArn": vpc.place.arn("ec2", f"subnet/{subnet_id}", owner),
         "EnableDns64": dns64,
-        "Ipv6Native": native,
-        "PrivateDnsNameOptionsOnLaunch": {
-            "HostnameType": "resource-name" if native else "ip-name",
-            "EnableResourceNameDnsARecord": False,
-            "EnableResourceNameDnsAAAARecord": native,
-        },
+        "Ipv6Native": cidr is None,
         "BlockPublicAccessStates": {"InternetGatewayBlockMode": block_public_access},
         "SubnetId": subnet_id,
-        "State": "available",
         "VpcId": vpc.id,
         "CidrBlock": cidr,
-        "AvailableIpAddressCount": 0 if native else 251,
-        "DefaultForAz": False,
         "MapPublicIpOnLaunch": map_public_ip,
     }
     return with_fields(row, fields)
@@ -171,23 +133,8 @@ def nat_gateway_row(  # one parameter for each option of a network file
     fields: Row | None = None,
 ) -> Row:
     """Return a row of DescribeNatGateways; without a subnet, it is regional and can have a route table."""
-    name = name_of(nat_id)
-    public = {
-        "AllocationId": f"eipalloc-{name}",
-        "PublicIp": "198.51.100.24",
-        "AssociationId": f"eipassoc-{name}",
-    }
-    private = {"NetworkInterfaceId": f"eni-of-{nat_id}", "PrivateIp": "10.0.0.73"}
-    regional = {"AutoScalingIps": "enabled", "AutoProvisionZones": "enabled", "RouteTableId": route_table}
-    address = {
-        **(public if connectivity == "public" else {}),
-        **(private if subnet else zone_fields(vpc.place.region, "a")),
-        "IsPrimary": True,
-        "Status": "succeeded",
-    }
     row = {
-        "CreateTime": "2026-03-02T09:14:27+00:00",
-        "NatGatewayAddresses": [address],
+        "NatGatewayAddresses": [{"NetworkInterfaceId": f"eni-of-{nat_id}", "PrivateIp": "10.0.0.73"}] if subnet else [],
         "NatGatewayId": nat_id,
         "State": state,
         "SubnetId": subnet,
@@ -195,7 +142,7 @@ def nat_gateway_row(  # one parameter for each option of a network file
         "Tags": tag_list(nat_id, None),
         "ConnectivityType": connectivity,
         "AvailabilityMode": "zonal" if subnet else "regional",
-        **({} if subnet else regional),
+        "RouteTableId": route_table,
     }
     return with_fields(row, fields)
 
@@ -231,7 +178,6 @@ def route_table_row(  # one parameter for each option of a network file
     subnets: Sequence[str] | Mapping[str, str] = (),
     gateways: Iterable[str] = (),
     routes: Iterable[str | Row] = (),
-    propagating: Iterable[str] = (),
     tags: Tags | None = None,
     fields: Row | None = None,
 ) -> Row:
@@ -242,11 +188,10 @@ def route_table_row(  # one parameter for each option of a network file
     states = subnets if isinstance(subnets, Mapping) else dict.fromkeys(subnets, "associated")
     row = {
         "Associations": [
-            *([_association(table_id, "main", main=True)] if main else []),
-            *(_association(table_id, subnet, state, SubnetId=subnet) for subnet, state in states.items()),
-            *(_association(table_id, gateway, GatewayId=gateway) for gateway in gateways),
+            *([_association(main=True)] if main else []),
+            *(_association(state, SubnetId=subnet) for subnet, state in states.items()),
+            *(_association(GatewayId=gateway) for gateway in gateways),
         ],
-        "PropagatingVgws": [{"GatewayId": gateway} for gateway in propagating],
         "RouteTableId": table_id,
         "Routes": [*_local_routes(vpc), *(_route(route, vpc.place.account) for route in routes)],
         "Tags": tag_list(table_id, tags) if tags or vpc.owner == vpc.place.account else [],
@@ -256,14 +201,8 @@ def route_table_row(  # one parameter for each option of a network file
     return with_fields(row, fields)
 
 
-def _association(table_id: str, other: str, state: str = "associated", *, main: bool = False, **other_end: str) -> Row:
-    return {
-        "Main": main,
-        "RouteTableAssociationId": f"rtbassoc-{name_of(table_id)}-{name_of(other) or other}",
-        "RouteTableId": table_id,
-        **other_end,
-        "AssociationState": {"State": state},
-    }
+def _association(state: str = "associated", *, main: bool = False, **other_end: str) -> Row:
+    return {"Main": main, **other_end, "AssociationState": {"State": state}}
 
 
 def _local_routes(vpc: Vpc) -> Iterator[Row]:
@@ -331,17 +270,9 @@ def gateway_endpoint_row(  # one parameter for each option of a network file
         "PolicyDocument": json.dumps(policy, separators=(",", ":")),
         "RouteTableIds": list(route_tables),
         "SubnetIds": [],
-        "Groups": [],
         "IpAddressType": ip_address_type,
-        "DnsOptions": {"DnsRecordIpType": "service-defined"},
-        "PrivateDnsEnabled": False,
-        "RequesterManaged": False,
-        "NetworkInterfaceIds": [],
-        "DnsEntries": [],
-        "CreationTimestamp": "2026-04-11T12:40:03+00:00",
         "Tags": tag_list(endpoint_id, None),
         "OwnerId": vpc.owner,
-        "ServiceRegion": vpc.place.region,
     }
     return with_fields(row, fields)
 
@@ -359,18 +290,12 @@ def load_balancer_endpoint_row(
         "State": "available",
         "RouteTableIds": [],
         "SubnetIds": [subnet],
-        "Groups": [],
         "IpAddressType": "ipv4",
-        "PrivateDnsEnabled": False,
-        "RequesterManaged": network_firewall_tag,
         "NetworkInterfaceIds": [f"eni-of-{endpoint_id}"],
-        "DnsEntries": [],
-        "CreationTimestamp": "2026-02-20T08:31:44.612000+00:00",
         "Tags": [{"Key": key, "Value": value} for key, value in firewall.items()]
         if network_firewall_tag
         else tag_list(endpoint_id, None),
         "OwnerId": vpc.owner,
-        "ServiceRegion": vpc.place.region,
     }
     return with_fields(row, fields)
 
@@ -402,24 +327,18 @@ def firewall_response(
     firewall = {
         "FirewallName": name,
         "FirewallArn": firewall_arn(place, name, owner),
-        "FirewallPolicyArn": place.arn("network-firewall", "firewall-policy/policy", owner),
-        "VpcId": "vpc-of-the-firewall",
-        "FirewallId": "5a2c7c1e-3f0d-4b6a-9a55-0e2f9c1d7b34",
         "ProxySettings": {"ListenerProperties": [{"Port": 3128, "Type": "HTTP"}]} if proxy else None,
         "TransparentFilteringNatScope": nat_scope,
     }
-    status = {"Status": "READY", "ConfigurationSyncStateSummary": "IN_SYNC", "SyncStates": zones}
-    return {"UpdateToken": "1", "Firewall": with_fields(firewall, None), "FirewallStatus": status}
+    status = {"Status": "READY", "SyncStates": zones}
+    return {"Firewall": with_fields(firewall, None), "FirewallStatus": status}
 
 
 def association_response(place: AccountRegion, name: str, *, firewall: str, endpoint: str, owner: str = "") -> Row:
     """Return the answer of DescribeVpcEndpointAssociation: a firewall's endpoint in another VPC."""
     association = {
         "VpcEndpointAssociationId": name,
-        "VpcEndpointAssociationArn": place.arn("network-firewall", f"vpc-endpoint-association/{name}"),
         "FirewallArn": firewall_arn(place, firewall, owner),
-        "VpcId": "vpc-of-the-endpoint",
-        "SubnetMapping": {"SubnetId": "subnet-of-the-endpoint"},
     }
     attachment = {"SubnetId": "subnet-of-the-endpoint", "EndpointId": endpoint, "Status": "READY"}
     status = {"Status": "READY", "AssociationSyncState": {f"{place.region}a": {"Attachment": attachment}}}
@@ -439,37 +358,18 @@ def network_interface_row(  # one parameter for each option of a network file
     fields: Row | None = None,
 ) -> Row:
     """Return a row of DescribeNetworkInterfaces; without an instance, the interface is not attached."""
-    host = f"ip-{address.replace('.', '-')}.ec2.internal"
-    attachment = {
-        "AttachTime": "2026-06-01T07:20:11+00:00",
-        "AttachmentId": f"eni-attach-{name_of(interface_id)}",
-        "DeleteOnTermination": True,
-        "DeviceIndex": device_index,
-        "NetworkCardIndex": 0,
-        "InstanceId": instance,
-        "InstanceOwnerId": place.account,
-        "Status": "attached",
-    }
+    attachment = {"DeviceIndex": device_index, "InstanceId": instance, "Status": "attached"}
     row = {
         "Attachment": attachment if instance else None,
         **zone_fields(place.region, "a"),
-        "Description": name_of(interface_id),
-        "Groups": [{"GroupId": f"sg-{name_of(interface_id)}", "GroupName": "forwarding"}],
-        "InterfaceType": "interface",
-        "Ipv6Addresses": [],
-        "MacAddress": "0a:5c:1e:44:9b:d3",
         "NetworkInterfaceId": interface_id,
         "OwnerId": place.account,
-        "PrivateDnsName": host,
         "PrivateIpAddress": address,
-        "PrivateIpAddresses": [{"Primary": True, "PrivateDnsName": host, "PrivateIpAddress": address}],
-        "RequesterManaged": False,
         "SourceDestCheck": source_dest_check,
         "Status": "in-use" if instance else "available",
         "SubnetId": subnet,
         "TagSet": tag_list(interface_id, None),
         "VpcId": vpc,
-        "Operator": {"Managed": False},
     }
     return with_fields(row, fields)
 
@@ -491,7 +391,6 @@ def directory_bucket_row(place: AccountRegion, name: str) -> Row:
     """Return a row of S3's ListDirectoryBuckets."""
     return {
         "Name": name,
-        "CreationDate": "2026-04-02T11:20:09+00:00",
         "BucketArn": place.arn("s3express", f"bucket/{name}"),
     }
 
@@ -501,11 +400,6 @@ def shared_subnet_row(place: AccountRegion, subnet_id: str) -> Row:
     return {
         "arn": place.arn("ec2", f"subnet/{subnet_id}"),
         "type": "ec2:Subnet",
-        "resourceShareArn": place.arn("ram", "resource-share/5f6a1e0c-3d27-4b8e-9c41-7a2d9be60f13"),
-        "status": "UNAVAILABLE",
-        "creationTime": "2026-01-20T09:14:07.512000+00:00",
-        "lastUpdatedTime": "2026-02-03T16:40:55.087000+00:00",
-        "resourceRegionScope": "REGIONAL",
     }
 
 
@@ -552,17 +446,13 @@ def prefix_list_row(listed: PrefixListOfAws) -> Row:
     return {"Cidrs": list(listed.cidrs), "PrefixListId": listed.id, "PrefixListName": listed.name}
 
 
-def managed_row(place: AccountRegion, listed: PrefixListOfAws) -> Row:
+def managed_row(listed: PrefixListOfAws) -> Row:
     """Return an AWS-managed list's row of DescribeManagedPrefixLists."""
     return {
         "PrefixListId": listed.id,
         "AddressFamily": "IPv6" if ":" in listed.cidrs[0] else "IPv4",
-        "State": "create-complete",
-        "PrefixListArn": place.arn("ec2", f"prefix-list/{listed.id}", "aws"),
         "PrefixListName": listed.name,
-        "Tags": [],
         "OwnerId": "AWS",
-        "IpamPrefixListResolverSyncEnabled": False,
     }
 
 
@@ -580,14 +470,10 @@ def customer_row(  # one parameter for each option of a network file
     row = {
         "PrefixListId": list_id,
         "AddressFamily": family,
-        "State": "create-complete",
-        "PrefixListArn": place.arn("ec2", f"prefix-list/{list_id}", owner),
         "PrefixListName": name or name_of(list_id),
         "MaxEntries": 20,
-        "Version": 3,
         "Tags": tag_list(list_id, None),
         "OwnerId": owner or place.account,
-        "IpamPrefixListResolverSyncEnabled": False,
     }
     return with_fields(row, fields)
 
@@ -630,7 +516,6 @@ def attachment_row(  # one parameter for each option of a network file
         "ResourceId": vpc or resource,
         "State": "available",
         "Association": {"TransitGatewayRouteTableId": table, "State": "associated"} if table else None,
-        "CreationTime": "2026-01-15T10:05:38+00:00",
         "Tags": tag_list(attachment_id, None),
     }
     return with_fields(row, fields)
@@ -645,11 +530,7 @@ def vpc_attachment_row(gateway_id: str, attachment_id: str, owner: str, options:
         "VpcOwnerId": options.get("vpc_owner", owner),
         "State": "available",
         "SubnetIds": options["subnets"],
-        "CreationTime": "2026-01-15T10:05:38+00:00",
         "Options": {
-            "DnsSupport": "enable",
-            "SecurityGroupReferencingSupport": "enable",
-            "Ipv6Support": "disable",
             "ApplianceModeSupport": "enable" if options.get("appliance_mode") else "disable",
         },
         "Tags": tag_list(attachment_id, None),
@@ -662,9 +543,6 @@ def transit_gateway_table_row(gateway_id: str, table_id: str) -> Row:
         "TransitGatewayRouteTableId": table_id,
         "TransitGatewayId": gateway_id,
         "State": "available",
-        "DefaultAssociationRouteTable": False,
-        "DefaultPropagationRouteTable": False,
-        "CreationTime": "2026-01-15T09:58:02+00:00",
         "Tags": tag_list(table_id, None),
     }
 
@@ -792,7 +670,7 @@ def _prefix_lists(
     if customers is None:
         return responses
     managed = [
-        *(managed_row(place, row) for row in lists),
+        *(managed_row(row) for row in lists),
         *(customer_row(place, key, **value) for key, value in _options(customers)),
     ]
     responses |= _listed(dump.MANAGED_PREFIX_LISTS, managed)

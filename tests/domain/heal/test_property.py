@@ -124,11 +124,3 @@ def test_plan_that_is_not_blocked_cures(seed: int) -> None:
         assert plan.verdict.compliance is not Compliance.NON_COMPLIANT
     else:
         assert plan.blockers
-
-
-@settings(max_examples=100)
-@given(seed=SEEDS)
-def test_plan_is_a_function_of_what_is_known(seed: int) -> None:
-    """Made again, a plan is the same, client token and all."""
-    found = networks()(Random(seed))
-    assert planned(found) == planned(found)

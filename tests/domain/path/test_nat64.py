@@ -47,19 +47,6 @@ def test_an_interface_whose_table_governs_the_subnet_too_is_no_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("beyond", "reason"),
-    [
-        ((route(NAT64, "nat-1"),), "NAT_BEHIND_APPLIANCE"),
-        ((route(DEFAULT, "nat-1"), route(DEFAULT6, "igw-1")), "NO_ROUTE"),
-        ((route(DEFAULT, "nat-1"),), "NO_ROUTE"),
-    ],
-)
-def test_a_firewall_passes_them_on_unchanged(beyond: tuple[Route, ...], reason: str) -> None:
-    """Behind a firewall the address is looked up as it is, and a gateway does not translate it."""
-    assert verdict_on(network(route(NAT64, "vpce-f"), beyond=beyond)).reason == reason
-
-
-@pytest.mark.parametrize(
     ("routes", "reason"),
     [((), "NO_ROUTE"), ((route(NAT64, "nat-1"),), "UNRESOLVED_EGRESS"), ((route(NAT64, "local"),), "NO_ROUTE")],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import by_id, route, snapshot, subnet, table, verdict_on
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
@@ -30,27 +30,6 @@ def hub(*, first: tuple = TO_NAT, second: tuple = TO_NAT, spoke: object = SPOKE,
         transit_gateway_attachments=by_id(spoke, egress),
         transit_gateway_route_tables=by_id(TO_EGRESS),
     )
-
-
-def test_zones_that_split_a_block_differently_are_compared_address_by_address() -> None:
-    """Half of the addresses cross a NAT in both zones, so the NAT is certain regardless of the other half."""
-    half = (route("198.51.100.0/25", "nat-1"),)
-    network = hub(first=half, second=TO_NAT, egress=replace(EGRESS, appliance_mode=True))
-    assert verdict_on(network).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-
-
-def test_routes_of_equal_prefix_are_compared_address_by_address() -> None:
-    """AWS picks the endpoint or the transit gateway; half of the addresses find a NAT there, the others nothing."""
-    network = hub(first=(route("198.51.100.0/25", "nat-1"),))
-    own = replace(EXPRESS_LIST, id="pl-own", name="own", aws_owned=False)
-    tied = table("rtb-1", route("pl-express", "vpce-express"), route("pl-own", "tgw-1"), subnets=("subnet-1",))
-    network = replace(
-        network,
-        route_tables={**network.route_tables, "rtb-1": tied},
-        prefix_lists=by_id(EXPRESS_LIST, own),
-        vpc_endpoints=by_id(endpoint()),
-    )
-    assert verdict_on(network).reason == "PARTLY_NAT"
 
 
 UNRESOLVED = {
@@ -136,30 +115,3 @@ def test_an_attachment_that_is_not_available_is_named_with_its_state() -> None:
     second = replace(SPOKE, id="tgw-attach-zz")
     attachments = {**(network.transit_gateway_attachments or {}), second.id: second}
     assert verdict_on(replace(network, transit_gateway_attachments=attachments)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
-
-
-FIREWALL = TransitGatewayAttachment("tgw-attach-f", "tgw-1", "network-function", "fw", route_table_id="tgw-rtb-f")
-TO_FIREWALL = TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-f"),))
-
-
-@pytest.mark.parametrize(
-    ("firewall", "target", "reason"),
-    [
-        (FIREWALL, "tgw-attach-2", "NAT_BEYOND_TRANSIT_GATEWAY"),
-        (FIREWALL, "tgw-attach-f", "UNRESOLVED_EGRESS"),
-        (replace(FIREWALL, state="pending"), "tgw-attach-2", "UNRESOLVED_EGRESS"),
-        (replace(FIREWALL, route_table_id=None), "tgw-attach-2", "UNRESOLVED_EGRESS"),
-    ],
-    ids=["to the egress VPC", "a loop", "pending", "association not read"],
-)
-def test_traffic_passes_a_firewall_attached_to_the_transit_gateway(
-    firewall: TransitGatewayAttachment, target: str, reason: str
-) -> None:
-    """The route table associated with the firewall's attachment decides next."""
-    inspected = TransitGatewayRouteTable("tgw-rtb-f", (route("0.0.0.0/0", target),))
-    network = replace(
-        hub(),
-        transit_gateway_attachments=by_id(SPOKE, EGRESS, firewall),
-        transit_gateway_route_tables=by_id(TO_FIREWALL, inspected),
-    )
-    assert verdict_on(network).reason == reason

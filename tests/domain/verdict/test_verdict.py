@@ -5,12 +5,10 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.network.addresses import Family, parse_cidr
-from express_path.domain.network.resources import Association, NatGateway, PrefixList, Vpc
+from express_path.domain.network.resources import PrefixList, Vpc
 from express_path.domain.network.snapshot import Snapshot, is_express_service
-from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids
-from express_path.domain.verdict.parameters import RuleParameters, Scope
 from tests.support.make import (
     ACCOUNT,
     EXPRESS,
@@ -58,9 +56,6 @@ def test_a_verdict_names_its_subnet() -> None:
     assert verdict.path == (("GATEWAY_ENDPOINT", "vpce-express", "pl-express"),)
 
 
-NOBODY_HAS_BUCKETS = {"has_directory_buckets": False, "shared_subnet_ids": frozenset()}
-
-
 def test_a_subnet_that_is_gone() -> None:
     """If the subnet is not in the snapshot, the verdict has no VPC, zone, or route table."""
     verdict = verdict_on(one(), "subnet-9")
@@ -72,38 +67,6 @@ def test_a_subnet_that_left_the_rules_scope() -> None:
     """The rule no longer evaluates it, regardless of its path."""
     verdict = out_of_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
     assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "EXCLUDED")
-
-
-def test_before_routing_the_first_reason_is_given() -> None:
-    """Not owned, excluded, no directory buckets, service not offered: in this order."""
-    strict = {"vpc_ids": frozenset({"vpc-2"}), "scope": Scope.DIRECTORY_BUCKETS}
-    found = one(subnets=by_id(subnet(owner_id=NEIGHBOUR)), prefix_lists={}, **NOBODY_HAS_BUCKETS)
-    reasons = [verdict_on(found, **strict).reason]
-    found = replace(found, subnets=by_id(subnet()))
-    reasons.append(verdict_on(found, **strict).reason)
-    reasons.append(verdict_on(found, scope=Scope.DIRECTORY_BUCKETS).reason)
-    reasons.append(verdict_on(found).reason)
-    assert reasons == ["NOT_OWNED", "EXCLUDED", "NO_DIRECTORY_BUCKETS", "SERVICE_NOT_OFFERED"]
-
-
-@pytest.mark.parametrize(
-    ("buckets", "shared", "reason"),
-    [
-        (False, frozenset(), "NO_DIRECTORY_BUCKETS"),
-        (False, frozenset({"subnet-2"}), "NO_DIRECTORY_BUCKETS"),
-        (False, frozenset({"subnet-1"}), "NAT_GATEWAY"),
-        (False, None, "NAT_GATEWAY"),
-        (True, frozenset(), "NAT_GATEWAY"),
-        (None, frozenset(), "NAT_GATEWAY"),
-    ],
-)
-def test_scope_needs_to_know_that_nobody_has_a_bucket(
-    buckets: bool | None, shared: frozenset[str] | None, reason: str
-) -> None:
-    """Only an account that has no bucket, and a subnet that is not shared, make the rule not apply."""
-    found = one(route("0.0.0.0/0", "nat-1"), has_directory_buckets=buckets, shared_subnet_ids=shared)
-    assert verdict_on(found, scope=Scope.DIRECTORY_BUCKETS).reason == reason
-    assert verdict_on(found).reason == "NAT_GATEWAY"
 
 
 @pytest.mark.parametrize("holder", ["subnets", "route_tables", "vpcs"])
@@ -154,94 +117,7 @@ def test_a_path_that_is_unknown_for_a_denied_read_names_the_read(
     assert deciding.lost_read(deciding.verdict("subnet-1")) == lost
 
 
-def test_without_a_table_in_sight_nothing_is_known() -> None:
-    """Without a governing route table in sight, the table is null and the path is unresolved."""
-    verdict = verdict_on(one(route_tables={}))
-    assert (verdict.route_table_id, verdict.reason, verdict.path) == (None, "UNRESOLVED_EGRESS", ())
-
-
 TO_NAT = route("0.0.0.0/0", "nat-1")
-EDGE = Association(gateway_id="igw-1")
-
-
-@pytest.mark.parametrize(
-    ("tables", "governing"),
-    [
-        ([table("rtb-1", TO_NAT, subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-1"),
-        ([table("rtb-1", TO_NAT, subnets=("subnet-2",)), table("rtb-0", main=True)], "rtb-0"),
-        ([table("rtb-0", main=True, vpc_id="vpc-2")], None),
-        ([replace(table("rtb-0"), associations=(Association(main=True, state="disassociated"),))], None),
-        ([replace(table("rtb-1"), associations=(EDGE,)), table("rtb-0", main=True)], "rtb-0"),
-        ([replace(table("rtb-0"), associations=(Association(main=True), EDGE))], "rtb-0"),
-        (
-            [
-                replace(table("rtb-1"), associations=(EDGE, Association(subnet_id="subnet-1"))),
-                table("rtb-0", main=True),
-            ],
-            "rtb-1",
-        ),
-        (
-            [table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-1",)), table("rtb-0", main=True)],
-            None,
-        ),
-        ([table("rtb-1", main=True), table("rtb-2", main=True)], None),
-        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", main=True)], None),
-        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", subnets=("subnet-1",))], "rtb-3"),
-        ([table("rtb-1", subnets=("subnet-1", "subnet-1"))], "rtb-1"),
-        ([table("rtb-regional", main=True)], "rtb-regional"),
-        ([table("rtb-regional", subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-regional"),
-        ([table("rtb-0")], None),
-        ([replace(table("rtb-0"), associations=(Association(),))], None),
-    ],
-    ids=[
-        "explicit",
-        "main",
-        "another VPC's main",
-        "not associated",
-        "edge",
-        "main and edge",
-        "explicit and edge",
-        "two explicit",
-        "two main",
-        "three main",
-        "explicit beside two main",
-        "explicit twice",
-        "a regional NAT gateway's is main",
-        "a regional NAT gateway's",
-        "of nothing",
-        "of a pool",
-    ],
-)
-def test_the_governing_table(tables: list, governing: str | None) -> None:
-    """The explicitly associated table, else the main one of the subnet's own VPC, else none.
-
-    Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
-    """
-    regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
-    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == governing
-
-
-@pytest.mark.parametrize(
-    ("described", "reason"),
-    [
-        ({}, "NAT_GATEWAY"),
-        ({"has_ipv6": True}, "NAT_GATEWAY"),
-        ({"has_ipv6": True, "ipv6_native": True}, "INTERNET_GATEWAY"),
-        ({"has_ipv6": True, "ipv6_native": True, "dns64": True}, "NAT_GATEWAY"),
-        ({"has_ipv6": False, "ipv6_native": True}, "NO_ROUTE"),
-        ({"has_ipv6": False, "ipv6_native": True, "dns64": True}, "NO_ROUTE"),
-    ],
-)
-def test_families_of_a_subnet(described: dict[str, bool], reason: str) -> None:
-    """IPv4 unless IPv6-native, IPv6 with an associated block, and NAT64 with such a block and DNS64."""
-    found = one(
-        TO_NAT,
-        route("::/0", "eigw-1"),
-        route("64:ff9b::/96", "nat-1"),
-        subnets=by_id(subnet(**described)),
-        prefix_lists=by_id(EXPRESS_LIST, EXPRESS6),
-    )
-    assert verdict_on(found).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -272,13 +148,6 @@ def test_an_annotation_is_never_longer_than_config_takes() -> None:
     verdict = verdict_on(one(route("0.0.0.0/0", "x" * 300)))
     assert len(verdict.annotation) == 256
     assert verdict.annotation.endswith("...")
-
-
-@pytest.mark.parametrize("reason", Reason)
-def test_only_an_endpoint_and_a_public_subnet_are_compliant_by_default(reason: Reason) -> None:
-    """By default, only ENDPOINT and INTERNET_GATEWAY are COMPLIANT."""
-    compliant = RuleParameters().compliance_of(reason) == "COMPLIANT"
-    assert compliant is (reason in ("ENDPOINT", "INTERNET_GATEWAY"))
 
 
 def test_crosses_names_the_hops_of_a_path() -> None:
