@@ -209,23 +209,6 @@ def test_endpoints_of_every_region_are_as_before(service: str, trimmed: Loader, 
             assert ours_at == theirs_at
 
 
-def test_clients_of_the_artifact_have_the_operations(artifact: Path) -> None:
-    """An interpreter that has only the artifact can import each handler and create each client and operation."""
-    handlers = ", ".join(f"express_path.handlers.{handler}" for handler in LISTED)
-    program = f"""
-import sys; sys.path.insert(0, {str(artifact)!r})
-import boto3, {handlers}
-from botocore import xform_name
-session = boto3.Session("id", "key", region_name="eu-west-1")
-for service, operations in {OPERATIONS!r}.items():
-    client = session.client(service)
-    for name in operations:
-        getattr(client, xform_name(name))
-assert all(module.__file__.startswith({str(artifact)!r}) for module in (boto3, express_path))
-"""
-    subprocess.run([sys.executable, "-I", "-S", "-W", "error", "-c", program], check=True)
-
-
 @pytest.fixture
 def artifact_of_the_account(artifact: Path, tmp_path: Path) -> Path:
     """Return the artifact with its own entry point, because the emulator gives all functions the same account."""

@@ -1,9 +1,7 @@
 """Reading a network: the snapshot of a VPC or an account, what following hops needs in addition, and prefix lists."""
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from inspect import signature
 from ipaddress import IPv4Network
 from itertools import islice
 
@@ -89,14 +87,6 @@ def test_snapshot_of_a_vpc_holds_that_vpc(reader: SnapshotReader, builder: Build
     assert snapshot.denied == ()
 
 
-def test_snapshot_of_the_account_holds_everything(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
-    """Without a VPC, the whole Region is read, including NAT gateways."""
-    other = Private(builder)
-    snapshot = reader.read(ACCOUNT, None, DEFAULTS)
-    assert {vpc.subnet, other.subnet} < set(snapshot.subnets)
-    assert set(snapshot.nat_gateways) == {vpc.nat, other.nat}
-
-
 def test_pages_that_nobody_asked_for_are_followed(
     reader: SnapshotReader, builder: Builder, sandbox: Sandbox, vpc: Private
 ) -> None:
@@ -112,12 +102,6 @@ def test_reads_ask_for_the_largest_pages(reader: SnapshotReader, sandbox: Sandbo
     reader.read(ACCOUNT, None, DEFAULTS)
     sizes = {call.operation: call.parameters.get("MaxResults") for call in sandbox.calls.of("ec2")}
     assert {name: sizes[name] for name in OF_A_VPC} == {**dict.fromkeys(OF_A_VPC, 1000), "DescribeRouteTables": 100}
-
-
-def test_vpc_of_a_subnet(reader: SnapshotReader, vpc: Private) -> None:
-    """Finding the VPC of a subnet is one call; a deleted subnet has none."""
-    assert reader.vpc_of(vpc.subnet) == vpc.vpc
-    assert reader.vpc_of("subnet-0") is None
 
 
 def test_credentials_are_not_in_the_text_of_clients(aws: Aws) -> None:
@@ -391,23 +375,6 @@ def test_own_egress_vpc_behind_a_foreign_transit_gateway_is_read(
     assert egress.subnet in reader.read(ACCOUNT, spoke.vpc, WITH_ROLE).subnets
 
 
-def test_transit_gateways_of_their_owner(aws: Aws, account: Account) -> None:
-    """The owner reads attachments with their tables, subnets and appliance mode, and each table's routes."""
-    hub = Hub(account, appliance_mode=True)
-    spoke = hub.join(account, "a", "b")
-    optional = OptionalReads()
-    found = read_transit_gateways(aws, optional)
-    assert found.attachments
-    assert found.route_tables
-    ours, theirs = found.attachments[hub.attachment], found.attachments[spoke.attachment]
-    assert (ours.route_table_id, ours.appliance_mode, ours.resource_id) == (hub.own_table, True, hub.vpc)
-    assert (theirs.route_table_id, theirs.appliance_mode) == (hub.spokes_table, False)
-    assert theirs.subnet_ids == tuple(spoke.subnets)
-    assert [route.target_id for route in found.route_tables[hub.spokes_table].routes] == [hub.attachment]
-    assert [route.target_id for route in found.route_tables[hub.own_table].routes] == [spoke.attachment]
-    assert optional.denied == []
-
-
 def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
     """A table of more than 1,000 routes is read completely."""
     hub = Hub(account)
@@ -473,15 +440,6 @@ def test_own_firewalls_cost_two_calls(sandbox: Sandbox) -> None:
     place = cured(Account(sandbox))
     assert verdict(read_network(sandbox, place.vpc), place).reason == "ENDPOINT"
     assert sandbox.calls.operations("network-firewall") == ["ListFirewalls", "DescribeFirewall"]
-
-
-def test_an_endpoint_in_another_vpc_is_known_by_its_association(sandbox: Sandbox) -> None:
-    """The association names the firewall, and the firewall shows that it does not translate."""
-    account = Account(sandbox)
-    place = cured(account, firewall_of=BehindFirewall(account))
-    assert verdict(read_network(sandbox, place.vpc), place).reason == "ENDPOINT"
-    proxy = cured(account, firewall_of=BehindFirewall(account, nat_scope="NAT_ALL"))
-    assert verdict(read_network(sandbox, proxy.vpc), proxy).reason == "NAT_BEHIND_APPLIANCE"
 
 
 def test_a_firewall_of_another_account_is_an_unknown_appliance(sandbox: Sandbox) -> None:
@@ -587,15 +545,6 @@ def test_ipv6_list_is_looked_for_after_a_customers(lists: PrefixListReader, buil
     assert EXPRESS_IPV6 in names(lists, [list_id], BOTH)
 
 
-def test_lists_of_the_families_of_the_subnets_are_read(reader: SnapshotReader, builder: Builder, vpc: Private) -> None:
-    """S3 Express's IPv6 list is read if a subnet has IPv6."""
-    names = {found.name for found in reader.read(ACCOUNT, vpc.vpc, DEFAULTS).prefix_lists.values()}
-    assert EXPRESS_IPV6 not in names
-    builder.dual_stack(vpc.vpc, vpc.subnet)
-    names = {found.name for found in reader.read(ACCOUNT, vpc.vpc, DEFAULTS).prefix_lists.values()}
-    assert EXPRESS_IPV6 in names
-
-
 def test_only_the_call_that_lists_all_lists_shows_that_there_is_no_ipv6_list(
     lists: PrefixListReader, sandbox: Sandbox
 ) -> None:
@@ -680,11 +629,6 @@ def test_lists_are_read_again_where_the_clock_was_set_back(
     clock.seconds -= 1
     read(lists, [], IPV4)
     assert sandbox.calls.operations("ec2") == ["DescribePrefixLists"] * 2
-
-
-def test_lists_age_by_the_clock_on_the_wall() -> None:
-    """A monotonic clock does not advance while Lambda freezes a function."""
-    assert signature(PrefixListReader).parameters["clock"].default is time.time
 
 
 def test_list_wanted_later_is_not_older_than_the_rest(

@@ -271,18 +271,6 @@ def test_options_are_not_code(runner: Runner, tmp_path: Path) -> None:
     assert not (runner.repository / "made").exists()
 
 
-def test_pipelines_keep_the_result() -> None:
-    """Both pipelines keep the file that can replace the baseline, also if a finding is new, and have no secret."""
-    github, _ = documented()
-    upload = github["jobs"]["scan"]["steps"][-1]
-    assert upload["uses"].startswith("actions/upload-artifact@")
-    assert (upload["if"], upload["with"]["path"]) == ("${{ !cancelled() }}", OUTPUT)
-    assert ACTION["inputs"]["output"]["default"] == OUTPUT
-    [job] = component(inputs_of("gitlab")).values()
-    assert (job["artifacts"]["when"], job["artifacts"]["paths"]) == ("always", [OUTPUT])
-    assert "secrets." not in DOCUMENT.read_text(encoding="utf-8")
-
-
 def test_every_input_is_explained() -> None:
     """The document has each input of the action and of the component, with its default."""
     github, _, gitlab = DOCUMENT.read_text(encoding="utf-8").partition("\n## GitLab\n")
@@ -306,15 +294,6 @@ def test_actions_are_pinned_to_commits() -> None:
             pinned.setdefault(action["name"], set()).add(action["commit"])
     assert len(pinned) >= 5
     assert [name for name, commits in pinned.items() if len(commits) > 1] == []
-
-
-def test_the_baseline_of_the_document_can_be_made(tmp_path: Path) -> None:
-    """The first command of the document writes the file that the pipelines read."""
-    [first, second, *_] = re.findall(r"^express-path (scan .*?) +#", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    dump = dump_with(tmp_path / "now", {"old": "nat"})
-    for line, status in ((first, 1), (second, 0)):
-        words = [str(tmp_path / word) if word == BASELINE else word for word in line.split()]
-        assert invoke([*words, "--from-dump", str(dump)]).exit_code == status
 
 
 @pytest.mark.parametrize("pipeline", plan_commands())

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.heal_steps import CONTRACT
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
-from express_path.errors import ApiError, ExpressPathError, RecordError
+from express_path.errors import ApiError, RecordError
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
 from integrations.tests.delivery import BUS, Delivery
@@ -99,18 +98,6 @@ def test_forged_tags_do_not_mislead_an_undo(
     assert express_tables(builder, vpc.vpc) == []
 
 
-def test_forged_tags_do_not_block_a_heal(deployed: Deployed, builder: Builder, vpc: Private, subnet: str) -> None:
-    """Tags of a heal in the future, forged on the route table, do not block its heal."""
-    tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
-    tags = [{"Key": f"express-path:{name}", "Value": FORGED} for name in ("run", "endpoint")]
-    with deployed.enforced():
-        healed_at = {"Key": "express-path:healed", "Value": "2099-01-01T00:00:00+00:00"}
-        tagger.create_tags(Resources=[vpc.table], Tags=[*tags, healed_at])
-        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
-    assert status(heal) == "Success", heal.get("FailureMessage")
-    assert express_tables(builder, vpc.vpc) == [[vpc.table]]
-
-
 def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allowed(
     deployed: Deployed, subnet: str, victim: Victim, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,20 +157,6 @@ def test_settings_of_the_stack_are_not_runbook_parameters(deployed: Deployed, su
         for bad in ("vpce-1", f"{FORGED}' OR '1", "TABLE#rtb-1"):
             code = refused(start, DocumentName=names[UNDO], Parameters={**own, "RunId": [bad]})
             assert code == "InvalidAutomationExecutionParametersException"
-
-
-def test_invoking_the_plan_function_changes_nothing(deployed: Deployed, subnet: str, victim: Victim) -> None:
-    """Whoever invokes it with any request gets answers and errors. Only the runbooks act on an answer."""
-    heal = {"contract": CONTRACT, "runId": FORGED, "subnetId": subnet}
-    undo = {"contract": CONTRACT, "action": "planUndo", "undoRunId": FORGED}
-    before = victim.described()
-    deployed.stack.sandbox.calls.clear()
-    with deployed.enforced():
-        assert deployed.plan(heal | {"action": "plan", "dryRun": "false"})["blockers"] == []
-        for request in (heal | {"action": "verify", "routeTableId": victim.table}, undo):
-            with pytest.raises(ExpressPathError):
-                deployed.plan(request)
-    assert (deployed.stack.sandbox.calls.mutating(), victim.described()) == ([], before)
 
 
 class Flagged:
@@ -391,18 +364,6 @@ def test_one_permission_neither_hides_a_finding_nor_changes_a_route(action: str,
     flagged.rule.changes()
     flagged.deliver()
     assert flagged.seen()["finding"]["RecordState"] == "ARCHIVED"
-
-
-def test_excluding_by_tag_is_counted_and_named(flagged: Flagged, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever may tag can exclude a subnet. Its result, its finding, and the summary of the sweep name the tag."""
-    ec2 = flagged.attacker("ec2:CreateTags")
-    with flagged.stack.enforced():
-        ec2.create_tags(Resources=[flagged.vpc.subnet], Tags=[{"Key": "express-path:exclude", "Value": ""}])
-    capsys.readouterr()
-    flagged.settle()
-    assert "express-path:exclude" in flagged.seen()["finding"]["Description"]
-    [swept] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"swept"' in line]
-    assert swept["excluded"] == [{"by": "express-path:exclude", "subnets": 1}]
 
 
 @pytest.mark.parametrize("years", [0, 10])

@@ -44,17 +44,6 @@ def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Build
     assert builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"] == before
 
 
-def test_a_role_without_a_permission_fails_at_the_step_that_needs_it(
-    deployed: Deployed, builder: Builder, subnet: str
-) -> None:
-    """The runs above detect a missing permission: without policies, the first call is refused."""
-    deployed.stack.iam.delete_role_policy(RoleName=deployed.stack.role_name("AutomationRole"), PolicyName="heal")
-    status, reason = ended(deployed.run(HEAL, SubnetId=subnet))
-    assert status == "Failed"
-    assert "lambda" in reason.lower() or "AccessDenied" in reason
-    assert endpoints(builder) == []
-
-
 def test_roles_are_enough_to_ask_and_then_heal(
     deployed: Deployed,
     sandbox: Sandbox,

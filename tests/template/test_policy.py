@@ -72,15 +72,6 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
     assert of_handler == {handler: f"<{role}.Arn>" for handler, role in ROLES.items()}
 
 
-@pytest.mark.parametrize("role", ROLES.values())
-def test_every_statement_allows_and_none_uses_a_wildcard_action(role: str) -> None:
-    """The role has no Deny, NotAction, or wildcard action."""
-    for statement in statements(role, **EVERYTHING):
-        assert statement.keys() == {"Sid", "Effect", "Action", "Resource"}
-        assert statement["Effect"] == "Allow"
-        assert not [action for action in actions(statement) if "*" in action]
-
-
 @pytest.mark.parametrize(
     ("role", "action", "resource"),
     [

@@ -146,36 +146,3 @@ def test_shapes(
     assert [score.better for score in scores] == [[], [], []]
     assert scores[0].unresolved == []
     assert scores[1].rate > alone
-
-
-PULL_REQUEST = """
-resource "aws_route" "specific" {
-  route_table_id         = aws_route_table.a.id
-  destination_cidr_block = "192.0.2.0/30"
-  nat_gateway_id         = aws_nat_gateway.this.id
-}
-"""
-
-
-@pytest.mark.long
-def test_a_pull_request_from_the_plan_to_the_fix(workspace: Workspace) -> None:
-    """The summary names the table, SARIF has the line of the new route, and the check passes after the route is gone."""
-    before, _ = FAMILIES["changes"](Random("pull request"))
-    main = workspace.folder / "main.tf"
-    main.write_text(HEAD + before, encoding="utf-8")
-    workspace.run("apply", "-auto-approve", "-input=false")
-    changed = HEAD + before + PULL_REQUEST
-    main.write_text(changed, encoding="utf-8")
-    plan = ["scan", "--plan", str(workspace.plan_file())]
-    assert invoke([*plan, "--fail-on", "new"]).exit_code == 1
-    summary = invoke([*plan, "--fail-on", "never", "--format", "markdown"])
-    assert summary.exit_code == 0
-    assert "This plan puts 1 subnet behind a NAT." in summary.stdout
-    assert "1 ENDPOINT -> 1 PARTLY" in summary.stdout.replace("\\", "")
-    sarif = json.loads(invoke([*plan, "--format", "sarif"]).stdout)
-    [found] = [result for result in sarif["runs"][0]["results"] if result.get("baselineState") == "new"]
-    place = found["locations"][0]["physicalLocation"]
-    line = changed.splitlines().index('resource "aws_route" "specific" {') + 1
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("main.tf", line)
-    main.write_text(HEAD + before, encoding="utf-8")
-    assert invoke(["scan", "--plan", str(workspace.plan_file()), "--fail-on", "new"]).exit_code == 0
