@@ -1,4 +1,4 @@
-"""Write org/monitoring.yaml's dashboard: python -m org.dashboard [--log-groups PREFIX] [REGION ...].
+"""Write org/monitoring.yaml's dashboard: python -m org.dashboard [REGION ...].
 
 Name the Regions in which the rule is deployed. The structure of a dashboard:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
@@ -19,7 +19,7 @@ TEMPLATE = Path(__file__).with_name("monitoring.yaml")
 BODY = "      DashboardBody: |\n"
 """The line after which the template has the dashboard, up to its end."""
 LOG_GROUPS = "StackSet-express-path"
-"""How the log groups of the rule's stacks start, if the names of their StackSets start with express-path."""
+"""How the log groups of the rule's stacks start, because the names of their StackSets start with express-path."""
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
 """The Regions of the dashboard in the repository."""
 DAY, HOUR = 86400, 3600
@@ -92,12 +92,12 @@ def metric_widget(
     }
 
 
-def log_widget(title: str, region: str, prefix: str, *commands: str) -> Widget:
+def log_widget(title: str, region: str, *commands: str) -> Widget:
     """Return a widget with a query over the log groups of all accounts in a Region.
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Source.html
     """
-    query = " | ".join([f"SOURCE logGroups(namePrefix: ['{prefix}'])", *commands])
+    query = " | ".join([f"SOURCE logGroups(namePrefix: ['{LOG_GROUPS}'])", *commands])
     return {
         "type": "log",
         "properties": {"title": f"{title}, {region}", "region": region, "query": query, "view": "table"},
@@ -147,7 +147,7 @@ def operation(regions: Sequence[str]) -> list[Widget]:
     ]
 
 
-def logs(region: str, prefix: str) -> list[Widget]:
+def logs(region: str) -> list[Widget]:
     """Return the widgets of one Region's logs: dashboards cannot read the ledger, and metrics have no reasons."""
     reasons = ("NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "PARTLY_NAT", "UNRESOLVED_EGRESS", "DROPPED", "EXCLUDED")
     compliances = ("NON_COMPLIANT", "COMPLIANT", "NOT_APPLICABLE")
@@ -158,7 +158,6 @@ def logs(region: str, prefix: str) -> list[Widget]:
         log_widget(
             "Heals by outcome",
             region,
-            prefix,
             'filter message = "planned" or (message = "answered" and action = "verify")',
             'fields coalesce(status, "HEALED") as result',
             "stats latest(result) as outcome by correlation_id",
@@ -167,7 +166,6 @@ def logs(region: str, prefix: str) -> list[Widget]:
         log_widget(
             "What blocks heals",
             region,
-            prefix,
             'filter message = "planned" and status = "BLOCKED"',
             "fields jsonParse(@message) as line",
             "unnest line.blockers into blocker",
@@ -177,7 +175,6 @@ def logs(region: str, prefix: str) -> list[Widget]:
         log_widget(
             "Subnets by compliance and reason",
             region,
-            prefix,
             'filter message = "swept"',
             f"stats {latest} by @log",
             f"stats {sums}",
@@ -193,7 +190,7 @@ def in_lines(widgets: Sequence[Widget], top: int, height: int) -> list[Widget]:
     ]
 
 
-def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
+def dashboard(regions: Sequence[str]) -> dict[str, Any]:
     """Return the dashboard: a text, then three widgets in each line."""
     text = {
         "type": "text",
@@ -203,17 +200,17 @@ def dashboard(regions: Sequence[str], log_groups: str) -> dict[str, Any]:
         "width": 24,
         "height": TEXT_HEIGHT,
     }
-    queries = [widget for region in regions for widget in logs(region, log_groups)]
+    queries = [widget for region in regions for widget in logs(region)]
     charts = [*gauges(regions), *operation(regions)]
     below = TEXT_HEIGHT + ceil(len(charts) / 3) * CHART_HEIGHT
     placed = [*in_lines(charts, TEXT_HEIGHT, CHART_HEIGHT), *in_lines(queries, below, TABLE_HEIGHT)]
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
 
 
-def template(regions: Sequence[str], log_groups: str) -> str:
+def template(regions: Sequence[str]) -> str:
     """Return org/monitoring.yaml with the dashboard for these Regions."""
     head, _, _ = TEMPLATE.read_text(encoding="utf-8").partition(BODY)
-    return head + BODY + indent(json.dumps(dashboard(regions, log_groups), indent=1), " " * 8) + "\n"
+    return head + BODY + indent(json.dumps(dashboard(regions), indent=1), " " * 8) + "\n"
 
 
 def main() -> None:
@@ -222,9 +219,8 @@ def main() -> None:
         prog="python -m org.dashboard", description="Write org/monitoring.yaml's dashboard."
     )
     parser.add_argument("regions", metavar="REGION", nargs="*", default=REGIONS, help="the Regions to show")
-    parser.add_argument("--log-groups", default=LOG_GROUPS, help="how the names of the rule's log groups start")
     options = parser.parse_args()
-    TEMPLATE.write_text(template(options.regions, options.log_groups), encoding="utf-8")
+    TEMPLATE.write_text(template(options.regions), encoding="utf-8")
 
 
 if __name__ == "__main__":

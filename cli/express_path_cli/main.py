@@ -79,10 +79,6 @@ COMMANDS = {
         "express_path_cli.org.shadow_command",
         "Before a release, show the subnets on which this version judges otherwise than the deployed one.",
     ),
-    "org release": Listed(
-        "express_path_cli.org.release_command",
-        "Deploy a new version in rings, and put the previous one back if the canary suffers.",
-    ),
     "org undo": Listed(
         "express_path_cli.org.undo_command",
         "Undo what heals did in every account and Region since a time.",
@@ -99,9 +95,7 @@ COMMANDS = {
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": CommandGroup(
-        "Check an organization before a roll-out, show the results after it, release, and stop or undo heals."
-    ),
+    "org": CommandGroup("Check an organization before a roll-out, show the results after it, and stop or undo heals."),
     "bench": CommandGroup(
         "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",

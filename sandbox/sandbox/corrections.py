@@ -10,7 +10,6 @@ from sandbox import (
     security_hub,
     service_quotas,
     speed,
-    stack_set_updates,
 )
 from sandbox.patches import Patches
 
@@ -20,7 +19,6 @@ CORRECTIONS = (
     s3.apply_bucket_policies,
     config_service.apply,
     described_stacks.apply,
-    stack_set_updates.apply,
     s3.apply_access_points,
     s3.apply_directory_buckets,
     dynamodb.apply,

@@ -51,7 +51,7 @@ AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", 
 """Commands of the AWS CLI that are no operations of an API."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
 """Commands that send requests for minutes. Only their options are parsed."""
-NEED_STACKS = ("org stop", "org start", "org undo", "org shadow", "org release")
+NEED_STACKS = ("org stop", "org start", "org undo", "org shadow")
 """Commands that need stacks in the accounts of the organization: tests/cli/org/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 

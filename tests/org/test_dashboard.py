@@ -53,8 +53,8 @@ def metrics_read(expression: str, accounts: int) -> int:
 
 def test_template_is_written_by_the_module() -> None:
     """Run `python -m org.dashboard` after a change of org/dashboard.py."""
-    assert TEMPLATE.read_text(encoding="utf-8") == template(REGIONS, LOG_GROUPS)
-    assert dashboard(REGIONS, LOG_GROUPS) == BODY
+    assert TEMPLATE.read_text(encoding="utf-8") == template(REGIONS)
+    assert dashboard(REGIONS) == BODY
 
 
 def test_widgets_lie_side_by_side() -> None:
@@ -110,7 +110,7 @@ def test_link_shares_exactly_what_the_dashboard_shows() -> None:
     configuration = LINK["Resources"]["Link"]["Properties"]["LinkConfiguration"]
     shared = set(re.findall(r"'([\w/]+)'", configuration["MetricConfiguration"]["Filter"]))
     assert shared == {metric_of(expression)[0] for expression in EXPRESSIONS}
-    assert LINK["Parameters"]["LogGroupPrefix"]["Default"] == LOG_GROUPS
+    assert configuration["LogGroupConfiguration"]["Filter"] == f"LogGroupName LIKE '{LOG_GROUPS}%'"
     [statement] = MONITORING["Resources"]["Sink"]["Properties"]["Policy"]["Statement"]
     accepted = statement["Condition"]["ForAllValues:StringEquals"]["oam:ResourceTypes"]
     assert LINK["Resources"]["Link"]["Properties"]["ResourceTypes"] == accepted
@@ -119,7 +119,7 @@ def test_link_shares_exactly_what_the_dashboard_shows() -> None:
 
 def test_other_regions_have_their_own_widgets() -> None:
     """A dashboard for other Regions has the same widgets for them, and three log widgets for each."""
-    other = dashboard(["eu-west-3"], "StackSet-s3")
+    other = dashboard(["eu-west-3"])
     assert {widget["properties"].get("region", "eu-west-3") for widget in other["widgets"]} == {"eu-west-3"}
     assert sum(widget["type"] == "log" for widget in other["widgets"]) == 3
     assert "us-east-1" not in json.dumps(other)

@@ -1,4 +1,4 @@
-"""Accounts and Regions of an organization with the rule: its stack, AWS Config, an alarm, and a function that is updated."""
+"""Accounts and Regions of an organization with the rule: its stack, AWS Config, and the function."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ BUS = f"express-path-{RULE.name}"
 
 
 class RulePlace:
-    """One account and Region. AWS Config has the results of `version`, the version of the function that is deployed."""
+    """One account and Region with the deployed rule."""
 
     def __init__(
         self,
@@ -32,8 +32,6 @@ class RulePlace:
     ) -> None:
         """Deploy the rule to a VPC with one subnet behind a NAT gateway, and evaluate it."""
         self.sandbox, self.account_id, self.region = sandbox, account_id, region
-        self.version = ""
-        self.fails_with: set[str] = set()
         self._credentials = sandbox.credentials(account_id)
         self._stack = f"StackSet-{stack_set}-0a1b2c3d"
         self._describe()
@@ -45,7 +43,6 @@ class RulePlace:
             self.loop = ConfigLoop(
                 sandbox.seen_from(account_id, region), self._invoke, rule=RULE, parameters=parameters
             )
-        self._put_alarm()
         assert not self.sweep().error
 
     def client(self, service: str) -> Client:
@@ -59,21 +56,7 @@ class RulePlace:
         }
         self.client("cloudformation").create_stack(StackName=self._stack, TemplateBody=json.dumps(template))
 
-    def _put_alarm(self) -> None:
-        self.client("cloudwatch").put_metric_alarm(
-            AlarmName=f"{self._stack}-ErrorsAlarm-4E5F",
-            Namespace="AWS/Lambda",
-            MetricName="Errors",
-            Statistic="Sum",
-            Period=300,
-            EvaluationPeriods=1,
-            Threshold=1,
-            ComparisonOperator="GreaterThanOrEqualToThreshold",
-        )
-
     def _invoke(self, event: dict[str, Any]) -> Any:
-        if self.version in self.fails_with:
-            raise RuntimeError("this version fails")
         if self._services is None:
             aws = Aws.connect(self.region, client_config=LAMBDA_CONFIG)
             aws = Aws(aws.session, LAMBDA_CONFIG, self.region, self._credentials)
@@ -81,22 +64,9 @@ class RulePlace:
         return evaluate.handler(event, Context(), self._services)
 
     def sweep(self) -> Delivery:
-        """Let AWS Config invoke the function as its schedule does. If it fails, CloudWatch's alarm goes off."""
+        """Let AWS Config invoke the function as its schedule does."""
         with acting_in(self.account_id):
-            delivery = self.loop.scheduled()
-        if delivery.error:
-            self.set_alarm("ALARM")
-        return delivery
-
-    def set_alarm(self, state: str) -> None:
-        """Set the state of the alarm."""
-        name = f"{self._stack}-ErrorsAlarm-4E5F"
-        self.client("cloudwatch").set_alarm_state(AlarmName=name, StateValue=state, StateReason="-")
-
-    def update(self, version: str) -> None:
-        """Deploy another version of the function, which then sweeps."""
-        self.version = version
-        self.sweep()
+            return self.loop.scheduled()
 
     def stored(self) -> dict[str, str]:
         """Return the reasons that AWS Config has, by subnet."""

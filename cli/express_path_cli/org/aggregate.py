@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.errors import RecordError
@@ -40,11 +41,10 @@ class PlaceResults:
 
 @dataclass(frozen=True, slots=True)
 class AggregateResults:
-    """The results of one rule in an aggregator of the caller's account and Region."""
+    """The results of the rule in an aggregator of the caller's account and Region."""
 
     aws: Aws
     aggregator: str
-    rule: str
 
     def places(self) -> list[Place]:
         """Read where the aggregator has the rule, whether or not with results. Raise ApiError."""
@@ -54,10 +54,10 @@ class AggregateResults:
             "describe_aggregate_compliance_by_config_rules",
             "AggregateComplianceByConfigRules",
             ConfigurationAggregatorName=self.aggregator,
-            Filters={"ConfigRuleName": self.rule},
+            Filters={"ConfigRuleName": RULE_NAME},
         )
         return sorted(
-            Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == self.rule
+            Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == RULE_NAME
         )
 
     def of(self, place: Place) -> PlaceResults:
@@ -68,7 +68,7 @@ class AggregateResults:
             "get_aggregate_compliance_details_by_config_rule",
             "AggregateEvaluationResults",
             ConfigurationAggregatorName=self.aggregator,
-            ConfigRuleName=self.rule,
+            ConfigRuleName=RULE_NAME,
             AccountId=place.account_id,
             AwsRegion=place.region,
             PaginationConfig={"PageSize": _PAGE},

@@ -34,6 +34,7 @@ from express_path_cli.installation.checks import (
     check_types,
 )
 from express_path_cli.installation.recorder import read_bucket
+from express_path_cli.org.stack_sets import STACK_SETS
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
 from express_path_cli.terminal.progress import Watch
@@ -287,34 +288,28 @@ MAX_RULES = 1000
 """The rules of one account and Region (https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html)."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeployedNames:
-    """The names of the rule and of the StackSets that deploy it: the StackSets' names start with the prefix."""
+def name_problems(place: AccountRegion) -> Iterator[Problem]:
+    """Yield each name that something else than the StackSets uses, and the quota of rules. Raise ApiError.
 
-    stack_set_prefix: str
-    rule: str = RULE_NAME
+    A conformance pack or an organization rule has another name, so it does not collide.
+    """
+    rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
+    if RULE_NAME in rules:
+        yield from _taken(place, "rule", RULE_NAME)
+    elif len(rules) >= MAX_RULES:
+        yield Problem(
+            CheckReason.RULE_QUOTA,
+            f"the account has {len(rules)} rules in this Region, and AWS Config allows {MAX_RULES}",
+        )
+    for document in _documents(place):
+        yield from _taken(place, "SSM document", document)
 
-    def problems(self, place: AccountRegion) -> Iterator[Problem]:
-        """Yield each name that something else than these StackSets uses, and the quota of rules. Raise ApiError.
 
-        A conformance pack or an organization rule has another name, so it does not collide.
-        """
-        rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
-        if self.rule in rules:
-            yield from self._taken(place, "rule", self.rule)
-        elif len(rules) >= MAX_RULES:
-            yield Problem(
-                CheckReason.RULE_QUOTA,
-                f"the account has {len(rules)} rules in this Region, and AWS Config allows {MAX_RULES}",
-            )
-        for document in _documents(place):
-            yield from self._taken(place, "SSM document", document)
-
-    def _taken(self, place: AccountRegion, kind: str, name: str) -> Iterator[Problem]:
-        owner = _stack_of(place, name)
-        if not owner.startswith(f"StackSet-{self.stack_set_prefix}"):
-            by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
-            yield Problem(CheckReason.NAME_TAKEN, f"the name of the {kind} {name} is used by {by}")
+def _taken(place: AccountRegion, kind: str, name: str) -> Iterator[Problem]:
+    owner = _stack_of(place, name)
+    if not owner.startswith(f"StackSet-{STACK_SETS}"):
+        by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
+        yield Problem(CheckReason.NAME_TAKEN, f"the name of the {kind} {name} is used by {by}")
 
 
 _RULES = ("describe_config_rules", "ConfigRules")
@@ -322,7 +317,7 @@ _RULES = ("describe_config_rules", "ConfigRules")
 
 def _documents(place: AccountRegion) -> Sequence[str]:
     """Read which of the runbooks' names the account uses, sorted."""
-    # DeployedNames are compared by their beginnings:
+    # The filter selects names that begin with a value:
     # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
     wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(DOCUMENTS)}]
     rows = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
@@ -463,7 +458,6 @@ class CheckRequest:
 
     live: LiveOptions
     ou_ids: tuple[str, ...]
-    names: DeployedNames
     artifact: Artifact | None
     network_role: NetworkRole | None
 
@@ -479,7 +473,7 @@ class CheckRequest:
 
     def problems(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
         """Yield the problems of an account and Region, and the error of each question that could not be answered."""
-        for question in (recorder_problems, self.names.problems, self.artifact.problems if self.artifact else None):
+        for question in (recorder_problems, name_problems, self.artifact.problems if self.artifact else None):
             try:
                 yield from question(place) if question else ()
             except ExpressPathError as error:
@@ -552,7 +546,7 @@ class _Checking:
             )
 
     def _ask(self, place: AccountRegion) -> list[Problem | ExpressPathError]:
-        """CheckResult all questions about a place with new clients: those of hundreds of places would take gigabytes."""
+        """Ask all questions about a place with new clients: those of hundreds of places would take gigabytes."""
         return list(self._request.problems(replace(place, aws=replace(place.aws))))
 
     def _selected(self, enabled: Sequence[str], not_offered: Mapping[str, object]) -> Sequence[str]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.judging import denial_line
 from express_path_cli.aws.options import LiveOptions, TableFormat
@@ -16,7 +15,6 @@ from express_path_cli.org.check import (
     Artifact,
     CheckReason,
     CheckRequest,
-    DeployedNames,
     Effect,
     NetworkRole,
     OrgCheck,
@@ -85,18 +83,6 @@ NetworkExternalId = Annotated[
         rich_help_panel=_DEPLOYED,
     ),
 ]
-RuleName = Annotated[
-    str, typer.Option("--rule-name", metavar="NAME", help="The name of the rule.", rich_help_panel=_DEPLOYED)
-]
-StackSetPrefix = Annotated[
-    str,
-    typer.Option(
-        "--stack-set-prefix",
-        metavar="PREFIX",
-        help="The prefix of the names of the StackSets that deploy express-path.",
-        rich_help_panel=_DEPLOYED,
-    ),
-]
 RoleName = Annotated[
     str, typer.Option(metavar="NAME", help="The role that reads each account.", rich_help_panel=options.WHERE)
 ]
@@ -115,8 +101,6 @@ def org_check(
     artifact_key: ArtifactKey = "",
     network_role_arn: NetworkRoleArn = None,
     network_external_id: NetworkExternalId = "",
-    rule_name: RuleName = RULE_NAME,
-    stack_set_prefix: StackSetPrefix = "express-path",
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
@@ -134,7 +118,6 @@ def org_check(
     request = CheckRequest(
         live,
         tuple(ou or ()),
-        DeployedNames(stack_set_prefix, rule_name),
         Artifact(artifact_bucket_prefix, artifact_key) if artifact_bucket_prefix else None,
         NetworkRole(network_role_arn, network_external_id) if network_role_arn else None,
     )

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from express_path.adapters.aws import Aws
+from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.automation.stack import Stack, find_stack
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import members_of
@@ -19,10 +20,9 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class DeploymentsRequest:
-    """Where to look for the stack of a rule. Without units and accounts, everywhere in the organization."""
+    """Where to look for the stack of the rule. Without units and accounts, everywhere in the organization."""
 
     live: LiveOptions
-    rule: str
     ou_ids: tuple[str, ...] = ()
     account_ids: tuple[str, ...] = ()
 
@@ -77,7 +77,7 @@ def find_deployments(request: DeploymentsRequest, task_pool: TaskPool) -> Deploy
     clients = task_pool.run(wanted, partial(clients_of, request.live, home))
     accounts = [AccountRegion(member.id, aws, member.name) for member, aws in clients]
     places = _places(request.live, accounts, home.aws.region, task_pool)
-    stacks = list(task_pool.run(places, lambda place: on_new_clients(place.aws, partial(_stack_of, request.rule))))
+    stacks = list(task_pool.run(places, lambda place: on_new_clients(place.aws, _stack_of)))
     found = [Deployment(place, stack) for place, stack in stacks if stack]
     return Deployments(
         sorted(found, key=lambda deployment: deployment.key), home.caller, sum(stack is None for _, stack in stacks)
@@ -89,8 +89,8 @@ def on_new_clients(aws: Aws, use: Callable[[Aws], _Result]) -> _Result:
     return use(replace(aws))
 
 
-def _stack_of(rule: str, aws: Aws) -> Stack | None:
-    return find_stack(aws.client("cloudformation"), rule)
+def _stack_of(aws: Aws) -> Stack | None:
+    return find_stack(aws.client("cloudformation"), RULE_NAME)
 
 
 def _places(

@@ -10,6 +10,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult
 from express_path.adapters.network_reader import SnapshotReader
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
@@ -66,7 +67,7 @@ def read_shadow(request: DeploymentsRequest, watch: Watch) -> Shadow:
     """Judge the subnets of each deployment. What fails is kept with the rest. Raise OptionError, ApiError."""
     with TaskPool(request.live.workers, watch) as task_pool:
         found = find_deployments(request, task_pool).found
-        judged = [place for _, place in task_pool.run(found, lambda row: _judge(row, request.rule, task_pool.failures))]
+        judged = [place for _, place in task_pool.run(found, lambda row: _judge(row, task_pool.failures))]
     differences = [difference for place in judged for difference in place.differences]
     return Shadow(
         sorted(differences, key=lambda row: (*row.deployment.key, row.verdict.subnet_id)),
@@ -76,18 +77,18 @@ def read_shadow(request: DeploymentsRequest, watch: Watch) -> Shadow:
     )
 
 
-def _judge(deployment: Deployment, rule: str, failures: list[Failure]) -> PlaceShadow:
+def _judge(deployment: Deployment, failures: list[Failure]) -> PlaceShadow:
     """Evaluate a scheduled event of the deployed rule, with its parameters, and report nothing. Raise ApiError.
 
     A path that could not be followed is a failure, as it is for the function.
     """
 
     def evaluate(aws: Aws) -> evaluation.Evaluation:
-        deployed = next((row for row in find_rules(aws.config, rule) if row.name == rule), None)
+        deployed = next((row for row in find_rules(aws.config, RULE_NAME) if row.name == RULE_NAME), None)
         if deployed is None:
-            raise ApiError("config:DescribeConfigRules", "NoSuchConfigRuleException", rule)
+            raise ApiError("config:DescribeConfigRules", "NoSuchConfigRuleException", RULE_NAME)
         account_id, now = deployment.place.account_id, datetime.now(UTC)
-        event = ConfigEvent(account_id, rule, "", deployed.parameters, now, left_scope=False)
+        event = ConfigEvent(account_id, RULE_NAME, "", deployed.parameters, now, left_scope=False)
         reader = SnapshotReader(aws, deployment.stack.parameters.get("NetworkRoleExternalId", ""))
         return evaluation.evaluate(evaluation.RuleServices(aws, reader), event)
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.org.check_command import OuIds, RoleName, RuleName
+from express_path_cli.org.check_command import OuIds, RoleName
 from express_path_cli.org.deployments import DeploymentsRequest
 from express_path_cli.org.shadow import Shadow, read_shadow
 from express_path_cli.terminal.console import echo
@@ -32,7 +31,6 @@ def org_shadow(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
-    rule_name: RuleName = RULE_NAME,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -48,7 +46,7 @@ def org_shadow(
     """
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
     with watching(quiet=quiet) as watch:
-        found = read_shadow(DeploymentsRequest(live, rule_name, tuple(ou or ())), watch)
+        found = read_shadow(DeploymentsRequest(live, tuple(ou or ())), watch)
     show_failures_and_notes(found.failures, (), quiet=quiet)
     if form is TextFormat.JSON:
         echo(as_org_shadow_json(found), nl=False)

@@ -13,20 +13,21 @@ from express_path_cli.org.aggregate import Place
 from express_path_cli.sources.live import Home
 from express_path_cli.terminal.errors import Failure
 
+STACK_SETS = "express-path-"
+"""How the names of the StackSets begin: those of org/*.yaml end with the OU or with what they deploy."""
 _MODE = "RemediationMode"
 """A parameter of the StackSets that deploy the rule, which that of the ledger does not have."""
-VERSION = "CodeKey"
+_VERSION = "CodeKey"
 """The parameter with the key of the function's code, which contains a hash of the code."""
 _CURRENT = "CURRENT"
 
 
 @dataclass(frozen=True, slots=True)
 class StackSet:
-    """A StackSet: its name, the values of its parameters, and the organizational units that it deploys to."""
+    """A StackSet: its name, and the values of its parameters."""
 
     name: str
     parameters: Mapping[str, str]
-    ou_ids: Sequence[str] = ()
 
     @property
     def deploys_rule(self) -> bool:
@@ -41,7 +42,7 @@ class StackSet:
     @property
     def version(self) -> str:
         """The key of the function's code; empty if it deploys no function."""
-        return self.parameters.get(VERSION, "")
+        return self.parameters.get(_VERSION, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ class StackInstance:
         return self.status == _CURRENT
 
 
-def read_stack_sets(cloudformation: Any, call_as: str, prefix: str) -> list[StackSet]:  # noqa: ANN401  # boto3's client
-    """Read the active StackSets with names that begin with a prefix, sorted. Raise ApiError."""
+def read_stack_sets(cloudformation: Any, call_as: str) -> list[StackSet]:  # noqa: ANN401  # boto3's client
+    """Read the active StackSets of express-path, sorted. Raise ApiError."""
     rows = pages(cloudformation, "cloudformation", "list_stack_sets", "Summaries", Status="ACTIVE", CallAs=call_as)
-    names = sorted(str(row["StackSetName"]) for row in rows if str(row["StackSetName"]).startswith(prefix))
+    names = sorted(str(row["StackSetName"]) for row in rows if str(row["StackSetName"]).startswith(STACK_SETS))
     return [_stack_set(cloudformation, call_as, name) for name in names]
 
 
@@ -70,7 +71,7 @@ def _stack_set(cloudformation: Any, call_as: str, name: str) -> StackSet:  # noq
     with calling("cloudformation:DescribeStackSet"):
         found = cloudformation.describe_stack_set(StackSetName=name, CallAs=call_as)["StackSet"]
     parameters = {row["ParameterKey"]: row.get("ParameterValue", "") for row in found.get("Parameters", ())}
-    return StackSet(name, parameters, tuple(found.get("OrganizationalUnitIds", ())))
+    return StackSet(name, parameters)
 
 
 def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Sequence[StackInstance]:  # noqa: ANN401  # boto3's client
@@ -93,7 +94,7 @@ def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Se
 class Deployed:
     """The names of the organization's accounts by id, the StackSets, and the stack instances that contain the rule.
 
-    management_account_id: empty if the organization could not be read. call_as: how the caller calls StackSets.
+    management_account_id: empty if the organization could not be read.
     is_complete: False if the StackSets could not be read.
     """
 
@@ -101,12 +102,11 @@ class Deployed:
     stack_sets: Sequence[StackSet] = ()
     instances: Mapping[Place, StackInstance] = field(default_factory=dict)
     management_account_id: str = ""
-    call_as: str = "SELF"
     is_complete: bool = False
 
 
-def read_deployed(home: Home, prefix: str, task_pool: TaskPool) -> Deployed:
-    """Read the accounts, and the StackSets with names that begin with a prefix.
+def read_deployed(home: Home, task_pool: TaskPool) -> Deployed:
+    """Read the accounts, and the StackSets of express-path.
 
     What cannot be read is added to the failures of the pool.
     """
@@ -123,7 +123,7 @@ def read_deployed(home: Home, prefix: str, task_pool: TaskPool) -> Deployed:
     call_as = "SELF" if is_management else "DELEGATED_ADMIN"
     cloudformation = home.aws.client("cloudformation")
     try:
-        stack_sets = read_stack_sets(cloudformation, call_as, prefix)
+        stack_sets = read_stack_sets(cloudformation, call_as)
     except ExpressPathError as error:
         task_pool.failures.append(Failure(f"{home.account_region}: the StackSets", error))
         return Deployed(names, management_account_id=organization.management_account_id)
@@ -131,4 +131,4 @@ def read_deployed(home: Home, prefix: str, task_pool: TaskPool) -> Deployed:
     read = partial(read_instances, cloudformation, call_as)
     found = [row for _, rows in task_pool.run(deploying, read, lambda stack_set: stack_set.name) for row in rows]
     instances = {row.place: row for row in found}
-    return Deployed(names, stack_sets, instances, organization.management_account_id, call_as, is_complete=True)
+    return Deployed(names, stack_sets, instances, organization.management_account_id, is_complete=True)

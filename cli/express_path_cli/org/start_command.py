@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.org.check_command import OuIds, RoleName, RuleName
+from express_path_cli.org.check_command import OuIds, RoleName
 from express_path_cli.org.deployments import DeploymentsRequest
 from express_path_cli.org.stopping import StartedPlace, StoppedPlace, find_stops, start_organization
 from express_path_cli.terminal.console import echo
@@ -35,7 +34,6 @@ def org_start(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 32,
-    rule_name: RuleName = RULE_NAME,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -49,7 +47,7 @@ def org_start(
     them is a line on standard error, and the rest is allowed.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
-    request = DeploymentsRequest(live, rule_name, tuple(ou or ()))
+    request = DeploymentsRequest(live, tuple(ou or ()))
     with watching(quiet=quiet) as watch:
         found = find_stops(request, watch)
     stopped = [place for place in found.places if place.record]

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
@@ -17,7 +18,7 @@ from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import Worklist, worklist
 from express_path_cli.installation.rule import Sweep, read_sweep
 from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
-from express_path_cli.org.stack_sets import Deployed, StackInstance, StackSet, read_deployed
+from express_path_cli.org.stack_sets import STACK_SETS, Deployed, StackInstance, StackSet, read_deployed
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, locating_errors, without_region
@@ -168,11 +169,9 @@ class OrgStatus:
 
 @dataclass(frozen=True, slots=True)
 class StatusRequest:
-    """What to read: the aggregator, the rule, and the StackSets; with a role in `live`, also the sweeps."""
+    """What to read: the results in an aggregator; with a role in `live`, also the sweeps."""
 
     aggregator: str
-    rule: str
-    stack_set_prefix: str
     live: LiveOptions
 
     def selects(self, region: str) -> bool:
@@ -185,7 +184,7 @@ def read_status(request: StatusRequest, watch: Watch) -> OrgStatus:
     with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its results are read"):
         aws = connect(None, request.live.profile)
     caller = read_caller(aws)
-    results = AggregateResults(aws, request.aggregator, request.rule)
+    results = AggregateResults(aws, request.aggregator)
     with locating_errors(f"aggregator {request.aggregator} in {aws.region}"):
         sources = Aggregator(aws, request.aggregator).bad_sources()
         aggregated = [place for place in results.places() if request.selects(place.region)]
@@ -203,7 +202,7 @@ class _Reading:
 
     def status(self, aggregated: Sequence[Place], sources: Sequence[BadSource]) -> OrgStatus:
         """Return the status of all accounts and Regions."""
-        deployed = read_deployed(self._home, self._request.stack_set_prefix, self._pool)
+        deployed = read_deployed(self._home, self._pool)
         instances = {place: row for place, row in deployed.instances.items() if self._request.selects(place.region)}
         results = self._results_of(aggregated)
         places = sorted({*aggregated, *instances})
@@ -233,10 +232,9 @@ class _Reading:
         if not self._request.live.role_name:
             yield "sweeps and excluded subnets were not read: set --role-name to a role that can be assumed in each account"
         if deployed.is_complete and not deployed.stack_sets:
-            prefix = self._request.stack_set_prefix
             yield (
-                f"no StackSet in {self._home.aws.region} has a name that begins with {prefix}, so it is not known "
-                "where results are missing: --stack-set-prefix names another one"
+                f"no StackSet in {self._home.aws.region} has a name that begins with {STACK_SETS}, so it is not known "
+                "where results are missing: set AWS_REGION to the Region of the StackSets"
             )
 
     def _results_of(self, places: Sequence[Place]) -> dict[Place, PlaceResults]:
@@ -257,6 +255,6 @@ class _Reading:
         by_id = {member.id: aws for member, aws in clients.items()}
 
         def read(place: Place) -> Sweep:
-            return read_sweep(replace(by_id[place.account_id], region=place.region), self._request.rule, self._now)
+            return read_sweep(replace(by_id[place.account_id], region=place.region), RULE_NAME, self._now)
 
         return dict(self._pool.run([place for place in places if place.account_id in by_id], read))

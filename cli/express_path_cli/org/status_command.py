@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.findings.summary import EXCLUDED_FIX
 from express_path_cli.findings.worklist import WorkItem
-from express_path_cli.org.check_command import RuleName, StackSetPrefix
 from express_path_cli.org.status import (
     AccountReason,
     Attention,
@@ -71,8 +69,6 @@ def org_status(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
-    rule_name: RuleName = RULE_NAME,
-    stack_set_prefix: StackSetPrefix = "express-path",
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
@@ -97,7 +93,7 @@ def org_status(
     )
     live.check()
     with watching(quiet=quiet) as watch:
-        found = read_status(StatusRequest(aggregator, rule_name, stack_set_prefix, live), watch)
+        found = read_status(StatusRequest(aggregator, live), watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)

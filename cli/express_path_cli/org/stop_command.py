@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.automation.stops import checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.org.check_command import OuIds, RoleName, RuleName
+from express_path_cli.org.check_command import OuIds, RoleName
 from express_path_cli.org.deployments import DeploymentsRequest
 from express_path_cli.org.stopping import OrgStop, StopState, stop_organization
 from express_path_cli.terminal.console import echo
@@ -37,7 +36,6 @@ def org_stop(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 32,
-    rule_name: RuleName = RULE_NAME,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -51,7 +49,7 @@ def org_stop(
     standard error, and the rest is stopped.
     """
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
-    request = DeploymentsRequest(live, rule_name, tuple(ou or ()))
+    request = DeploymentsRequest(live, tuple(ou or ()))
     text = checked_reason(reason)
     with watching(quiet=quiet) as watch:
         found = stop_organization(request, text, watch)

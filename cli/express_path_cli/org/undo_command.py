@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.org.check_command import OuIds, RoleName, RuleName
+from express_path_cli.org.check_command import OuIds, RoleName
 from express_path_cli.org.deployments import DeploymentsRequest
 from express_path_cli.org.undoing import (
     HealOutcome,
@@ -60,7 +59,6 @@ def org_undo(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 32,
-    rule_name: RuleName = RULE_NAME,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -76,7 +74,7 @@ def org_undo(
     """
     start = _time(since)
     live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
-    request = DeploymentsRequest(live, rule_name, tuple(ou or ()), tuple(account or ()))
+    request = DeploymentsRequest(live, tuple(ou or ()), tuple(account or ()))
     with watching(quiet=quiet) as watch:
         found = find_heals(request, start, watch)
     result = OrgUndo([row for place in found.places for row in planned(place)], found.failures, found.deployments)

@@ -176,8 +176,6 @@ def test_units_and_regions_are_selected(
     assert (bool(data.stop_item()), bool(web.stop_item())) == (True, False)
     nowhere = invoke(["org", "stop", "--role-name", ROLE, "--ou", unit, "--region", NORTH])
     assert (nowhere.exit_code, "without a stack of the rule: 1" in nowhere.stdout) == (2, True)
-    for words in (("stop",), ("undo", "--since", NOON)):
-        assert org(*words, "--rule-name", "another")[0] == 2
     assert invoke(["org", "stop", "--role-name", ROLE, "--all-regions"]).exit_code == 0
     assert web.stop_item()
     assert north.stop_item()
