@@ -7,9 +7,10 @@ from express_path_integrations.adapters.ocsf import DETAIL_TYPE, SOURCE
 from express_path_integrations.handlers.ocsf import compose_services, handler
 from express_path_integrations.updating import IntegrationServices
 from integrations.tests.hub import Hub, messages
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.kinds import create_table
 from sandbox.config_items.direct import direct_client
 from sandbox.dynamic import Client
-from sandbox.dynamodb import deploy_table
 from sandbox.server import Sandbox
 from tests.support.rule import Context
 from tests.support.template import INTEGRATIONS, Expanded, expanded
@@ -50,8 +51,9 @@ class Siem:
 
 def deploy_ocsf(sandbox: Sandbox, template: Expanded) -> None:
     """Create the table, and the bus with its policy and a rule that sends all findings to a queue of the consumer."""
-    dynamodb, events = direct_client(sandbox, "dynamodb"), direct_client(sandbox, "events")
-    deploy_table(dynamodb, template.deployed(template.properties("OcsfTable")), template.deployed("<OcsfTable>"))
+    events = direct_client(sandbox, "events")
+    account = Account(sandbox, sandbox.account_id, sandbox.region)
+    create_table(account, template.deployed("<OcsfTable>"), template.deployed(template.properties("OcsfTable")))
     create_queue(sandbox)
     bus = template.deployed("<OcsfBus>")
     events.create_event_bus(Name=bus)

@@ -78,9 +78,6 @@ def test_datapoints_come_newest_first_and_in_pages(sandbox: Sandbox, cloudwatch:
     assert "NextToken" not in second
 
 
-METRIC = query({})["MetricStat"]
-
-
 @pytest.mark.parametrize(
     ("queries", "window", "fault"),
     [
@@ -100,36 +97,6 @@ def test_what_cloudwatch_refuses_is_refused(
     with pytest.raises(ClientError, match=fault) as raised:
         cloudwatch.get_metric_data(MetricDataQueries=queries, StartTime=window[0], EndTime=window[1])
     assert raised.value.response["Error"]["Code"] == "ValidationError"
-
-
-@pytest.mark.parametrize(
-    "asked", [{"Id": "e", "Expression": "SUM(METRICS())"}, query({}) | {"MetricStat": {**METRIC, "Stat": "p99"}}]
-)
-def test_what_the_sandbox_cannot_evaluate_fails_loudly(cloudwatch: Client, asked: dict[str, Any]) -> None:
-    """An expression or a percentile is rejected instead of getting an invented result."""
-    with pytest.raises(ClientError) as raised:
-        ask(cloudwatch, asked)
-    assert raised.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
-
-
-def test_a_listing_names_each_metric_of_the_last_two_weeks_once(sandbox: Sandbox, cloudwatch: Client) -> None:
-    """A dimension filter without a value matches the dimension's name.
-
-    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_ListMetrics.html.
-    """
-    points = [(NOW - HOUR, 1.0), (NOW - 2 * HOUR, 1.0)]
-    sandbox.metrics.record("nat-1", "BytesInFromSource", points, zone="us-east-1a")
-    sandbox.metrics.record("nat-1", "BytesInFromSource", [(NOW - timedelta(days=15), 1.0)], zone="us-east-1b")
-    sandbox.metrics.record("nat-2", "BytesInFromSource", points)
-    by_zone = [{"Name": "NatGatewayId", "Value": "nat-1"}, {"Name": "AvailabilityZone"}]
-    zones = {"Namespace": "AWS/NATGateway", "MetricName": "BytesInFromSource", "Dimensions": by_zone}
-    [listed] = cloudwatch.list_metrics(**zones)["Metrics"]
-    assert {dimension["Name"]: dimension["Value"] for dimension in listed["Dimensions"]} == {
-        "NatGatewayId": "nat-1",
-        "AvailabilityZone": "us-east-1a",
-    }
-    assert len(cloudwatch.list_metrics(Namespace="AWS/NATGateway")["Metrics"]) == 2
-    assert cloudwatch.list_metrics(Namespace="AWS/EC2")["Metrics"] == []
 
 
 def test_a_listing_has_pages_of_500_metrics_of_one_account_and_region(sandbox: Sandbox, cloudwatch: Client) -> None:

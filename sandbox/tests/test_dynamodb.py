@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.kinds import create_table
 from sandbox.dynamic import Client
-from sandbox.dynamodb import UnsupportedPropertyError, deploy_table
 from sandbox.iam import enforced
-from sandbox.iam_policies import UnsupportedPolicyError
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
@@ -33,14 +33,12 @@ ONLY_THE_WRITER = {
     ],
 }
 PROPERTIES = {
-    "TableName": "Ledger",
     "AttributeDefinitions": [{"AttributeName": "Id", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "Id", "KeyType": "HASH"}],
     "BillingMode": "PAY_PER_REQUEST",
     "DeletionProtectionEnabled": True,
     "SSESpecification": {"SSEEnabled": True},
     "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-    "TimeToLiveSpecification": {"AttributeName": "Expires", "Enabled": True},
     "ResourcePolicy": {"PolicyDocument": ONLY_THE_WRITER},
 }
 KEY = {"Id": {"S": "one"}}
@@ -50,9 +48,14 @@ ITEM = {"Id": {"S": "one"}, "Count": {"N": "0"}}
 @pytest.fixture
 def dynamodb(sandbox: Sandbox) -> Client:
     """A client of the sandbox's account, in which the table is deployed."""
+    deploy(sandbox, "Ledger")
     client: Client = sandbox.client("dynamodb")
-    deploy_table(client, PROPERTIES)
     return client
+
+
+def deploy(sandbox: Sandbox, name: str, **changed: object) -> None:
+    """Deploy a table as CloudFormation does."""
+    create_table(Account(sandbox, sandbox.account_id, sandbox.region), name, {**PROPERTIES, **changed})
 
 
 @pytest.fixture
@@ -80,24 +83,21 @@ def acting(sandbox: Sandbox) -> Callable[[str, str], Client]:
 
 
 def test_table_is_made_as_its_resource_says(dynamodb: Client) -> None:
-    """The API returns every property of AWS::DynamoDB::Table that is deployed here; others are rejected."""
+    """The API returns every property of AWS::DynamoDB::Table that is deployed here."""
     table = dynamodb.describe_table(TableName="Ledger")["Table"]
     assert (table["TableArn"], table["DeletionProtectionEnabled"]) == (TABLE, True)
     assert table["SSEDescription"]["Status"] == "ENABLED"
     backups = dynamodb.describe_continuous_backups(TableName="Ledger")["ContinuousBackupsDescription"]
     assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
-    assert dynamodb.describe_time_to_live(TableName="Ledger")["TimeToLiveDescription"]["AttributeName"] == "Expires"
     assert json.loads(dynamodb.get_resource_policy(ResourceArn=TABLE)["Policy"]) == ONLY_THE_WRITER
     assert refused(dynamodb.delete_table, TableName="Ledger") == "ValidationException"
-    with pytest.raises(UnsupportedPropertyError, match="ImportSourceSpecification"):
-        deploy_table(dynamodb, {"ImportSourceSpecification": {}}, "Other")
 
 
-def test_policy_ends_with_its_table(dynamodb: Client) -> None:
+def test_policy_ends_with_its_table(sandbox: Sandbox, dynamodb: Client) -> None:
     """A new table with a deleted table's name has no policy. An invalid policy is rejected."""
     dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
     dynamodb.delete_table(TableName="Ledger")
-    deploy_table(dynamodb, {key: value for key, value in PROPERTIES.items() if key != "ResourcePolicy"})
+    deploy(sandbox, "Ledger", ResourcePolicy=None)
     assert refused(dynamodb.get_resource_policy, ResourceArn=TABLE) == "PolicyNotFoundException"
     valid = json.dumps(ONLY_THE_WRITER)
     for policy in ("no", "{}", '{"Statement": [{"Effect": "Allow"}]}', valid.ljust(20_481)):
@@ -105,7 +105,7 @@ def test_policy_ends_with_its_table(dynamodb: Client) -> None:
 
 
 @pytest.mark.parametrize("action", ["RestoreTableFromBackup", "GetRecords", "ExecuteStatement", "Put*"])
-def test_policy_names_only_actions_of_tables(dynamodb: Client, action: str) -> None:
+def test_policy_names_only_actions_of_tables(sandbox: Sandbox, dynamodb: Client, action: str) -> None:
     """DynamoDB refuses the whole call for one other action, when a table is created and when a policy is attached."""
     statement = ONLY_THE_WRITER["Statement"][0]
     policy = {"Statement": [statement | {"Action": ["dynamodb:*", f"dynamodb:{action}"]}]}
@@ -113,7 +113,7 @@ def test_policy_names_only_actions_of_tables(dynamodb: Client, action: str) -> N
     with pytest.raises(dynamodb.exceptions.ClientError, match=invalid):
         dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=json.dumps(policy))
     with pytest.raises(dynamodb.exceptions.ClientError, match=invalid):
-        deploy_table(dynamodb, {**PROPERTIES, "TableName": "Other", "ResourcePolicy": {"PolicyDocument": policy}})
+        deploy(sandbox, "Other", ResourcePolicy={"PolicyDocument": policy})
     assert dynamodb.list_tables()["TableNames"] == ["Ledger"]
     assert json.loads(dynamodb.get_resource_policy(ResourceArn=TABLE)["Policy"]) == ONLY_THE_WRITER
 
@@ -232,40 +232,3 @@ def test_resource_policy_can_allow(sandbox: Sandbox, dynamodb: Client, acting: C
     assert not reading({"AWS": WRITER})
     assert not reading({"AWS": "123456789012"})
     assert not reading({"Service": "config.amazonaws.com"})
-
-
-def test_policies_can_limit_the_partition_key(
-    sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client]
-) -> None:
-    """The key of a request about one item counts, whether it reads, writes, or deletes the item; a scan has none."""
-    writer = acting("writer", "sts:*")
-    only_one = {
-        "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["one"]},
-        "Null": {"dynamodb:LeadingKeys": "false"},
-    }
-    allow = {"Effect": "Allow", "Principal": {"AWS": WRITER}, "Action": "dynamodb:*", "Resource": TABLE}
-    policy = json.dumps({"Statement": [{**allow, "Condition": only_one}]})
-    dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
-    other = {"Id": {"S": "two"}}
-    with enforced(sandbox):
-        writer.put_item(TableName="Ledger", Item=ITEM)
-        assert writer.get_item(TableName="Ledger", Key=KEY)["Item"] == ITEM
-        writer.delete_item(TableName="Ledger", Key=KEY)
-        calls = {writer.put_item: {"Item": other}, writer.get_item: {"Key": other}, writer.delete_item: {"Key": other}}
-        for call, given in calls.items():
-            assert refused(call, TableName="Ledger", **given) == "AccessDeniedException"
-        assert refused(writer.scan, TableName="Ledger") == "AccessDeniedException"
-
-
-def test_policy_that_is_not_evaluated_is_an_error(
-    sandbox: Sandbox, dynamodb: Client, acting: Callable[..., Client], caplog: pytest.LogCaptureFixture
-) -> None:
-    """A condition key that the sandbox does not support makes the request fail."""
-    reader = acting("reader")
-    deny = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:GetItem", "Resource": "*"}
-    condition = {"ForAllValues:StringEquals": {"dynamodb:Attributes": "one"}}
-    policy = json.dumps({"Statement": [{**deny, "Condition": condition}]})
-    dynamodb.put_resource_policy(ResourceArn=TABLE, Policy=policy)
-    with enforced(sandbox):
-        assert refused(reader.get_item, TableName="Ledger", Key=KEY) == "InternalFailure"
-    assert UnsupportedPolicyError.__name__ in caplog.text

@@ -118,18 +118,6 @@ def test_an_event_for_another_bus_keeps_where_it_comes_from(sandbox: Sandbox, ev
     assert event["resources"] == ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]
 
 
-def test_failing_entries_are_named_in_an_answer_that_succeeds(sandbox: Sandbox, events: Client) -> None:
-    """Only the chosen entries fail, as often as chosen, and the answer keeps the order of the request."""
-    received: list[Any] = []
-    sandbox.eventbridge.register("consumer", received.append)
-    sandbox.eventbridge.fail_entries("ThrottlingException", times=1, detail_type="Other")
-    answer = events.put_events(Entries=[entry(1), entry(2, "Other"), entry(3)])
-    assert answer["FailedEntryCount"] == 1
-    assert [row.get("ErrorCode") for row in answer["Entries"]] == [None, "ThrottlingException", None]
-    assert events.put_events(Entries=[entry(2, "Other")])["FailedEntryCount"] == 0
-    assert [event["detail"]["n"] for event in received] == [1, 3, 2]
-
-
 def test_requests_that_are_too_large_are_refused(sandbox: Sandbox, events: Client) -> None:
     """All entries together have at most 256 KB, and there are at most ten."""
     sandbox.eventbridge.register("consumer", lambda _event: None)
@@ -139,25 +127,6 @@ def test_requests_that_are_too_large_are_refused(sandbox: Sandbox, events: Clien
         events.put_events(Entries=[half, half, entry(1, filler="x" * 1000)])
     with pytest.raises(ClientError, match="less than or equal to 10"):
         events.put_events(Entries=[entry()] * 11)
-
-
-def test_held_events_can_be_reordered_and_repeated(sandbox: Sandbox, events: Client) -> None:
-    """Events that are held are delivered later, as the test arranges them; a failing function is retried twice."""
-    received: list[int] = []
-
-    def consume(event: dict[str, Any]) -> None:
-        received.append(event["detail"]["n"])
-        if event["detail"]["n"] == 3:
-            raise RuntimeError("no")
-
-    sandbox.eventbridge.register("consumer", consume)
-    sandbox.eventbridge.holds = True
-    events.put_events(Entries=[entry(1), entry(2), entry(3)])
-    assert received == []
-    sandbox.eventbridge.held = [*reversed(sandbox.eventbridge.held), sandbox.eventbridge.held[0]]
-    done = sandbox.eventbridge.deliver()
-    assert received == [3, 3, 3, 2, 1, 1]
-    assert [str(delivery.error) for delivery in done] == ["no", "None", "None", "None"]
 
 
 def test_a_queue_invokes_a_function_until_its_messages_are_processed(sandbox: Sandbox) -> None:

@@ -35,17 +35,3 @@ def test_lists_directory_buckets_apart(sandbox: Sandbox, s3: Client) -> None:
     assert first["CreationDate"]
     assert [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]] == ["general"]
     assert sandbox.client("s3", "eu-west-1").list_directory_buckets()["Buckets"] == []
-
-
-def test_is_logged_under_its_name(sandbox: Sandbox, s3: Client) -> None:
-    """The call log distinguishes ListDirectoryBuckets from ListBuckets, although both are the same HTTP request."""
-    s3.list_directory_buckets(MaxDirectoryBuckets=1)
-    s3.list_buckets()
-    assert sandbox.calls.operations("s3") == ["ListDirectoryBuckets", "ListBuckets"]
-    assert sandbox.calls.of("s3")[0].parameters == {"MaxDirectoryBuckets": 1}
-
-
-def test_objects_need_no_session(s3: Client) -> None:
-    """Objects can be written and read through the client of the sandbox."""
-    s3.put_object(Bucket="one--use1-az4--x-s3", Key="key", Body=b"content")
-    assert s3.get_object(Bucket="one--use1-az4--x-s3", Key="key")["Body"].read() == b"content"

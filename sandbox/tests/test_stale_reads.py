@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from sandbox.dynamic import Client
-from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 
@@ -44,20 +43,6 @@ def gateways(ec2: Client, vpc: str) -> list[str]:
     return [route["GatewayId"] for route in table(ec2, vpc)["Routes"] if route["GatewayId"] != "local"]
 
 
-def test_new_endpoint_is_not_found_once(sandbox: Sandbox, ec2: Client, create: Callable[..., str]) -> None:
-    """The first description after the creation misses it, by id and in the list; the next one does not."""
-    with sandbox.stale_reads("ec2:DescribeVpcEndpoints") as reads:
-        made = create()
-        code = refused(ec2.describe_vpc_endpoints, VpcEndpointIds=[made])
-        assert code == "InvalidVpcEndpointId.NotFound"
-        assert ec2.describe_vpc_endpoints(VpcEndpointIds=[made])["VpcEndpoints"]
-    assert [(read.operation, read.nth) for read in reads.given] == [("ec2:DescribeVpcEndpoints", 1)]
-    with sandbox.stale_reads("ec2:DescribeVpcEndpoints", nth=2):
-        other = create()
-        found = [ec2.describe_vpc_endpoints()["VpcEndpoints"] for _ in range(3)]
-    assert [other in {endpoint["VpcEndpointId"] for endpoint in listed} for listed in found] == [True, False, True]
-
-
 def test_only_the_last_change_is_missed(sandbox: Sandbox, ec2: Client, vpc: str, create: Callable[..., str]) -> None:
     """A stale description of route tables has the routes, and the tags, before the last change alone."""
     table_id = table(ec2, vpc)["RouteTableId"]
@@ -72,33 +57,6 @@ def test_only_the_last_change_is_missed(sandbox: Sandbox, ec2: Client, vpc: str,
     with sandbox.stale_reads("ec2:DescribeRouteTables"):
         ec2.modify_vpc_endpoint(VpcEndpointId=made, RemoveRouteTableIds=[table_id])
         assert [gateways(ec2, vpc), gateways(ec2, vpc)] == [[made], []]
-
-
-def test_deleted_endpoint_is_seen_once_more(
-    sandbox: Sandbox, ec2: Client, vpc: str, create: Callable[..., str]
-) -> None:
-    """The last change may be a deletion; a refused one is no change."""
-    made = create(RouteTableIds=[table(ec2, vpc)["RouteTableId"]])
-    with sandbox.stale_reads("ec2:DescribeRouteTables"):
-        ec2.delete_vpc_endpoints(VpcEndpointIds=[made])
-        assert refused(ec2.delete_route_table, RouteTableId="rtb-0") == "InvalidRouteTableID.NotFound"
-        assert [gateways(ec2, vpc), gateways(ec2, vpc)] == [[made], []]
-
-
-def test_reads_that_a_change_concerns_are_listed(
-    sandbox: Sandbox, ec2: Client, vpc: str, create: Callable[..., str]
-) -> None:
-    """An observation lists every read; those that the last change concerns are the ones worth making stale."""
-    with sandbox.observed_reads() as reads:
-        ec2.describe_vpc_endpoints()
-        create(RouteTableIds=[table(ec2, vpc)["RouteTableId"]])
-        ec2.describe_subnets()
-        gateways(ec2, vpc)
-        ec2.describe_vpc_endpoints()
-    assert len(reads.reads) == 5
-    assert reads.differing == [("ec2:DescribeRouteTables", 2), ("ec2:DescribeVpcEndpoints", 2)]
-    assert reads.given == []
-    assert gateways(ec2, vpc) != []
 
 
 def test_consistent_reads_of_dynamodb_are_never_stale(sandbox: Sandbox) -> None:

@@ -402,15 +402,13 @@ class ItemStyle:
     """The details in which configuration items differ by age and origin, so that tests can use each form.
 
     `explicit_nulls`: a missing value is null, else its key is missing. `state_as_object`: `state` is {"value": "..."}
-    (as the query schema has it), else a string. `counts_addresses`: availableIpAddressCount of a subnet follows the
-    interfaces in it, else it stays as it was first seen. `indirect_relationships`: subnets and VPCs have items where
-    what they contain changed, which customers can have switched off
+    (as the query schema has it), else a string. `indirect_relationships`: subnets and VPCs have items where what they
+    contain changed, which customers can have switched off
     (https://docs.aws.amazon.com/config/latest/developerguide/faq.html).
     """
 
     explicit_nulls: bool = True
     state_as_object: bool = False
-    counts_addresses: bool = False
     indirect_relationships: bool = True
 
 

@@ -75,7 +75,7 @@ class Recorder:
     def _item(self, kind: Kind, described: Described, network: Network, previous: Item | None) -> Item:
         status = "OK" if previous else "ResourceDiscovered"
         item = self._recorded.item(kind, described, network, status, self.now())
-        if previous and kind.resource_type == SUBNET and not self._recorded.style.counts_addresses:
+        if previous and kind.resource_type == SUBNET:
             item["configuration"]["availableIpAddressCount"] = previous["configuration"]["availableIpAddressCount"]
         return item
 

@@ -53,7 +53,6 @@ ADDED: dict[str, Operation] = {
     "put_evaluations": _put_evaluations,
     "get_compliance_details_by_config_rule": evaluations.details_by_rule,
     "get_compliance_details_by_resource": evaluations.details_by_resource,
-    "delete_evaluation_results": _delete_results,
 }
 """Operations by the name of moto's method; each takes the parsed request and returns the answer."""
 

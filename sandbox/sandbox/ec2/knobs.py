@@ -14,9 +14,6 @@ class Knobs:
     pending_describes: int = 0
     """How often a new endpoint or NAT gateway is described as `pending` before it is `available`."""
 
-    pending_seconds: float = 0.0
-    """How many seconds a new endpoint or NAT gateway stays `pending` at least."""
-
     deleting_describes: int = 0
     """How often a deleted endpoint or NAT gateway is described as `deleting` before it is `deleted`."""
 

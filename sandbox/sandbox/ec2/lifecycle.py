@@ -1,6 +1,4 @@
-"""The states that an endpoint or a NAT gateway passes through, counted in descriptions or in seconds."""
-
-import time
+"""The states that an endpoint or a NAT gateway passes through, counted in descriptions."""
 
 from sandbox.dynamic import Moto
 from sandbox.ec2.knobs import Knobs
@@ -20,16 +18,12 @@ def delete(resource: Moto) -> None:
 
 def describe(resource: Moto, knobs: Knobs) -> None:
     """Let a resource reach the state in which this description finds it, and count the description."""
-    if resource.state == PENDING and _over(resource, knobs.pending_describes, knobs.pending_seconds):
+    if resource.state == PENDING and resource.described >= knobs.pending_describes:
         _enter(resource, AVAILABLE)
-    elif resource.state == DELETING and _over(resource, knobs.deleting_describes, 0.0):
+    elif resource.state == DELETING and resource.described >= knobs.deleting_describes:
         _enter(resource, DELETED)
     resource.described = getattr(resource, "described", 0) + 1
 
 
 def _enter(resource: Moto, state: str) -> None:
-    resource.state, resource.described, resource.since = state, 0, time.monotonic()
-
-
-def _over(resource: Moto, describes: int, seconds: float) -> bool:
-    return bool(resource.described >= describes and time.monotonic() - resource.since >= seconds)
+    resource.state, resource.described = state, 0

@@ -307,18 +307,6 @@ def _create_route(self: Moto) -> ActionResult:
     return ActionResult({"Route": _route(self.ec2_backend, network, target).described()})
 
 
-def _delete_route(self: Moto) -> ActionResult:
-    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _destination(self)
-    _known(table, network)
-    route = _route(self.ec2_backend, network, static_routes(table).pop(network))
-    return ActionResult({"Route": {**route.described(), "State": "deleted"}})
-
-
-def _known(table: Moto, network: Network) -> None:
-    if network not in static_routes(table):
-        raise ApiError("InvalidRoute.NotFound", f"no route with destination-cidr-block {network} in {table.id}")
-
-
 def _destination(self: Moto) -> Network:
     block = self._get_param("DestinationCidrBlock")
     try:
@@ -330,7 +318,6 @@ def _destination(self: Moto) -> Network:
 
 ROUTE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "create_transit_gateway_route": _create_route,
-    "delete_transit_gateway_route": _delete_route,
 }
 """The operations on static routes, by the names of their methods."""
 
@@ -460,7 +447,6 @@ def attachment_operations(knobs: Knobs) -> dict[str, Callable[[Moto], ActionResu
     return {
         "create_transit_gateway_vpc_attachment": _create_attachment,
         "accept_transit_gateway_vpc_attachment": _accept_attachment,
-        "modify_transit_gateway_vpc_attachment": _modify_attachment,
         "delete_transit_gateway_vpc_attachment": _delete_attachment,
         "describe_transit_gateway_attachments": describe_transit_gateway_attachments,
         "describe_transit_gateway_vpc_attachments": describe_transit_gateway_vpc_attachments,
@@ -540,19 +526,6 @@ def _accept_attachment(self: Moto) -> ActionResult:
     if attachment.state != PENDING_ACCEPTANCE or attachment.gateway_owner_id != backend.account_id:
         raise ApiError("IncorrectState", f"{attachment.id} is in invalid state")
     _begin(attachment, backend.transit_gateways[attachment.transit_gateway_id])
-    return ActionResult({"TransitGatewayVpcAttachment": described_vpc(backend, attachment)})
-
-
-def _modify_attachment(self: Moto) -> ActionResult:
-    """Add and remove subnets and change options; only the VPC's owner may."""
-    backend, parameters = self.ec2_backend, self.params
-    attachment = find(backend, parameters["TransitGatewayAttachmentId"])
-    removed = parameters.get("RemoveSubnetIds", [])
-    kept = [subnet_id for subnet_id in attachment.subnet_ids if subnet_id not in removed]
-    subnet_ids = kept + parameters.get("AddSubnetIds", [])
-    _check_subnets(backend, attachment.vpc_id, subnet_ids)
-    attachment.subnet_ids = subnet_ids
-    attachment.options = {**attachment.options, **parameters.get("Options", {})}
     return ActionResult({"TransitGatewayVpcAttachment": described_vpc(backend, attachment)})
 
 
@@ -686,19 +659,6 @@ def _get_propagations(self: Moto) -> ActionResult:
     return ActionResult({"TransitGatewayRouteTablePropagations": matching(self, rows)})
 
 
-def _delete_table(self: Moto) -> ActionResult:
-    """Delete a table that no attachment is associated with.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGatewayRouteTable.html.
-    """
-    backend = self.ec2_backend
-    table = table_of(backend, self._get_param("TransitGatewayRouteTableId"))
-    if any(one.associated_with == table.id for one in backend.transit_gateway_attachments.values()):
-        raise ApiError("IncorrectState", f"{table.id} has associations")
-    del backend.transit_gateways_route_tables[table.id]
-    return ActionResult({"TransitGatewayRouteTable": {**_described_table(backend, table), "State": "deleting"}})
-
-
 def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
     return {**attached(attachment), "TransitGatewayRouteTableId": table.id, "State": state}
 
@@ -712,7 +672,6 @@ TABLE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "disable_transit_gateway_route_table_propagation": _disable,
     "get_transit_gateway_route_table_associations": _get_associations,
     "get_transit_gateway_route_table_propagations": _get_propagations,
-    "delete_transit_gateway_route_table": _delete_table,
 }
 """The operations, by the names of their methods."""
 

@@ -1,5 +1,6 @@
 """Systems Manager Automation in the sandbox: runs runbooks in threads, with the permissions of their roles."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -57,11 +58,15 @@ class Automation:
         self._patches.undo()
 
     def reset(self) -> None:
-        """Stop every execution without running another step, forget the functions, and turn the knobs back."""
+        """Stop every execution without running another step, forget the functions, and turn the knobs back.
+
+        What a step that has timed out still does ends first.
+        """
         for execution, _ in self._executions.values():
             execution.cancelled.set()
-        for _, thread in self._executions.values():
-            thread.join(WAIT_SECONDS)
+        for thread in threading.enumerate():
+            if thread.name.partition("/")[0] in self._executions:
+                thread.join(WAIT_SECONDS)
         self._executions.clear()
         self.functions.clear()
         self.knobs.reset()

@@ -77,20 +77,3 @@ def test_refuses_bad_requests(config: BaseClient, subnet_id: str, bad: dict[str,
     """Limits, times, tokens, and order are validated, and a resource must have been recorded."""
     request = {"resourceType": SUBNET, "resourceId": subnet_id, **bad}
     assert refused(config.get_resource_config_history, **request) == code
-
-
-def test_without_a_recorder(config: BaseClient) -> None:
-    """If AWS Config is not set up, there is no history."""
-    code = refused(config.get_resource_config_history, resourceType=SUBNET, resourceId="subnet-1")
-    assert code == "NoAvailableConfigurationRecorderException"
-
-
-def test_a_deleted_resource_keeps_its_history(
-    sandbox: Sandbox, config: BaseClient, loop: ConfigLoop, subnet_id: str
-) -> None:
-    """The last item of a deleted resource has a deletion status and no configuration."""
-    sandbox.client("ec2").delete_subnet(SubnetId=subnet_id)
-    loop.notice()
-    items = config.get_resource_config_history(resourceType=SUBNET, resourceId=subnet_id)["configurationItems"]
-    assert (items[0]["configurationItemStatus"], len(items)) == ("ResourceDeleted", 4)
-    assert "configuration" not in items[0]

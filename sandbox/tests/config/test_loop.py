@@ -8,7 +8,6 @@ import pytest
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
-from sandbox.config_items.items import ItemStyle
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
@@ -131,34 +130,6 @@ def test_deleted_resource_stays_in_scope(
     assert events[1]["eventLeftScope"] is False
 
 
-def test_late_items_arrive_with_the_next_delivery(
-    sandbox: Sandbox, loop: ConfigLoop, events: list[dict[str, Any]], network: Mapping[str, str]
-) -> None:
-    """With a late delivery, new items are held back and keep the state at their capture time."""
-    loop.baseline()
-    loop.deliver()
-    events.clear()
-    ec2 = sandbox.client("ec2")
-    for value in ("first", "second"):
-        ec2.create_tags(Resources=[network["isolated"]], Tags=[{"Key": "Name", "Value": value}])
-        loop.notice()
-        loop.deliver(late=value == "first")
-        assert bool(events) == (value == "second")
-    assert [invoking(event)["configurationItem"]["tags"]["Name"] for event in events] == ["first", "second"]
-
-
-def test_shuffled_delivery_is_repeatable(loop: ConfigLoop, events: list[dict[str, Any]]) -> None:
-    """A seed gives one order of delivery, which differs from the order of capture, and no event is lost."""
-    orders = []
-    for seed in (None, 7, 7):
-        loop.baseline()
-        loop.deliver(shuffled_with_seed=seed)
-        orders.append(ids(events))
-        events.clear()
-    assert orders[1] == orders[2] != orders[0]
-    assert sorted(orders[1]) == sorted(orders[0])
-
-
 def test_failing_function_is_retried_twice(sandbox: Sandbox, network_rule: RuleDefinition) -> None:
     """An event that fails three times, and no other, is sent to the on-failure destination, with the error.
 
@@ -181,29 +152,3 @@ def test_failing_function_is_retried_twice(sandbox: Sandbox, network_rule: RuleD
     assert record["requestContext"]["condition"] == "RetriesExhausted"
     assert record["requestContext"]["functionArn"].endswith(":$LATEST")
     assert (loop.scheduled().attempts, len(loop.on_failure)) == (2, 1)
-
-
-def test_loop_is_neither_logged_nor_denied(
-    sandbox: Sandbox, loop: ConfigLoop, network: Mapping[str, str], events: list[dict[str, Any]]
-) -> None:
-    """AWS Config's own reads are not in the account's call log, and need no permission; faults do not affect them."""
-    sandbox.faults.deny("ec2", "*")
-    sandbox.calls.clear()
-    with sandbox.enforcing_iam():
-        loop.baseline()
-        loop.deliver()
-    assert network["private"] in ids(events)
-    assert len(sandbox.calls) == 0
-
-
-def test_baseline_discovers_again(sandbox: Sandbox, events: list[dict[str, Any]], network_rule: RuleDefinition) -> None:
-    """Each baseline delivers all resources as newly discovered, in the requested style."""
-    loop = ConfigLoop(sandbox, events.append, rule=network_rule, style=ItemStyle(state_as_object=True))
-    assert len(loop.baseline()) == len(loop.baseline())
-    subnets = [
-        event["configurationItem"]
-        for event in loop.queued
-        if event["configurationItem"]["resourceType"] == "AWS::EC2::Subnet"
-    ]
-    assert {item["configurationItemStatus"] for item in subnets} == {"ResourceDiscovered"}
-    assert [item["configuration"]["state"] for item in subnets] == [{"value": "available"}] * len(subnets)

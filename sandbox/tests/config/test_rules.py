@@ -7,7 +7,6 @@ import pytest
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service import ConfigResults
 from sandbox.config_service.deployment import RuleDefinition
-from sandbox.config_service.rules import statuses_of
 from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
@@ -95,20 +94,3 @@ def test_times_come_with_invocations_and_results(sandbox: Sandbox, loop: ConfigL
     sandbox.client("config").put_evaluations(Evaluations=[put], ResultToken=token)
     assert status(sandbox)["LastSuccessfulEvaluationTime"] >= status(sandbox)["LastSuccessfulInvocationTime"]
     assert status(sandbox)["FirstEvaluationStarted"] is True
-
-
-def test_an_unknown_rule_is_refused(sandbox: Sandbox) -> None:
-    """An unknown rule is an error, and so are too many names (botocore model)."""
-    call = sandbox.client("config").describe_config_rule_evaluation_status
-    assert refused(call, ConfigRuleNames=["none"]) == "NoSuchConfigRuleException"
-    assert refused(call, ConfigRuleNames=[str(number) for number in range(26)]) == "ValidationException"
-
-
-def test_statuses_are_what_a_test_sets(sandbox: Sandbox, loop: ConfigLoop) -> None:
-    """The row has the last failed invocation; according to the reference, custom Lambda rules may have no row."""
-    failure = {"LastFailedInvocationTime": 1e9, "LastErrorCode": "AccessDenied", "LastErrorMessage": "may not"}
-    statuses_of(sandbox.account_id, sandbox.region).told[loop.rule.name] = failure
-    assert status(sandbox)["LastErrorCode"] == "AccessDenied"
-    statuses_of(sandbox.account_id, sandbox.region).silent.add(loop.rule.name)
-    call = sandbox.client("config").describe_config_rule_evaluation_status
-    assert call(ConfigRuleNames=[loop.rule.name])["ConfigRulesEvaluationStatus"] == []

@@ -60,16 +60,6 @@ def test_regional(ec2: Client, vpc_id: str, subnet_id: str, gateway_id: str) -> 
     assert refused(ec2.describe_route_tables, RouteTableIds=[table["RouteTableId"]]) == "InvalidRouteTableID.NotFound"
 
 
-@pytest.mark.usefixtures("gateway_id")
-def test_regional_with_addresses_for_chosen_zones(ec2: Client, vpc_id: str) -> None:
-    """AvailabilityZoneAddresses lists its zones and their addresses (botocore model)."""
-    address = ec2.allocate_address(Domain="vpc")
-    zone = {"AvailabilityZoneId": "use1-az5", "AllocationIds": [address["AllocationId"]]}
-    made = create(ec2, VpcId=vpc_id, AvailabilityMode="regional", AvailabilityZoneAddresses=[zone])
-    [shown] = described(ec2, made)["NatGatewayAddresses"]
-    assert (shown["AvailabilityZoneId"], shown["PublicIp"]) == ("use1-az5", address["PublicIp"])
-
-
 def test_regional_without_an_internet_gateway_fails(ec2: Client, vpc_id: str) -> None:
     """Without an attached internet gateway, its state becomes failed (botocore model, NatGateway.FailureCode)."""
     nat_gateway = described(ec2, create(ec2, VpcId=vpc_id, AvailabilityMode="regional"))
@@ -135,26 +125,6 @@ def test_a_token_makes_one(ec2: Client, subnet_id: str) -> None:
     """The same ClientToken makes one NAT gateway (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html)."""
     parameters = {"SubnetId": subnet_id, "ConnectivityType": "private", "ClientToken": "token"}
     assert create(ec2, **parameters) == create(ec2, **parameters)
-
-
-@pytest.mark.usefixtures("gateway_id")
-def test_filters(ec2: Client, vpc_id: str, subnet_id: str) -> None:
-    """Filters find NAT gateways by id, state, subnet, VPC, and tags; a regional one has no subnet to compare."""
-    tags = [{"ResourceType": "natgateway", "Tags": [{"Key": "team", "Value": "network"}]}]
-    made = create(ec2, SubnetId=subnet_id, ConnectivityType="private", TagSpecifications=tags)
-    regional = create(ec2, VpcId=vpc_id, AvailabilityMode="regional")
-    ec2.delete_nat_gateway(NatGatewayId=regional)
-    for name, value, wanted in (
-        ("nat-gateway-id", made, [made]),
-        ("state", "available", [made]),
-        ("subnet-id", subnet_id, [made]),
-        ("tag:team", "network", [made]),
-        ("tag-key", "team", [made]),
-        ("vpc-id", vpc_id, [made, regional]),
-        ("vpc-id", "vpc-00000000", []),
-    ):
-        found = ec2.describe_nat_gateways(Filter=[{"Name": name, "Values": [value]}])["NatGateways"]
-        assert [item["NatGatewayId"] for item in found] == wanted, name
 
 
 def run(ec2: Client, subnet_id: str, **primary: object) -> tuple[str, str]:

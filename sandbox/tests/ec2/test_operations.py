@@ -34,12 +34,6 @@ def test_an_unknown_filter_is_refused(ec2: Client, operation: str) -> None:
     assert refused(getattr(ec2, operation), Filters=MISSPELT) == "InvalidParameterValue"
 
 
-@pytest.mark.parametrize("name", ["available", "/28", "Owner", "tag", "isdefault"])
-def test_a_word_of_the_documentation_is_no_filter(ec2: Client, name: str) -> None:
-    """The documentation of Filters also names values and examples, which are not filters."""
-    assert refused(ec2.describe_vpcs, Filters=[{"Name": name, "Values": ["x"]}]) == "InvalidParameterValue"
-
-
 def test_filters_have_all_their_names(ec2: Client, vpc_id: str) -> None:
     """A filter is found by each documented name and by tags of any name, and wildcards are supported.
 

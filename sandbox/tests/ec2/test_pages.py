@@ -57,15 +57,6 @@ def test_long_lists_have_pages(sandbox: Sandbox, ec2: Client, operation: str, ke
     assert call(NextToken=first["NextToken"])[key] == everything[3:6]
 
 
-def test_entries_of_a_prefix_list_are_paged(ec2: Client) -> None:
-    """GetManagedPrefixListEntries has pages of one list's entries."""
-    by_name = [{"Name": "prefix-list-name", "Values": ["com.amazonaws.us-east-1.s3express"]}]
-    [listed] = ec2.describe_prefix_lists(Filters=by_name)["PrefixLists"]
-    paginator = ec2.get_paginator("get_managed_prefix_list_entries")
-    pages = list(paginator.paginate(PrefixListId=listed["PrefixListId"], PaginationConfig={"PageSize": 4}))
-    assert [len(page["Entries"]) for page in pages] == [4, 2]
-
-
 def test_a_foreign_token_is_refused(ec2: Client) -> None:
     """An unknown token, or a token of another operation, is InvalidNextToken; the last page has none."""
     token = ec2.describe_vpcs(MaxResults=5)["NextToken"]

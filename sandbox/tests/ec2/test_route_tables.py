@@ -100,15 +100,6 @@ def test_edge_association(ec2: Client, table_id: str, gateway_id: str) -> None:
         assert [table["RouteTableId"] for table in tables] == found
 
 
-def test_edge_association_with_a_virtual_private_gateway(ec2: Client, vpc_id: str, table_id: str) -> None:
-    """A virtual private gateway that is attached to the VPC can also have an edge association."""
-    gateway_id = ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
-    assert refused(ec2.associate_route_table, RouteTableId=table_id, GatewayId=gateway_id) == "InvalidParameterValue"
-    ec2.attach_vpn_gateway(VpnGatewayId=gateway_id, VpcId=vpc_id)
-    ec2.associate_route_table(RouteTableId=table_id, GatewayId=gateway_id)
-    assert associations(ec2, table_id)[0]["GatewayId"] == gateway_id
-
-
 def test_the_main_association_stays(ec2: Client, vpc_id: str, main: dict[str, Any]) -> None:
     """The main association cannot be removed, only replaced (https://github.com/ansible/ansible/issues/25521)."""
     association_id = main["Associations"][0]["RouteTableAssociationId"]
@@ -152,11 +143,9 @@ def test_main_tables_and_subnets_in_use_cannot_be_deleted(
     [
         ({**DEFAULT}, "MissingParameter"),
         ({**DEFAULT, "NatGatewayId": "nat-00000000000000000"}, "InvalidNatGatewayID.NotFound"),
-        ({**DEFAULT, "TransitGatewayId": "tgw-00000000000000000"}, "InvalidTransitGatewayID.NotFound"),
         ({**DEFAULT, "GatewayId": "igw-00000000"}, "InvalidInternetGatewayID.NotFound"),
         ({**DEFAULT, "GatewayId": "vpce-00000000000000000"}, "InvalidParameterValue"),
         ({"DestinationCidrBlock": "10.0.0.0/16", "GatewayId": "igw-00000000"}, "RouteAlreadyExists"),
-        ({"GatewayId": "igw-00000000"}, "MissingParameter"),
         ({"DestinationPrefixListId": "pl-00000000", "GatewayId": "igw-0"}, "InvalidPrefixListID.NotFound"),
     ],
 )
@@ -190,24 +179,6 @@ def test_a_gateway_of_another_vpc_is_refused(ec2: Client, table_id: str) -> None
     assert refused(ec2.create_route, RouteTableId=table_id, NatGatewayId=nat, **DEFAULT) == "InvalidParameterValue"
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("CoreNetworkArn", "arn:aws:networkmanager::123456789012:core-network/core-network-0"),
-        ("LocalGatewayId", "lgw-00000000000000000"),
-        ("OdbNetworkArn", "arn:aws:odb:us-east-1:123456789012:odb-network/odbnet_0"),
-    ],
-)
-def test_targets_without_a_resource_here(ec2: Client, table_id: str, gateway_id: str, name: str, value: str) -> None:
-    """Core networks, local gateways, and database networks are valid targets, until they are replaced."""
-    assert refused(ec2.replace_route, RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT) == "InvalidParameterValue"
-    ec2.create_route(RouteTableId=table_id, **DEFAULT, **{name: value})
-    assert default_route(ec2, table_id)[name] == value
-    ec2.replace_route(RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT)
-    replaced = default_route(ec2, table_id)
-    assert (replaced["GatewayId"], name in replaced) == (gateway_id, False)
-
-
 def test_routes_of_endpoints_and_local_routes_stay(ec2: Client, vpc_id: str, table_id: str, gateway_id: str) -> None:
     """Routes of gateway endpoints change only through the endpoint; other routes can be deleted once.
 
@@ -227,17 +198,6 @@ def test_routes_of_endpoints_and_local_routes_stay(ec2: Client, vpc_id: str, tab
     assert routes(ec2, table_id) == before
 
 
-def test_prefix_list_route_to_an_interface(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """A route from a prefix list to an interface keeps its destination and can be deleted by it."""
-    interface_id = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
-    made = ec2.create_managed_prefix_list(PrefixListName="x", MaxEntries=1, AddressFamily="IPv4")["PrefixList"]
-    destination = {"DestinationPrefixListId": made["PrefixListId"]}
-    ec2.create_route(RouteTableId=table_id, NetworkInterfaceId=interface_id, **destination)
-    assert routes(ec2, table_id)[made["PrefixListId"]]["NetworkInterfaceId"] == interface_id
-    ec2.delete_route(RouteTableId=table_id, **destination)
-    assert made["PrefixListId"] not in routes(ec2, table_id)
-
-
 # --- targets that go -------------------------------------------------------------------------------------------------
 
 Target = tuple[dict[str, str], Callable[[], object]]
@@ -252,31 +212,10 @@ def internet_gateway(ec2: Client, vpc_id: str, _subnet_id: str) -> Target:
     return target, lambda: ec2.detach_internet_gateway(**gateway, VpcId=vpc_id)
 
 
-def egress_only_internet_gateway(ec2: Client, vpc_id: str, _subnet_id: str) -> Target:
-    """An egress-only internet gateway that is deleted."""
-    made = ec2.create_egress_only_internet_gateway(VpcId=vpc_id)["EgressOnlyInternetGateway"]
-    gateway = {"EgressOnlyInternetGatewayId": made["EgressOnlyInternetGatewayId"]}
-    return {"DestinationIpv6CidrBlock": "::/0", **gateway}, lambda: ec2.delete_egress_only_internet_gateway(**gateway)
-
-
-def virtual_private_gateway(ec2: Client, vpc_id: str, _subnet_id: str) -> Target:
-    """A virtual private gateway that is detached."""
-    gateway = {"VpnGatewayId": ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"], "VpcId": vpc_id}
-    ec2.attach_vpn_gateway(**gateway)
-    return {**DEFAULT, "GatewayId": gateway["VpnGatewayId"]}, lambda: ec2.detach_vpn_gateway(**gateway)
-
-
 def nat_gateway(ec2: Client, _vpc_id: str, subnet_id: str) -> Target:
     """A NAT gateway that is deleted."""
     nat = {"NatGatewayId": private_nat(ec2, subnet_id)}
     return {**DEFAULT, **nat}, lambda: ec2.delete_nat_gateway(**nat)
-
-
-def interface(ec2: Client, _vpc_id: str, subnet_id: str) -> Target:
-    """A network interface that is deleted."""
-    made = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]
-    target = {"NetworkInterfaceId": made["NetworkInterfaceId"]}
-    return {**DEFAULT, **target}, lambda: ec2.delete_network_interface(**target)
 
 
 def peering(ec2: Client, vpc_id: str, _subnet_id: str) -> Target:
@@ -292,10 +231,7 @@ def peering(ec2: Client, vpc_id: str, _subnet_id: str) -> Target:
     "make",
     [
         internet_gateway,
-        egress_only_internet_gateway,
-        virtual_private_gateway,
         nat_gateway,
-        interface,
         peering,
     ],
 )
@@ -312,18 +248,6 @@ def test_route_to_a_target_that_is_gone_is_a_blackhole(
     assert default_route(ec2, table_id) == {**route, "State": "blackhole"}
 
 
-def test_internet_gateway_that_is_attached_again(ec2: Client, vpc_id: str, table_id: str, gateway_id: str) -> None:
-    """The blackhole is active again when the gateway is attached again, and stays one when it is deleted."""
-    gateway = {"InternetGatewayId": gateway_id}
-    ec2.create_route(RouteTableId=table_id, GatewayId=gateway_id, **DEFAULT)
-    ec2.detach_internet_gateway(**gateway, VpcId=vpc_id)
-    ec2.attach_internet_gateway(**gateway, VpcId=vpc_id)
-    assert default_route(ec2, table_id)["State"] == "active"
-    ec2.detach_internet_gateway(**gateway, VpcId=vpc_id)
-    ec2.delete_internet_gateway(**gateway)
-    assert default_route(ec2, table_id)["State"] == "blackhole"
-
-
 @pytest.mark.parametrize("by", ["InstanceId", "NetworkInterfaceId"])
 def test_nat_instance(ec2: Client, table_id: str, subnet_id: str, by: str) -> None:
     """A route to an instance has its id, owner, and interface, whichever was given, until it is terminated."""
@@ -336,20 +260,6 @@ def test_nat_instance(ec2: Client, table_id: str, subnet_id: str, by: str) -> No
     assert (route["InstanceOwnerId"], route["State"]) == ("123456789012", "active")
     ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
     assert default_route(ec2, table_id)["State"] == "blackhole"
-
-
-def test_interface_moves_to_another_instance(ec2: Client, table_id: str, subnet_id: str) -> None:
-    """If an interface is attached to another instance, the route to it leads to that instance."""
-    made = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
-    ec2.create_route(RouteTableId=table_id, NetworkInterfaceId=made, **DEFAULT)
-    for _ in range(2):
-        [instance] = ec2.run_instances(ImageId="ami-00000000", MinCount=1, MaxCount=1, SubnetId=subnet_id)["Instances"]
-        instance_id = instance["InstanceId"]
-        ec2.attach_network_interface(NetworkInterfaceId=made, InstanceId=instance_id, DeviceIndex=1)
-        found = default_route(ec2, table_id)
-        assert (found["State"], found["InstanceId"], found["NetworkInterfaceId"]) == ("active", instance_id, made)
-        ec2.terminate_instances(InstanceIds=[instance_id])
-        assert default_route(ec2, table_id)["State"] == "blackhole"
 
 
 def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
@@ -369,21 +279,3 @@ def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, v
     for _ in range(3):
         assert default_route(ec2, table_id)["State"] == "blackhole"
         ec2.describe_vpc_endpoints()
-
-
-def test_filters_of_routes(ec2: Client, vpc_id: str, table_id: str, subnet_id: str) -> None:
-    """Filters find tables by the state, targets, and destinations of their routes (botocore model)."""
-    nat = private_nat(ec2, subnet_id)
-    ec2.create_route(RouteTableId=table_id, NatGatewayId=nat, **DEFAULT)
-    ec2.delete_nat_gateway(NatGatewayId=nat)
-    made = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName=S3EXPRESS, RouteTableIds=[table_id])["VpcEndpoint"]
-    [prefix_list] = (name for name in routes(ec2, table_id) if name.startswith("pl-"))
-    for name, value in {
-        "route.state": "blackhole",
-        "route.nat-gateway-id": nat,
-        "route.destination-cidr-block": "0.0.0.0/0",
-        "route.destination-prefix-list-id": prefix_list,
-        "route.gateway-id": made["VpcEndpointId"],
-    }.items():
-        found = ec2.describe_route_tables(Filters=[{"Name": name, "Values": [value]}])["RouteTables"]
-        assert [table["RouteTableId"] for table in found] == [table_id], name

@@ -139,18 +139,3 @@ def test_approvers_are_told_through_the_topic(sandbox: Sandbox, waiting: Make) -
         time.sleep(0.005)
     assert calls[0].parameters["TopicArn"] == topic
     assert json.loads(calls[0].parameters["Message"])["message"] == "Heal subnet-1?"
-
-
-@pytest.mark.parametrize(
-    ("inputs", "reason"),
-    [
-        ({"Approvers": ["a"], "NotificationArn": "arn:aws:sns:us-east-1:123456789012:AutomationNothing"}, "Publish"),
-        ({"Approvers": "{{ Who }}"}, "between 1 and 10"),
-        ({"Approvers": ["a"], "Message": "{{ Who }}{{ Text }}"}, "4096"),
-    ],
-)
-def test_what_only_shows_at_run_time_fails_the_step(run: Make, inputs: dict[str, Any], reason: str) -> None:
-    """The topic must exist, and lists of approvers and messages that come from parameters have their limits too."""
-    parameters = {"Who": {"type": "StringList"}, "Text": {"type": "String", "default": "x" * 4096}}
-    step = {"name": "approve", "action": "aws:approve", "inputs": inputs, "timeoutSeconds": 1}
-    assert reason in run(step, parameters=parameters, given={"Who": ["a"] * 11})["FailureMessage"]

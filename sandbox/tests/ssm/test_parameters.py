@@ -15,18 +15,11 @@ from sandbox.ssm.parameters import read, supplied
 @pytest.mark.parametrize(
     ("definition", "where"),
     [
-        ("String", "not a map"),
         ({"type": "string"}, "'string'"),
-        ({"type": "String", "allowedPatterns": "a"}, "unknown property allowedPatterns"),
-        ({"type": "String", "description": 5}, "description"),
-        ({"type": "String", "allowedPattern": "["}, "allowedPattern"),
         ({"type": "String", "allowedPattern": "^(?!a)"}, "RE2"),
         ({"type": "String", "allowedPattern": r"(a)\1"}, "RE2"),
-        ({"type": "String", "allowedValues": "a"}, "not a list"),
-        ({"type": "String", "default": 5}, "not a String"),
         ({"type": "String", "default": "", "allowedPattern": "^vpc-.+$"}, "does not match"),
         ({"type": "String", "default": "c", "allowedValues": ["a", "b"]}, "not found in [a, b]"),
-        ({"type": "StringList", "default": "a"}, "not a StringList"),
     ],
 )
 def test_refuses_definitions_that_are_not_in_order(definition: object, where: str) -> None:
@@ -40,13 +33,10 @@ def test_refuses_definitions_that_are_not_in_order(definition: object, where: st
     ("definition", "given", "value"),
     [
         ({"type": "String"}, ["a"], "a"),
-        ({"type": "StringList"}, ["a", "b"], ["a", "b"]),
         ({"type": "Integer"}, ["7"], 7),
         ({"type": "Boolean"}, ["true"], True),
         ({"type": "StringMap"}, ['{"a": "b"}'], {"a": "b"}),
         ({"type": "MapList"}, ['{"a": "b"}', "{}"], [{"a": "b"}, {}]),
-        ({"type": "String", "allowedPattern": "^(|a+)$"}, ["aa"], "aa"),
-        ({"type": "String", "allowedValues": ["a"]}, ["a"], "a"),
         ({"type": "Boolean", "default": False}, None, False),
     ],
 )
@@ -65,10 +55,7 @@ def test_values_have_the_type_of_their_parameter(
         ({"type": "String", "default": "a"}, {"Nam": ["b"]}, "Unknown parameters: [Nam]"),
         ({"type": "String"}, {"Name": ["a", "b"]}, "one is expected"),
         ({"type": "Integer"}, {"Name": ["1.5"]}, "not a Integer"),
-        ({"type": "Boolean"}, {"Name": ["True"]}, "not a Boolean"),
-        ({"type": "StringMap"}, {"Name": ["[]"]}, "not a StringMap"),
         ({"type": "String", "allowedValues": ["a", "b"]}, {"Name": ["c"]}, "value 'c' not found in [a, b]"),
-        ({"type": "String", "allowedPattern": "a"}, {"Name": ["ab"]}, "does not match a"),
         ({"type": "StringList", "allowedPattern": "^a$"}, {"Name": ["a", "b"]}, "'b' does not match"),
     ],
 )

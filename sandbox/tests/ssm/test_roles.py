@@ -87,13 +87,10 @@ EXECUTIONS = "arn:aws:ssm:*:{}:automation-execution/*"
     [
         (trust("config.amazonaws.com"), False),
         (trust(Effect="Deny"), False),
-        (trust(Action="sts:TagSession"), False),
         (trust(Condition={"StringEquals": {"aws:SourceAccount": "210987654321"}}), False),
         (trust(Condition={"StringEquals": {"aws:SourceAccount": ["123456789012"]}}), True),
         (trust(Condition={"ArnLike": {"aws:SourceArn": EXECUTIONS.format("210987654321")}}), False),
         (trust(Condition={"ArnLike": {"aws:SourceArn": EXECUTIONS.format("123456789012")}}), True),
-        (trust(Condition={"StringEquals": {"aws:PrincipalOrgID": "o-1"}}), False),
-        (trust(Condition={"Bool": {"aws:SourceAccount": "true"}}), False),
     ],
 )
 def test_role_must_trust_systems_manager(
@@ -152,18 +149,3 @@ def test_permissions_of_the_role_are_enforced(
     assert "(UnauthorizedOperation)" in attempt()
     allow(sandbox, "ec2:DescribeVpcs", "lambda:InvokeFunction")
     assert attempt() == "None"
-
-
-def test_other_calls_of_lambda_are_authorized_as_ever(
-    automation: Automation, sandbox: Sandbox, store: Make, runbook: Make
-) -> None:
-    """Invoke is the only operation whose permission has another name; PublishVersion needs lambda:PublishVersion."""
-    inputs = {"Service": "lambda", "Api": "PublishVersion", "FunctionName": "nothing"}
-    store(runbook({"name": "look", "action": "aws:executeAwsApi", "inputs": inputs}))
-    ssm = ann(sandbox)
-    answers = {"lambda:InvokeFunction": "AccessDenied", "lambda:PublishVersion": "ResourceNotFound"}
-    for allowed, answer in answers.items():
-        allow(sandbox, allowed)
-        with sandbox.enforcing_iam():
-            started = ssm.start_automation_execution(DocumentName="Runbook")["AutomationExecutionId"]
-            assert answer in automation.wait(started)["FailureMessage"]
