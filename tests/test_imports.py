@@ -198,17 +198,14 @@ def reached(names: set[str]) -> set[str]:
 
 
 def test_the_lambda_packages_hold_exactly_what_the_handlers_reach() -> None:
-    """Code that only the command needs is in no package, and only the integrations read events and write findings."""
+    """Code that only the command needs is in no package, and only the integrations write findings."""
     functions = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
     integrations = {name for path in MODULES if lies_in(name := module_name(path), "express_path_integrations")}
     by_rule = reached({f"express_path.handlers.{name}" for name in ("evaluate", "plan_heal")})
-    handlers = {f"express_path_integrations.handlers.{name}" for name in ("ocsf", "security_hub")}
-    by_integrations = reached(handlers)
+    by_integrations = reached({"express_path_integrations.handlers.security_hub"})
     assert integrations <= by_integrations
     assert functions == by_rule | (by_integrations - integrations)
-    assert {name for name in functions - by_rule if not lies_in(name, "express_path.domain.findings")} == {
-        "express_path.events.parser"
-    }
+    assert {name for name in functions - by_rule if not lies_in(name, "express_path.domain.findings")} == set()
 
 
 def environment_reads(source: str) -> list[str]:

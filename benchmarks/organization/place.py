@@ -78,7 +78,7 @@ class Place:
         self.network = Network(self.sandbox, self.account_id, self.region, self.random)
         account = Account(self.sandbox, *self.key)
         account.call("events", "create_event_bus", Name=BUS)
-        stack = deploy(self.sandbox, _template(), {"SecurityHubMode": "RICH"}, *self.key)
+        stack = deploy(self.sandbox, _template(), {}, *self.key)
         self.urls: Mapping[str, str] = {name: row.physical_id for name, row in stack.resources.items()}
         account.call("securityhub", "enable_security_hub")
         account.call("events", "put_rule", Name=CONSUMER, EventBusName=BUS, EventPattern='{"source": ["express-path"]}')

@@ -1,1 +1,1 @@
-"""Security Hub and OCSF: what follows the events of the rule into other systems. The rule does not need it."""
+"""Findings in Security Hub that follow the verdicts of the rule. The rule does not need them."""

@@ -1,9 +1,9 @@
-"""The findings that an integration keeps up to date, wherever they are: in Security Hub, or published as OCSF."""
+"""What the findings in Security Hub are made of, and what became of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.remedy.texts import Remedy
@@ -12,7 +12,7 @@ from express_path.domain.verdict.evaluator import Verdict
 
 @dataclass(frozen=True, slots=True)
 class RuleScope:
-    """The rule whose findings an integration keeps up to date."""
+    """The rule whose findings the function keeps up to date."""
 
     account_id: str
     region: str
@@ -55,37 +55,6 @@ class Written:
     count: int = 0
     rejected: tuple[Rejected, ...] = ()
     note: str = ""
-
-
-class Findings(Protocol):
-    """The findings of one rule. A change is what `write` takes; its form is up to each kind."""
-
-    @property
-    def covers_passing(self) -> bool:
-        """Whether subnets that do not fail have findings too."""
-
-    def of_subnets(self, subnet_ids: Sequence[str]) -> dict[str, list[Any]]:
-        """Return the findings of these subnets, by subnet."""
-
-    def active(self) -> dict[str, list[Any]]:
-        """Return all findings that are not closed, by subnet."""
-
-    def concern(self, findings: Sequence[Any], stored: StoredVerdict) -> bool:
-        """Return whether the findings of a subnet may have to change, so that its tags must be read."""
-
-    def changes(self, findings: Sequence[Any], stored: StoredVerdict) -> list[Any]:
-        """Return how to change the findings of a subnet."""
-
-    def write(self, changes: Sequence[Any]) -> Written:
-        """Make the changes."""
-
-
-def by_subnet(findings: Iterable[Any]) -> dict[str, list[Any]]:
-    """Return findings by the ID of their subnet."""
-    found: dict[str, list[Any]] = {}
-    for finding in findings:
-        found.setdefault(finding.subnet_id, []).append(finding)
-    return found
 
 
 def chunks(rows: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

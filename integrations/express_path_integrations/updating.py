@@ -1,4 +1,4 @@
-"""Bring the findings of an integration up to date with what AWS Config has stored. The handler reports the answer.
+"""Bring the findings in Security Hub up to date with what AWS Config has stored. The handler reports the answer.
 
 Messages only say where to look: at one subnet, or after a sweep at all of them. What a finding says comes from the result
 that AWS Config has stored, from EC2, and from this code, so a message cannot open, close, or change one. Late, repeated,
@@ -22,8 +22,9 @@ from express_path.domain.verdict.fanout import ResourceType
 from express_path.errors import ApiError, RecordError
 from express_path.fields import identifier, member
 from express_path_integrations.adapters.messages import News
+from express_path_integrations.adapters.security_hub import OwnFinding, OwnFindings, finding_to_import
 from express_path_integrations.adapters.subnets import read_places
-from express_path_integrations.findings import Findings, Rejected, RuleScope, StoredVerdict, Written
+from express_path_integrations.findings import Rejected, RuleScope, StoredVerdict, Written
 
 _NOT_ENABLED = "InvalidAccessException"
 
@@ -34,7 +35,7 @@ class IntegrationServices:
 
     aws: Aws
     scope: RuleScope
-    findings: Findings
+    findings: OwnFindings
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -63,26 +64,25 @@ def _apply(services: IntegrationServices, subnet_ids: set[str], *, swept: bool) 
         results = stored_results_of(config, scope.rule_name, ResourceType.SUBNET.value, sorted(subnet_ids))
     verdicts, unreadable = _read(scope, results)
     if swept:
-        subnet_ids = subnet_ids | existing.keys()
-        subnet_ids |= {subnet_id for subnet_id, found in verdicts.items() if findings.covers_passing or _fails(found)}
+        failing = {subnet_id for subnet_id, found in verdicts.items() if found.compliance is Compliance.NON_COMPLIANT}
+        subnet_ids = subnet_ids | existing.keys() | failing
     existing |= findings.of_subnets(sorted(subnet_ids - existing.keys()))
     current = [
         StoredVerdict(subnet_id, at, verdicts.get(subnet_id))
         for subnet_id in sorted(subnet_ids - {row.subnet_id for row in unreadable})
     ]
-    concerned = [stored for stored in current if findings.concern(existing.get(stored.subnet_id, []), stored)]
-    changes = [
-        change
+    concerned = [stored for stored in current if stored.fails or _is_active(existing.get(stored.subnet_id))]
+    made = (
+        finding_to_import(existing.get(stored.subnet_id), stored, scope.rule_name)
         for stored in _described(services, concerned)
-        for change in findings.changes(existing.get(stored.subnet_id, []), stored)
-    ]
-    written = findings.write(changes) if changes else Written()
+    )
+    written = findings.write([finding for finding in made if finding])
     rejected = [row for row in unreadable if swept or row.subnet_id in subnet_ids]
     return replace(written, rejected=(*rejected, *written.rejected))
 
 
-def _fails(verdict: Verdict) -> bool:
-    return verdict.compliance is Compliance.NON_COMPLIANT
+def _is_active(finding: OwnFinding | None) -> bool:
+    return finding is not None and finding.is_active
 
 
 def _read(scope: RuleScope, results: Mapping[str, StoredResult]) -> tuple[dict[str, Verdict], list[Rejected]]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from express_path_integrations.handlers import batch
+from express_path_integrations.handlers import security_hub
 
 
 @pytest.fixture
 def logged(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[dict[str, Any]]]:
     """Return a function that returns the log lines so far."""
     stream = io.StringIO()
-    monkeypatch.setattr(batch.logger.registered_handler, "stream", stream)
+    monkeypatch.setattr(security_hub.logger.registered_handler, "stream", stream)
     return lambda: [json.loads(line) for line in stream.getvalue().splitlines()]

@@ -1,7 +1,7 @@
 """Security Hub for tests: AWS Config's results, the events about them, and the function that writes findings."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
-from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
+from express_path.events.writer import Entry, changed_entry, completed_entry
 from express_path_integrations.handlers.security_hub import compose_services, handler
 from express_path_integrations.updating import IntegrationServices
 from sandbox.config_service import Result, results_of
@@ -89,10 +89,6 @@ class Hub:
     def event_of_deletion(self, subnet_id: str, time: datetime) -> dict[str, Any]:
         """Return the rule's event about a subnet that was deleted, without a report to AWS Config."""
         return self.event(changed_entry(VerdictChanged(self.run(time), published(subnet_id, Reason.DELETED))))
-
-    def snapshot(self, verdicts: Iterable[PublishedVerdict], time: datetime) -> list[dict[str, Any]]:
-        """Return the events of a sweep's snapshot."""
-        return [self.event(entry) for entry in snapshot_entries(self.run(time), verdicts)]
 
     def sweep_completed(self, time: datetime) -> dict[str, Any]:
         """Return the event at the end of a sweep."""

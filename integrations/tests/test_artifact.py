@@ -25,9 +25,9 @@ PYTHON_VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 @pytest.fixture(scope="module")
 def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an artifact built for the interpreter that runs this test."""
-    folder = tmp_path_factory.mktemp("artifact") / "OcsfFunction"
+    folder = tmp_path_factory.mktemp("artifact") / "SecurityHubFunction"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = ["make", "-C", str(FOLDER), "build-OcsfFunction", f"ARTIFACTS_DIR={folder}"]
+    command = ["make", "-C", str(FOLDER), "build-SecurityHubFunction", f"ARTIFACTS_DIR={folder}"]
     command += [f"PYTHON_VERSION={PYTHON_VERSION}", "PLATFORM=x86_64-manylinux_2_28"]
     environment = {**os.environ, "PATH": path, "UV_OFFLINE": "1"}
     built = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)

@@ -1,4 +1,4 @@
-"""From a change of the network to findings: the templates' EventBridge rules, queues, and functions, with lost events."""
+"""From a change of the network to findings: the templates' EventBridge rules, queue, and function, with lost events."""
 
 import pytest
 
@@ -26,19 +26,16 @@ def test_change_of_the_network_reaches_the_findings(delivery: Delivery, sandbox:
     state, text = delivery.findings()[vpc.subnet]
     assert state == "ACTIVE"
     assert f"-> {vpc.nat} in {vpc.table}" in text
-    assert (vpc.subnet, "Create", "NAT_GATEWAY") in delivery.published()
     builder.tag(vpc.subnet, "express-path:exclude", "yes")
     rule.changes()
     delivery.settle()
     found = delivery.findings()[vpc.subnet]
     assert found[0] == "ARCHIVED"
     assert "EXCLUDED" in found[1]
-    assert (vpc.subnet, "Close", "EXCLUDED") in delivery.published()
     rule.loop.results.clean_up()
     rule.sweep()
-    assert delivery.settle() >= 2
+    assert delivery.settle() > 0
     assert delivery.findings()[vpc.subnet] == found
-    assert vpc.subnet not in {row[0] for row in delivery.published()}
 
 
 def test_the_next_sweep_makes_lost_events_good_exactly_once(
@@ -50,7 +47,6 @@ def test_the_next_sweep_makes_lost_events_good_exactly_once(
     builder.endpoint(added.vpc, added.table)
     rule.sweep()
     delivery.settle()
-    assert delivery.published()
     before = delivery.findings()
     assert {fixed.subnet, gone.subnet, kept.subnet} <= before.keys()
     assert added.subnet not in before
@@ -64,7 +60,6 @@ def test_the_next_sweep_makes_lost_events_good_exactly_once(
     sandbox.client("ec2").delete_subnet(SubnetId=gone.subnet)
     rule.sweep()
     rule.loop.results.clean_up()
-    assert delivery.published() == []
     assert delivery.findings() == before
 
     sandbox.eventbridge.succeed()
@@ -78,32 +73,19 @@ def test_the_next_sweep_makes_lost_events_good_exactly_once(
         gone.subnet: "ARCHIVED",
         kept.subnet: "ACTIVE",
     }
-    assert delivery.published() == sorted(
-        [
-            (added.subnet, "Create", "NAT_GATEWAY"),
-            (fixed.subnet, "Close", "ENDPOINT"),
-            (gone.subnet, "Close", ""),
-        ]
-    )
-    for name, bodies in held.items():
-        for body in reversed(bodies):
-            delivery.sqs.send_message(QueueUrl=delivery.queues[name], MessageBody=body)
+    for body in reversed(held):
+        delivery.sqs.send_message(QueueUrl=delivery.queue, MessageBody=body)
     delivery.settle()
     rule.sweep()
     delivery.settle()
     assert delivery.findings() == after
-    assert delivery.published() == []
 
 
-def hold(delivery: Delivery) -> dict[str, list[str]]:
-    """Return the messages that wait in each queue, and leave them there."""
-    found: dict[str, list[str]] = {}
-    for name, url in delivery.queues.items():
-        messages = delivery.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
-        found[name] = [message["Body"] for message in messages]
-        for message in messages:
-            delivery.sqs.change_message_visibility(
-                QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
-            )
-    assert all(found.values())
-    return found
+def hold(delivery: Delivery) -> list[str]:
+    """Return the messages that wait in the queue, and leave them there."""
+    messages = delivery.sqs.receive_message(QueueUrl=delivery.queue, MaxNumberOfMessages=10)["Messages"]
+    for message in messages:
+        delivery.sqs.change_message_visibility(
+            QueueUrl=delivery.queue, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0
+        )
+    return [message["Body"] for message in messages]

@@ -1,5 +1,6 @@
 """The Security Hub function, with AWS Config and Security Hub in the sandbox."""
 
+import json
 import random
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,9 +10,11 @@ import pytest
 
 from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError, FindingsError, RecordError, SettingError
+from express_path_integrations.adapters.messages import parse_message
+from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
 from express_path_integrations.handlers.security_hub import compose_services
-from integrations.tests.hub import LATER, SUBNET, Hub, at
+from integrations.tests.hub import ACCOUNT, LATER, REGION, SUBNET, Hub, at
 from sandbox.config_service import Result
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
@@ -73,15 +76,16 @@ def test_own_findings_are_created_updated_and_closed(hub: Hub) -> None:
 
 def test_own_findings_are_imported_in_batches_and_refreshed_before_they_expire(hub: Hub) -> None:
     """One call imports up to 100 findings; a sweep without a change imports nothing for 30 days."""
-    verdicts = [hub.store_result(f"subnet-{number}", NAT, at(1)) for number in range(110)]
-    hub.deliver(*hub.snapshot(verdicts, at(2)), hub.sweep_completed(at(2)))
+    for number in range(110):
+        hub.store_result(f"subnet-{number}", NAT, at(1))
+    hub.deliver(hub.sweep_completed(at(2)))
     calls = hub.sandbox.calls.of("securityhub", "BatchImportFindings")
     assert [len(call.parameters["Findings"]) for call in calls] == [100, 10]
     reads = hub.sandbox.calls.of("securityhub", "GetFindings")
     assert len(reads) == 7, "one read of active findings, and one for 20 subnets"
     assert len(hub.sandbox.calls.of("config")) == 2, "one read for 100 results"
     hub.writes()
-    hub.deliver(*hub.snapshot(verdicts, at(3)), hub.sweep_completed(at(3)))
+    hub.deliver(hub.sweep_completed(at(3)))
     assert hub.writes() == []
     hub.clock += timedelta(days=31)
     hub.deliver(hub.sweep_completed(at(4)))
@@ -213,6 +217,30 @@ def test_message_that_cannot_be_read_fails_alone(
     """A message that cannot be read is logged and reported as failed, so that it ends in the failed queue."""
     assert hub.deliver(event, hub.sweep_completed(at(1))) == ["0"]
     assert [line["message"] for line in logged()] == ["message not read", "findings written"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"detail-type": "VerdictSnapshot"}, "detail-type"),
+        ({"detail": "{}"}, "detail"),
+        ({"account": "210987654321"}, "account"),
+        ({"region": "us-west-2"}, "region"),
+        ({"schemaVersion": 2}, "schemaVersion"),
+        ({"ruleName": ""}, "ruleName"),
+        ({"subnetId": None}, "subnetId"),
+        ({"subnetId": "subnet-1;touch x"}, "subnetId"),
+        ({"orderingTimestamp": "2026-11-22T23:14:05"}, "orderingTimestamp"),
+    ],
+)
+def test_event_that_the_rule_did_not_send_is_rejected(hub: Hub, changes: dict[str, Any], field: str) -> None:
+    """The error names the field. The detail must be about the account and the Region of the event."""
+    event = hub.evaluate(ONE, NAT, at(1))
+    for name, value in changes.items():
+        (event if name in event else event["detail"])[name] = value
+    with pytest.raises(RecordError) as raised:
+        parse_message({"body": json.dumps(event)}, RuleScope(ACCOUNT, REGION, RULE.name), LATER)
+    assert raised.value.field == field
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00+01:00", (LATER + timedelta(hours=1)).isoformat()])

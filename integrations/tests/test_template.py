@@ -1,4 +1,4 @@
-"""integrations/template.yaml: functions only where they are asked for, with queues, an alarm, and few permissions."""
+"""integrations/template.yaml: a function with a queue, alarms, and few permissions, and the administrator's template."""
 
 import json
 from typing import Any
@@ -13,8 +13,7 @@ from tests.support.template import INTEGRATIONS, ROOT, Expanded, expanded, sourc
 from tests.template.models import bounds, enum, shape
 
 FAILED = "FailedMessagesQueue"
-RULES = {"SecurityHub": {"SecurityHubVerdicts", "SecurityHubComplianceChanges"}, "Ocsf": {"OcsfVerdicts"}}
-HANDLERS = {"SecurityHub": "security_hub", "Ocsf": "ocsf"}
+VERDICTS, CHANGES = "SecurityHubVerdicts", "SecurityHubComplianceChanges"
 ADMIN = read((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
 OF_LAMBDA = {
     "logs:CreateLogStream",
@@ -25,27 +24,16 @@ OF_LAMBDA = {
 }
 
 
-def both(**parameters: str) -> Expanded:
-    """Return the stack with both integrations."""
-    return expanded(INTEGRATIONS, SecurityHubMode="RICH", OcsfEvents="ON", **parameters)
+def deployed(**parameters: str) -> Expanded:
+    """Return the stack."""
+    return expanded(INTEGRATIONS, **parameters)
 
 
-def statements(name: str) -> list[dict[str, Any]]:
-    """Return the statements of a function's role."""
-    [policy] = both().properties(f"{name}Role")["Policies"]
+def statements() -> list[dict[str, Any]]:
+    """Return the statements of the function's role."""
+    [policy] = deployed().properties("SecurityHubRole")["Policies"]
     found: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
     return found
-
-
-def test_each_integration_is_deployed_only_on_request() -> None:
-    """In modes NATIVE (the default) and OFF, there is nothing for Security Hub, and without OcsfEvents nothing for OCSF."""
-    parameters = source(INTEGRATIONS)["Parameters"]
-    assert (parameters["SecurityHubMode"]["Default"], parameters["OcsfEvents"]["Default"]) == ("NATIVE", "OFF")
-    for mode in ("NATIVE", "OFF"):
-        stack = expanded(INTEGRATIONS, SecurityHubMode=mode)
-        assert not [name for name in (*stack.resources, *stack.outputs) if name.startswith(("SecurityHub", "Ocsf"))]
-    assert not [name for name in expanded(INTEGRATIONS, OcsfEvents="ON").resources if name.startswith("SecurityHub")]
-    assert not [name for name in expanded(INTEGRATIONS, SecurityHubMode="RICH").resources if name.startswith("Ocsf")]
 
 
 def test_both_templates_agree_on_the_rule_and_its_bus() -> None:
@@ -54,54 +42,48 @@ def test_both_templates_agree_on_the_rule_and_its_bus() -> None:
     for name in ours.keys() & rules.keys():
         assert {**ours[name], "Description": ""} == {**rules[name], "Description": ""}
     name = expanded(RuleName="another").properties("EventBus")["Name"]
-    for names in RULES.values():
-        [verdicts] = [rule for rule in names if rule.endswith("Verdicts")]
-        assert both(RuleName="another").properties(verdicts)["EventBusName"] == name
+    assert deployed(RuleName="another").properties(VERDICTS)["EventBusName"] == name
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_function_has_its_settings(name: str) -> None:
+def test_function_has_its_settings() -> None:
     """The function gets the rule's name, and its queue hides messages for six of its timeouts."""
-    stack = both()
-    function = stack.properties(f"{name}Function")
+    stack = deployed()
+    function = stack.properties("SecurityHubFunction")
     assert function["Environment"]["Variables"]["RULE_NAME"] == "s3express-no-nat-path"
     module, _, entry = function["Handler"].rpartition(".")
     assert f"def {entry}(" in (ROOT / "integrations" / module.replace(".", "/")).with_suffix(".py").read_text("utf-8")
-    assert function["LoggingConfig"]["LogGroup"] == f"<{name}LogGroup>"
-    assert stack.properties(f"{name}Queue")["VisibilityTimeout"] == 6 * function["Timeout"]
-    assert stack.outputs[f"{name}FunctionArn"]["Value"] == f"<{name}Function.Arn>"
+    assert function["LoggingConfig"]["LogGroup"] == "<SecurityHubLogGroup>"
+    assert stack.properties("SecurityHubQueue")["VisibilityTimeout"] == 6 * function["Timeout"]
+    assert stack.outputs["SecurityHubFunctionArn"]["Value"] == "<SecurityHubFunction.Arn>"
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_messages_come_in_batches_and_fail_one_by_one(name: str) -> None:
+def test_messages_come_in_batches_and_fail_one_by_one() -> None:
     """The queue invokes the function with many messages, and those that fail five times are kept for 14 days."""
-    stack = both()
-    mapping = stack.properties(f"{name}Messages")
+    stack = deployed()
+    mapping = stack.properties("SecurityHubMessages")
     assert mapping["BatchSize"] in bounds("lambda", "BatchSize")
     assert mapping["MaximumBatchingWindowInSeconds"] in bounds("lambda", "MaximumBatchingWindowInSeconds")
     assert mapping["ScalingConfig"]["MaximumConcurrency"] in bounds("lambda", "MaximumConcurrency")
     assert set(mapping["FunctionResponseTypes"]) <= enum("lambda", "FunctionResponseType")
-    assert (mapping["EventSourceArn"], mapping["FunctionName"]) == (f"<{name}Queue.Arn>", f"<{name}Function>")
-    redrive = stack.properties(f"{name}Queue")["RedrivePolicy"]
+    assert (mapping["EventSourceArn"], mapping["FunctionName"]) == ("<SecurityHubQueue.Arn>", "<SecurityHubFunction>")
+    redrive = stack.properties("SecurityHubQueue")["RedrivePolicy"]
     assert redrive == {"deadLetterTargetArn": f"<{FAILED}.Arn>", "maxReceiveCount": 5}
     assert stack.properties(FAILED)["MessageRetentionPeriod"] == 14 * 24 * 3600
 
 
-def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
+def test_rules_send_only_events_of_this_rule_to_the_queue() -> None:
     """Each EventBridge rule names the Config rule; what cannot be sent is kept, and only these rules may send."""
-    stack = both()
+    stack = deployed()
     rules = {name: row["Properties"] for name, row in stack.resources.items() if row["Type"] == "AWS::Events::Rule"}
-    assert rules.keys() == RULES["SecurityHub"] | RULES["Ocsf"]
-    for name, names in RULES.items():
-        for rule in names:
-            assert "s3express-no-nat-path" in json.dumps(rules[rule]["EventPattern"])
-            [target] = rules[rule]["Targets"]
-            assert (target["Arn"], target["DeadLetterConfig"]) == (f"<{name}Queue.Arn>", {"Arn": f"<{FAILED}.Arn>"})
-        assert senders(stack, f"{name}QueuePolicy") == {f"<{rule}.Arn>" for rule in names}
-    assert senders(stack, "FailedMessagesQueuePolicy") == {f"<{rule}.Arn>" for rule in rules}
+    assert rules.keys() == {VERDICTS, CHANGES}
+    for rule in rules.values():
+        assert "s3express-no-nat-path" in json.dumps(rule["EventPattern"])
+        [target] = rule["Targets"]
+        assert (target["Arn"], target["DeadLetterConfig"]) == ("<SecurityHubQueue.Arn>", {"Arn": f"<{FAILED}.Arn>"})
+    for policy in ("SecurityHubQueuePolicy", "FailedMessagesQueuePolicy"):
+        assert senders(stack, policy) == {f"<{rule}.Arn>" for rule in rules}
 
 
-@pytest.mark.parametrize("rule", ["SecurityHubVerdicts", "OcsfVerdicts"])
 @pytest.mark.parametrize(
     ("changes", "taken"),
     [
@@ -113,10 +95,10 @@ def test_rules_send_only_events_of_this_rule_to_the_queues() -> None:
         ({"ruleName": "other"}, False),
     ],
 )
-def test_only_events_about_their_own_account_reach_a_queue(rule: str, changes: dict[str, str], *, taken: bool) -> None:
+def test_only_events_about_their_own_account_reach_the_queue(changes: dict[str, str], *, taken: bool) -> None:
     """The account and the Region must be right in the event and in its detail. Snapshots are not needed."""
-    stack = both()
-    pattern = stack.deployed(stack.properties(rule)["EventPattern"])
+    stack = deployed()
+    pattern = stack.deployed(stack.properties(VERDICTS)["EventPattern"])
     known = {"accountId": "123456789012", "region": "us-east-1", "ruleName": "s3express-no-nat-path"}
     event = {
         "source": "express-path",
@@ -144,25 +126,24 @@ def senders(stack: Expanded, policy: str) -> set[str]:
 def test_alarm_watches_the_failed_messages() -> None:
     """The alarm is about the failed queue, which its text names, and it notifies the topic if there is one."""
     for region, account in (("us-east-1", "123456789012"), ("{region}", "{account}")):
-        alarm = both(AlarmTopicArn=f"arn:aws:sns:{region}:{account}:alarms").properties("FailedMessagesAlarm")
+        alarm = deployed(AlarmTopicArn=f"arn:aws:sns:{region}:{account}:alarms").properties("FailedMessagesAlarm")
         topic = "arn:aws:sns:us-east-1:123456789012:alarms"
         assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": f"<{FAILED}.QueueName>"}]
         assert (alarm["Threshold"], alarm["AlarmActions"], alarm["OKActions"]) == (1, [topic], [topic])
         assert f"<{FAILED}.QueueName>" in alarm["AlarmDescription"]
-    assert not {"AlarmActions", "OKActions"} & both().properties("FailedMessagesAlarm").keys()
+    assert not {"AlarmActions", "OKActions"} & deployed().properties("FailedMessagesAlarm").keys()
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_each_function_has_alarms_on_its_silence(name: str) -> None:
+def test_function_has_alarms_on_its_silence() -> None:
     """They watch the queue that nobody empties, and the rule of the bus that every sweep reaches."""
-    stack = both(AlarmTopicArn="arn:aws:sns:us-east-1:123456789012:alarms")
-    backlog, silence = (stack.properties(f"{name}{kind}Alarm") for kind in ("Backlog", "Silence"))
-    assert backlog["Dimensions"] == [{"Name": "QueueName", "Value": f"<{name}Queue.QueueName>"}]
-    queue = stack.properties(f"{name}Queue")
+    stack = deployed(AlarmTopicArn="arn:aws:sns:us-east-1:123456789012:alarms")
+    backlog, silence = (stack.properties(f"SecurityHub{kind}Alarm") for kind in ("Backlog", "Silence"))
+    assert backlog["Dimensions"] == [{"Name": "QueueName", "Value": "<SecurityHubQueue.QueueName>"}]
+    queue = stack.properties("SecurityHubQueue")
     attempts = int(queue["RedrivePolicy"]["maxReceiveCount"]) * int(queue["VisibilityTimeout"])
     assert attempts < int(backlog["Threshold"]) < int(queue["MessageRetentionPeriod"])
     assert (silence["TreatMissingData"], silence["EvaluationPeriods"] * silence["Period"]) == ("breaching", 25 * 3600)
-    rule = stack.properties(f"{name}Verdicts")
+    rule = stack.properties(VERDICTS)
     dimensions = {"EventBusName": rule["EventBusName"], "RuleName": rule["Name"]}
     assert {row["Name"]: row["Value"] for row in silence["Dimensions"]} == dimensions
     for alarm in (backlog, silence):
@@ -170,28 +151,26 @@ def test_each_function_has_alarms_on_its_silence(name: str) -> None:
         assert len(alarm["AlarmDescription"]) in bounds("cloudwatch", "AlarmDescription")
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_role_allows_the_operations_that_are_called_and_no_other(name: str) -> None:
-    """Each role allows exactly the listed operations, on resources wherever IAM has them."""
-    listed = json.loads((ROOT / "integrations" / "operations.json").read_bytes())[HANDLERS[name]]
+def test_role_allows_the_operations_that_are_called_and_no_other() -> None:
+    """The role allows exactly the listed operations, on resources wherever IAM has them."""
+    listed = json.loads((ROOT / "integrations" / "operations.json").read_bytes())["security_hub"]
     called = {f"{service}:{operation}" for service, names in listed.items() for operation in names}
-    allowed = [action for statement in statements(name) for action in actions(statement)]
+    allowed = [action for statement in statements() for action in actions(statement)]
     assert len(allowed) == len(set(allowed))
     assert set(allowed) == called | OF_LAMBDA
     assert not [action for action in allowed if "*" in action]
-    everything = [statement["Sid"] for statement in statements(name) if statement["Resource"] == "*"]
+    everything = [statement["Sid"] for statement in statements() if statement["Resource"] == "*"]
     assert everything == ["ReadResultsAndTagsOfSubnets"], "these reads have no resource-level permissions"
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_only_lambda_assumes_the_roles(name: str) -> None:
-    """Each role trusts the Lambda service, and its boundary may name the account."""
-    role = both().properties(f"{name}Role")
+def test_only_lambda_assumes_the_role() -> None:
+    """The role trusts the Lambda service, and its boundary may name the account."""
+    role = deployed().properties("SecurityHubRole")
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "lambda.amazonaws.com"}
     for given, expected in (("{account}", "123456789012"), ("aws", "aws")):
-        limited = both(PermissionsBoundaryArn=f"arn:aws:iam::{given}:policy/path/boundary")
-        boundary = limited.properties(f"{name}Role")["PermissionsBoundary"]
+        limited = deployed(PermissionsBoundaryArn=f"arn:aws:iam::{given}:policy/path/boundary")
+        boundary = limited.properties("SecurityHubRole")["PermissionsBoundary"]
         assert boundary == f"arn:aws:iam::{expected}:policy/path/boundary"
 
 

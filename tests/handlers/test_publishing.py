@@ -9,11 +9,11 @@ import pytest
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
 from express_path.errors import ReportError
-from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import SweepCompleted, VerdictChanged, VerdictEvent, VerdictSnapshot
+from express_path.events.schema import SweepCompleted, VerdictChanged, VerdictSnapshot
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
+from tests.support.verdict_events import VerdictEvent, parse_verdict_event
 
 CAPTURED = "2026-02-13T05:48:51.341Z"
 LATER = "2026-02-13T05:48:52.000Z"

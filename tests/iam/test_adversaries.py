@@ -160,9 +160,9 @@ def test_settings_of_the_stack_are_not_runbook_parameters(deployed: Deployed, su
 
 
 class Flagged:
-    """A subnet behind a NAT, and all that says so: AWS Config, Security Hub, and a consumer of OCSF findings.
+    """A subnet behind a NAT, and all that says so: AWS Config and Security Hub.
 
-    Attacks take away the policies of the bus and of the queues, to show that nothing depends on them.
+    Attacks take away the policies of the bus and of the queue, to show that nothing depends on them.
     """
 
     def __init__(self, stack: Stack, builder: Builder) -> None:
@@ -172,7 +172,6 @@ class Flagged:
         self.vpc = Private(builder)
         self.rule = Rule(self.sandbox)
         self.settle()
-        self.delivery.published()
 
     def settle(self) -> None:
         """Deliver everything, let a sweep repair what it can, and deliver that too."""
@@ -181,13 +180,12 @@ class Flagged:
         self.deliver()
 
     def deliver(self) -> None:
-        """Invoke the functions with the messages in their queues. Messages that they reject are dropped."""
-        sqs = self.delivery.sqs
-        for name, url in self.delivery.queues.items():
-            while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-                self.delivery.handlers[name](messages([json.loads(message["Body"]) for message in found]))
-                for message in found:
-                    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        """Invoke the function with the messages in its queue. Messages that it rejects are dropped."""
+        sqs, url = self.delivery.sqs, self.delivery.queue
+        while found := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+            self.delivery.invoke(messages([json.loads(message["Body"]) for message in found]))
+            for message in found:
+                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
 
     def attacker(self, action: str) -> Client:
         """Return a client of a user who may do nothing but this, to anything."""
@@ -207,7 +205,6 @@ class Flagged:
             "result": self.rule.held()[self.vpc.subnet]._replace(ordering=0),
             "finding": {name: value for name, value in finding.items() if name not in ("UpdatedAt", "Resources")},
             "tags": finding["Resources"][0].get("Tags", {}),
-            "published": [row for row in self.delivery.published() if row[0] == self.vpc.subnet],
             "routes": [
                 table["Routes"] for table in self.builder.ec2.describe_route_tables(Filters=of_vpc)["RouteTables"]
             ],
@@ -277,19 +274,18 @@ def put_events(flagged: Flagged) -> None:
 
 
 def send_messages(flagged: Flagged) -> None:
-    """Send forged events to the queues, which refuse them, and again without their policies."""
-    sqs = flagged.attacker("sqs:SendMessage")
+    """Send forged events to the queue, which refuses them, and again without its policy."""
+    sqs, url = flagged.attacker("sqs:SendMessage"), flagged.delivery.queue
     bodies = [json.dumps(event) for event in flagged.delivered()]
-    for url in flagged.delivery.queues.values():
-        with flagged.stack.enforced():
-            assert refused(sqs.send_message, QueueUrl=url, MessageBody=bodies[0]) == "AccessDeniedException"
-        owner = flagged.delivery.sqs
-        policy = owner.get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
-        owner.set_queue_attributes(QueueUrl=url, Attributes={"Policy": ""})
-        with flagged.stack.enforced():
-            for body in bodies:
-                sqs.send_message(QueueUrl=url, MessageBody=body)
-        owner.set_queue_attributes(QueueUrl=url, Attributes=policy)
+    with flagged.stack.enforced():
+        assert refused(sqs.send_message, QueueUrl=url, MessageBody=bodies[0]) == "AccessDeniedException"
+    owner = flagged.delivery.sqs
+    policy = owner.get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])["Attributes"]
+    owner.set_queue_attributes(QueueUrl=url, Attributes={"Policy": ""})
+    with flagged.stack.enforced():
+        for body in bodies:
+            sqs.send_message(QueueUrl=url, MessageBody=body)
+    owner.set_queue_attributes(QueueUrl=url, Attributes=policy)
 
 
 def invoke_functions(flagged: Flagged) -> None:
@@ -310,8 +306,7 @@ def invoke_functions(flagged: Flagged) -> None:
             flagged.rule.invoke(event)
     with pytest.raises(RecordError, match="orderingTimestamp"):
         flagged.rule.invoke(scheduled(flagged, minutes=60) | token)
-    for handler in flagged.delivery.handlers.values():
-        handler(messages(flagged.delivered()))
+    flagged.delivery.invoke(messages(flagged.delivered()))
 
 
 def scheduled(flagged: Flagged, minutes: int) -> dict[str, Any]:

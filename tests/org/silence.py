@@ -57,7 +57,7 @@ REGION = "us-east-1"
 EXTERNAL_ID = "a-secret"
 SWEEPS, HOURS = (0, 24), 28
 """The hours of the sweeps, and when the table ends. The component stops just after the first sweep, which is the worst case."""
-QUEUES = ("SecurityHub", "Ocsf")
+QUEUES = ("SecurityHub",)
 
 
 class Place:
@@ -93,9 +93,7 @@ class Place:
             NetworkRoleExternalId=EXTERNAL_ID,
             RemediationMode="ON",
         )
-        self.integrations = organization.deploy_integrations(
-            "own", REGION, AlarmTopicArn=self.topic, SecurityHubMode="RICH", OcsfEvents="ON"
-        )
+        self.integrations = organization.deploy_integrations("own", REGION, AlarmTopicArn=self.topic)
         assert not [stack.failure for stack in (self.network, self.rule_stack, self.integrations) if stack.failure]
         name = self.named("PlanFunction")
         automation.functions.register(name, lambda event: self._invoke(name, event, io.StringIO()))
@@ -435,7 +433,7 @@ def _crash(logical_id: str) -> Callable[[Place], object]:
     return stop
 
 
-FINDINGS = "findings in Security Hub, OCSF findings"
+FINDINGS = "findings in Security Hub"
 DENY_WRITES = {
     "Version": "2012-10-17",
     "Statement": [
@@ -609,11 +607,6 @@ COMPONENTS = (
                 )
             )
         ),
-    ),
-    Component(
-        "the bus for OCSF findings is deleted",
-        "OCSF findings",
-        lambda place: place.client("events").delete_event_bus(Name=place.named("OcsfBus")),
     ),
     Component(
         "Security Hub is disabled",

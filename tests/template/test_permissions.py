@@ -23,7 +23,7 @@ EVERYTHING = {
 }
 PARAMETERS = {
     MAIN: EVERYTHING,
-    INTEGRATIONS: {"SecurityHubMode": "RICH", "OcsfEvents": "ON"},
+    INTEGRATIONS: {},
     "instrument/express_path_instrument/measure/template.yaml": {"BucketName": "fast--use1-az4--x-s3"},
     "org/artifact-bucket.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example"},
     "org/ledger.yaml": LEDGER,

@@ -8,7 +8,6 @@ from functools import partial
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor import healing, integrations, permissions, rule
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.integrations import OCSF, SECURITY_HUB
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
 from express_path_cli.installation.checks import CheckResult, CheckState, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
@@ -49,8 +48,7 @@ QUESTIONS = (
     Question(RULE, "alarm", rule.alarm, required=False),
     Question(RULE, "notices", rule.notices, required=False),
     Question(RULE, "verdicts", rule.verdicts, required=False),
-    Question(RULE, "security-hub", partial(integrations.integration, SECURITY_HUB), required=False),
-    Question(RULE, "ocsf", partial(integrations.integration, OCSF), required=False),
+    Question(RULE, "security-hub", integrations.security_hub, required=False),
     Question(HEALING, "mode", healing.mode),
     Question(HEALING, "stop", healing.stop, required=False),
     Question(HEALING, "stop-role", healing.stop_role),

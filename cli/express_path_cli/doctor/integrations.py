@@ -1,6 +1,6 @@
-"""Whether the integrations work, each with its rule of EventBridge, queue, function, and alarms.
+"""Whether the integration with Security Hub works: its rule of EventBridge, queue, function, and alarms.
 
-They are a stack of their own, which is found by the names in it (integrations/template.yaml).
+It is a stack of its own, which is found by the names in it (integrations/template.yaml).
 """
 
 import json
@@ -21,18 +21,18 @@ from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.checks import CheckResult, fail, ok
 from express_path_cli.terminal.texts import count_text
 
-SECURITY_HUB, OCSF = "express-path-security-hub", "express-path-ocsf"
-"""The names of their rules of EventBridge on the bus of the rule."""
+_EVENT_RULE = "express-path-security-hub"
+"""The name of its rule of EventBridge on the bus of the rule."""
 
 
-def integration(event_rule: str, context: CheckContext) -> CheckResult | None:
-    """Return whether an integration gets events and processes them, and its alarms tell if not; None without it."""
+def security_hub(context: CheckContext) -> CheckResult | None:
+    """Return whether the integration gets events and processes them, and its alarms tell if not; None without it."""
     bus = context.output("EventBusName")
     if not bus:
         return None
-    arn = f"{context.output('EventBusArn').replace(':event-bus/', ':rule/')}/{event_rule}"
+    arn = f"{context.output('EventBusArn').replace(':event-bus/', ':rule/')}/{_EVENT_RULE}"
     found = read_event_rule(context.aws.events, arn)
-    silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": event_rule})
+    silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": _EVENT_RULE})
     silence_problem = alarm_problem(context.aws.cloudwatch, silence)
     if found is None and silence_problem:
         return None  # neither the rule nor its alarm: not deployed
@@ -40,13 +40,13 @@ def integration(event_rule: str, context: CheckContext) -> CheckResult | None:
     problems = [
         event_rule_problem(arn, found, queue or "a queue"),
         silence_problem,
-        *(_hub_problems(context) if event_rule == SECURITY_HUB else ()),
+        *_hub_problems(context),
         *(_queue_problems(context, queue) if queue else ()),
     ]
     if any(problems):
         fix = "deploy the integrations again; if messages failed, read the log of their function"
         return fail("; ".join(filter(None, problems)), fix)
-    return ok(f"{event_rule} gets the events of the rule, and processes them")
+    return ok(f"{_EVENT_RULE} gets the events of the rule, and processes them")
 
 
 def _hub_problems(context: CheckContext) -> Iterator[str]:

@@ -75,6 +75,3 @@ class SweepCompleted:
     run: RuleRun
     parts: int
     summary: Summary
-
-
-VerdictEvent = VerdictChanged | VerdictSnapshot | SweepCompleted

@@ -1,1 +1,1 @@
-"""Talk to AWS, and read and write the records of foreign formats."""
+"""Talk to AWS, and write findings in the format of Security Hub."""

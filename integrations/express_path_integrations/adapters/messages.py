@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from express_path.errors import RecordError
-from express_path.events.parser import parse_verdict_event
-from express_path.events.schema import SOURCE, SweepCompleted, VerdictChanged
-from express_path.fields import Description, identifier, json_text, not_in_future, required_object
+from express_path.events.schema import SCHEMA_VERSION, SOURCE, SWEEP_COMPLETED, VERDICT_CHANGED
+from express_path.fields import Description, identifier, json_text, not_in_future, required_object, time, word
 from express_path_integrations.findings import RuleScope
 
 COMPLIANCE_CHANGE = "Config Rules Compliance Change"
@@ -38,14 +37,25 @@ def parse_message(message: Description, scope: RuleScope, now: datetime) -> News
 
 
 def _of_rule(event: Description, scope: RuleScope, now: datetime) -> News:
-    parsed = parse_verdict_event(event)
-    run = parsed.run
-    if (run.account_id, run.region, run.rule_name) != (scope.account_id, scope.region, scope.rule_name):
+    """Read an event of the rule.
+
+    The account and the Region of the detail must be those of the event, which EventBridge sets, and not whoever puts it
+    on a bus.
+    """
+    detail_type = word(event, "detail-type", "event", (VERDICT_CHANGED, SWEEP_COMPLETED))
+    detail = required_object(event, "detail", "event")
+    if detail.get("schemaVersion") != SCHEMA_VERSION:
+        raise RecordError("detail", "schemaVersion", detail.get("schemaVersion"), str(SCHEMA_VERSION))
+    account_id, region, rule_name = (identifier(detail, name, "detail") for name in ("accountId", "region", "ruleName"))
+    word(event, "account", "event", [account_id])
+    word(event, "region", "event", [region])
+    ordering_timestamp = time(detail, "orderingTimestamp", "detail")
+    if (account_id, region, rule_name) != (scope.account_id, scope.region, scope.rule_name):
         return News()
-    not_in_future(run.ordering_timestamp, now, "orderingTimestamp", "detail")
-    if isinstance(parsed, VerdictChanged):
-        return News(parsed.new.verdict.subnet_id)
-    return News(swept=isinstance(parsed, SweepCompleted))
+    not_in_future(ordering_timestamp, now, "orderingTimestamp", "detail")
+    if detail_type == SWEEP_COMPLETED:
+        return News(swept=True)
+    return News(identifier(detail, "subnetId", "detail"))
 
 
 def _of_config(event: Description, scope: RuleScope) -> News:

@@ -10,7 +10,7 @@ from express_path.domain.findings.texts import PASSES, finding_id
 from express_path.errors import RecordError
 from express_path.fields import identifier, optional_identifier, rows, time
 from express_path_integrations.adapters.asff import asff_finding, product_arn
-from express_path_integrations.findings import Rejected, RuleScope, StoredVerdict, Written, by_subnet, chunks
+from express_path_integrations.findings import Rejected, RuleScope, StoredVerdict, Written, chunks
 
 if TYPE_CHECKING:
     from mypy_boto3_securityhub import SecurityHubClient
@@ -60,27 +60,17 @@ class OwnFindings:
 
     client: "SecurityHubClient"
     scope: RuleScope
-    covers_passing = False
 
-    def of_subnets(self, subnet_ids: Sequence[str]) -> dict[str, list[OwnFinding]]:
+    def of_subnets(self, subnet_ids: Sequence[str]) -> dict[str, OwnFinding]:
         """Return the findings of these subnets, by subnet, archived ones included."""
         scope = self.scope
         ids = [finding_id(scope.rule_name, scope.account_id, scope.region, subnet_id) for subnet_id in subnet_ids]
         parts = (self._rows(Id=_equal(chunk)) for chunk in chunks(ids, FILTER_VALUES))
-        return by_subnet(finding for part in parts for finding in part)
+        return {finding.subnet_id: finding for part in parts for finding in part}
 
-    def active(self) -> dict[str, list[OwnFinding]]:
+    def active(self) -> dict[str, OwnFinding]:
         """Return all findings that are not archived, by subnet."""
-        return by_subnet(self._rows(RecordState=_equal([_ACTIVE])))
-
-    def concern(self, findings: Sequence[OwnFinding], stored: StoredVerdict) -> bool:
-        """Return whether the subnet fails, or has a finding that says so."""
-        return stored.fails or any(finding.is_active for finding in findings)
-
-    def changes(self, findings: Sequence[OwnFinding], stored: StoredVerdict) -> list[dict[str, Any]]:
-        """Return the finding to import, if any."""
-        made = finding_to_import(findings[0] if findings else None, stored, self.scope.rule_name)
-        return [made] if made else []
+        return {finding.subnet_id: finding for finding in self._rows(RecordState=_equal([_ACTIVE]))}
 
     def write(self, changes: Sequence[dict[str, Any]]) -> Written:
         """Import findings, up to 100 with each call."""

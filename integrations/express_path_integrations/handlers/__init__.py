@@ -1,1 +1,1 @@
-"""The Lambda functions of the integrations."""
+"""The Lambda function of the integrations."""

@@ -1,19 +1,44 @@
 """Rows as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from express_path.domain.findings.ocsf import CLOSE, CREATE, UPDATE, Activity, ocsf_finding
+from express_path.domain.findings.texts import RULE_NAME, TITLE, finding_id, path_text, severity
+from express_path.domain.network.resources import partition, subnet_arn
+from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row
 
+SCHEMA_VERSION = "1.5.0"
+_CLASS = 2003
+_STATUS = {
+    Compliance.COMPLIANT: (1, "Pass"),
+    Compliance.NON_COMPLIANT: (3, "Fail"),
+    Compliance.NOT_APPLICABLE: (99, "Not applicable"),
+}
+_SEVERITY_IDS = {"INFORMATIONAL": 1, "LOW": 2, "MEDIUM": 3, "HIGH": 4}
+"""https://schema.ocsf.io/1.5.0/classes/compliance_finding"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Activity:
+    """What happened to a finding, and its status by ID and name; the status ID is 0 if it has none."""
+
+    id: int
+    name: str
+    status_id: int = 0
+    status: str = ""
+
+
+_CREATE, _UPDATE = _Activity(1, "Create"), _Activity(2, "Update")
 _ACTIVITIES = {
-    Mark.NEW: Activity(CREATE.id, CREATE.name, 1, "New"),
-    Mark.UNCHANGED: UPDATE,
-    Mark.UNKNOWN: UPDATE,
-    Mark.FIXED: CLOSE,
+    Mark.NEW: _Activity(_CREATE.id, _CREATE.name, 1, "New"),
+    Mark.UNCHANGED: _UPDATE,
+    Mark.UNKNOWN: _UPDATE,
+    Mark.FIXED: _Activity(3, "Close", 4, "Resolved"),
 }
 """What happened to a finding since the baseline. Without a baseline, it is created."""
 
@@ -26,10 +51,81 @@ def as_ocsf(result: Result) -> Iterator[bytes]:
 
 def _finding(row: Row, tag_keys: Sequence[str], milliseconds: int, product_version: str) -> dict[str, Any]:
     """Return the finding of a row, with the names and the selected tags of its subnet, if it has any."""
-    activity = _ACTIVITIES.get(row.baseline, CREATE) if row.baseline else CREATE
-    made = ocsf_finding(row, row.remedy, row.selected_tags(tag_keys), milliseconds, activity)
-    made["metadata"]["product"]["version"] = product_version
-    [resource] = made["resources"]
-    resource["name"] = row.subnet_name or row.subnet_id
-    resource["data"]["names"] = row.names()
-    return made
+    label = severity(row)
+    return {
+        "category_uid": 2,
+        "category_name": "Findings",
+        "class_uid": _CLASS,
+        "class_name": "Compliance Finding",
+        "time": milliseconds,
+        "severity_id": _SEVERITY_IDS[label],
+        "severity": label.capitalize(),
+        "message": row.annotation,
+        "metadata": {
+            "version": SCHEMA_VERSION,
+            "profiles": ["cloud"],
+            "product": {"name": "express-path", "vendor_name": "express-path", "version": product_version},
+        },
+        "finding_info": _finding_info(row, milliseconds),
+        "compliance": _compliance(row),
+        "cloud": _cloud(row),
+        **_activity(row),
+        "resources": [_resource(row, tag_keys)],
+        **({"remediation": {"desc": str(row.remedy), "references": [row.remedy.url]}} if row.remedy else {}),
+    }
+
+
+def _activity(row: Row) -> dict[str, Any]:
+    activity = _ACTIVITIES.get(row.baseline, _CREATE) if row.baseline else _CREATE
+    return {
+        "activity_id": activity.id,
+        "activity_name": activity.name,
+        "type_uid": _CLASS * 100 + activity.id,
+        "type_name": f"Compliance Finding: {activity.name}",
+    } | ({"status_id": activity.status_id, "status": activity.status} if activity.status_id else {})
+
+
+def _compliance(row: Row) -> dict[str, Any]:
+    status_id, status = _STATUS[row.compliance]
+    return {
+        "control": RULE_NAME,
+        "standards": ["express-path"],
+        "requirements": [TITLE],
+        "status_id": status_id,
+        "status": status,
+        "status_code": row.reason,
+    }
+
+
+def _cloud(row: Row) -> dict[str, Any]:
+    account = {"uid": row.account_id, "name": row.account_id, "type_id": 10, "type": "AWS Account"}
+    return {"provider": "AWS", "region": row.region, "account": account}
+
+
+def _finding_info(row: Row, milliseconds: int) -> dict[str, Any]:
+    return {
+        "uid": finding_id(RULE_NAME, row.account_id, row.region, row.subnet_id),
+        "title": TITLE,
+        "desc": row.annotation,
+        "types": ["Network path"],
+        "created_time": milliseconds,
+    }
+
+
+def _resource(row: Row, tag_keys: Sequence[str]) -> dict[str, Any]:
+    tags = row.selected_tags(tag_keys)
+    return {
+        "uid": subnet_arn(row.account_id, row.region, row.subnet_id),
+        "name": row.subnet_name or row.subnet_id,
+        "type": "AWS::EC2::Subnet",
+        "region": row.region,
+        "cloud_partition": partition(row.region),
+        "data": {
+            "vpcId": row.vpc_id,
+            "routeTableId": row.route_table_id,
+            "availabilityZoneId": row.availability_zone_id,
+            "path": path_text(row),
+            "names": row.names(),
+        },
+        **({"labels": [f"{key}:{value}" for key, value in tags.items()]} if tags else {}),
+    }

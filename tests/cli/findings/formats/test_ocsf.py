@@ -1,4 +1,4 @@
-"""Rows as OCSF: what the command adds to a Compliance Finding, which integrations/tests/test_ocsf.py shows."""
+"""Rows as Compliance Findings of OCSF."""
 
 import json
 from typing import Any
@@ -8,11 +8,14 @@ from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
+    ACCOUNT,
     COMPLIANT,
     EVERY,
     FLAGGED,
     LABELED,
     MADE_AT,
+    NAT,
+    REGION,
     compared,
     labeled,
     rendered,
@@ -34,6 +37,13 @@ def test_each_subnet_is_a_finding() -> None:
     assert [finding["compliance"]["status"] for finding in findings] == ["Fail", "Pass", *["Not applicable"] * 3]
     assert {finding["time"] for finding in findings} == {round(MADE_AT.timestamp() * 1000)}
     assert [finding["message"] for finding in findings] == [row.annotation for row in EVERY]
+    assert [(finding["severity_id"], finding["compliance"]["status_id"]) for finding in findings[:3]] == [
+        (3, 3),
+        (1, 1),
+        (1, 99),
+    ]
+    assert findings[0]["finding_info"]["uid"] == f"s3express-no-nat-path/{ACCOUNT}/{REGION}/{FLAGGED.subnet_id}"
+    assert findings[0]["resources"][0]["data"]["path"] == f"0.0.0.0/0 -> {NAT.id}"
     assert "aws ec2 modify-vpc-endpoint" in findings[0]["remediation"]["desc"]
     assert "remediation" not in findings[1]
     version = ComplianceFinding.model_fields["metadata"].annotation.model_fields["version"].default

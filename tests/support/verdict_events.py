@@ -1,4 +1,4 @@
-"""Read the events that the rule publishes, strictly, where another function consumes them."""
+"""Read the events that the rule publishes, strictly, as a consumer does."""
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -21,7 +21,6 @@ from express_path.events.schema import (
     RuleRun,
     SweepCompleted,
     VerdictChanged,
-    VerdictEvent,
     VerdictSnapshot,
 )
 from express_path.fields import (
@@ -39,6 +38,7 @@ from express_path.fields import (
     word,
 )
 
+VerdictEvent = VerdictChanged | VerdictSnapshot | SweepCompleted
 _Member = TypeVar("_Member", bound=StrEnum)
 
 
@@ -131,7 +131,7 @@ def _verdict(run: RuleRun, found: Description, place: str, place_of_reason: str)
         identifier(found, "annotation", place),
         tuple(_hop(hop, f"{place}.path[{index}]") for index, hop in path),
     )
-    tags = nested(found, "tags", place)  # events of earlier versions have none
+    tags = nested(found, "tags", place)
     return PublishedVerdict(
         verdict,
         None if found.get("remedy") is None else _remedy(required_object(found, "remedy", place), f"{place}.remedy"),
