@@ -25,7 +25,7 @@ from express_path.errors import (
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.ledgers import LEDGER, TIME, LedgerTable, heal_id
+from tests.support.ledgers import LEDGER, SEEN, TIME, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow
@@ -317,7 +317,7 @@ def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Buil
     builder.endpoint(vpc.vpc, vpc.table)
     assert "nothing to undo" in ask("verify", vpc.subnet)["undo"]
     ledger.write(f"TABLE#{vpc.table}", healRunId="run-1")
-    ledger.write("RUN#run-1", kind="HEAL", startedBy="PERSON", intendedAt=TIME)
+    ledger.write("RUN#run-1", kind="HEAL", startedBy="PERSON", endpointId="vpce-1", intendedAt=TIME, **SEEN)
     assert ask("verify", vpc.subnet)["undo"].startswith("unconfirmed: run run-1 started to associate")
     ledger.write("RUN#run-1", associatedAt=TIME)
     answer = ask("verify", vpc.subnet)

@@ -43,7 +43,6 @@ RUN_ITEM: dict[str, dict[str, Any]] = {
     "vpcId": {"S": "vpc-1"},
     "routeTableId": {"S": "rtb-1"},
     "endpointId": {"S": "vpce-1"},
-    "createdEndpoint": {"BOOL": True},
     "startedAt": {"S": "2026-11-22T12:00:00+00:00"},
 }
 
@@ -112,23 +111,35 @@ def test_item_of_a_run() -> None:
         "vpc-1",
         "rtb-1",
         "vpce-1",
-        created_endpoint=True,
         started_at="2026-11-22T12:00:00+00:00",
     )
 
 
 def test_confirmed_changes_and_intentions_of_a_run() -> None:
-    """A heal is done only if it confirmed its change, and an item of an earlier version only if the run ended."""
+    """A heal is done only if it confirmed its change, whether or not the run ended."""
     noon, later = {"S": "2026-11-22T12:00:00+00:00"}, {"S": "2026-11-22T12:00:05+00:00"}
     seen = {"seenEndpointOwner": {"S": "NONE"}, "seenTableOwner": {"S": "by=tool"}, "seenPolicy": {"S": "hash"}}
-    intended = run_record({**RUN_ITEM, **seen, "intendedAt": noon, "finishedAt": later})
-    assert (intended.is_associated, intended.unconfirmed_since) == (False, noon["S"])
+    intended = run_record(
+        {**RUN_ITEM, **seen, "intendedAt": noon, "createdEndpoint": {"BOOL": True}, "finishedAt": later}
+    )
+    assert (intended.is_associated, intended.unconfirmed_since, intended.created_endpoint) == (False, noon["S"], True)
     assert intended.marks == Marks("", "by=tool", "hash")
-    done = run_record({**RUN_ITEM, "intendedAt": noon, "associatedAt": later})
-    assert (done.is_associated, done.unconfirmed_since, done.marks) == (True, "", None)
-    legacy = run_record({**RUN_ITEM, "associatedAt": noon})
-    assert (legacy.is_associated, legacy.unconfirmed_since) == (False, noon["S"])
-    assert run_record({**RUN_ITEM, "associatedAt": noon, "finishedAt": later}).is_associated
+    done = run_record({**RUN_ITEM, **seen, "intendedAt": noon, "associatedAt": later})
+    assert (done.is_associated, done.unconfirmed_since) == (True, "")
+    assert run_record({**RUN_ITEM, "createdEndpoint": {"BOOL": False}}).marks is None
+    undo = run_record({**RUN_ITEM, "kind": {"S": "UNDO"}, "intendedAt": noon})
+    assert (undo.intended_at, undo.marks) == (noon["S"], None)
+
+
+@pytest.mark.parametrize("missing", ["endpointId", "intendedAt", "seenEndpointOwner", "seenTableOwner", "seenPolicy"])
+def test_heal_that_lacks_a_part_of_its_intention_is_malformed(missing: str) -> None:
+    """What a heal saw is written with its intention, so an item without a part of it proves nothing."""
+    noon = {"S": "2026-11-22T12:00:00+00:00"}
+    seen = {"seenEndpointOwner": {"S": "NONE"}, "seenTableOwner": {"S": "NONE"}, "seenPolicy": {"S": "hash"}}
+    item = {**RUN_ITEM, **seen, "intendedAt": noon, "associatedAt": noon}
+    del item[missing]
+    with pytest.raises(RecordError, match=missing):
+        run_record(item)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from tests.support.network import Builder
 LEDGER = "express-path-ledger"
 MANAGED = [{"Key": "express-path:managed", "Value": "true"}]
 TIME = "2026-11-22T12:00:00+00:00"
+SEEN = {"seenEndpointOwner": "NONE", "seenTableOwner": "NONE", "seenPolicy": "NONE"}
+"""What the item of a heal says that it saw before its association, if nobody owned anything."""
 
 
 def heal_id(number: int) -> str:
@@ -55,7 +57,7 @@ class LedgerTable:
         """Write the items of a completed heal that saw no owners."""
         where = {"vpcId": vpc_id, "subnetId": "subnet-0a1b2c3d4e5f60718", "endpointId": endpoint_id}
         times = {"startedAt": TIME, "intendedAt": TIME, "associatedAt": TIME, "finishedAt": TIME}
-        seen = {"seenEndpointOwner": "NONE", "seenTableOwner": "NONE", "seenPolicy": self._policy(endpoint_id)}
+        seen = SEEN | {"seenPolicy": self._policy(endpoint_id)}
         common = {"kind": "HEAL", "startedBy": "PERSON", "accountId": self.sandbox.account_id, "routeTableId": table_id}
         self.write(f"RUN#{run_id}", **common, **where, **times, **seen, createdEndpoint=created)
         expired = int(time.time()) + 600

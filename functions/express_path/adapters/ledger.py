@@ -31,7 +31,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.records import NONE
-from express_path.fields import Description, flag, ids, member, number, optional_free_text
+from express_path.fields import Description, flag, free_text, ids, member, number, optional_free_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -162,11 +162,16 @@ def stop_record(item: LedgerItem) -> Stop:
     return Stop(_text(found, "stoppedAt"), _text(found, "by"), _text(found, "reason"))
 
 
+_INTENTION = ("endpointId", "intendedAt", "seenEndpointOwner", "seenTableOwner", "seenPolicy")
+"""What a heal writes together right before it associates its table (`Writer.intend_association`)."""
+
+
 def _marks(item: Description) -> Marks | None:
-    """Return what the heal saw; None if an earlier version wrote the item."""
-    if not _text(item, "seenPolicy"):
+    """Return what a heal saw before it associated its table; None if it did not start to. Raise RecordError."""
+    is_heal = _word(item, "kind", RunKind) is RunKind.HEAL
+    if not is_heal or not any(item.get(name) for name in ("intendedAt", "associatedAt", "createdEndpoint")):
         return None
-    seen = [_text(item, name) for name in ("seenEndpointOwner", "seenTableOwner", "seenPolicy")]
+    _, _, *seen = (free_text(item, name, _place(item)) for name in _INTENTION)
     return Marks(*("" if value == NONE else value for value in seen))
 
 

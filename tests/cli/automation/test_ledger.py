@@ -39,14 +39,13 @@ def past(*runs: RunRecord, last: str = "run-1") -> list[PastHeal]:
         (replace(HEAL, undo_run_id="undo-1"), HealState.UNDONE, False),
         (replace(HEAL, associated_at="", created_endpoint=True, finished_at=""), HealState.UNFINISHED, True),
         (replace(HEAL, associated_at=""), HealState.UNCONFIRMED, False),
-        (replace(HEAL, intended_at="", finished_at=""), HealState.UNCONFIRMED, False),
         (
             replace(HEAL, intended_at="", associated_at="", finished_at="", creation_intended_at=NOON),
             HealState.UNCONFIRMED,
             False,
         ),
     ],
-    ids=["healed", "interrupted", "undone", "only created", "intended", "earlier version", "creation intended"],
+    ids=["healed", "interrupted", "undone", "only created", "intended", "creation intended"],
 )
 def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: bool) -> None:
     """The state follows from the ledger's items of the run."""

@@ -343,7 +343,7 @@ def approval(state: ApprovalState, expires_at: int = SECONDS + 1) -> Approval:
             "the plan has changed since the approval of run ask-1",
         ),
     ],
-    ids=["none", "requested", "denied", "used", "expired", "of an earlier version"],
+    ids=["none", "requested", "denied", "used", "expired", "of another plan"],
 )
 def test_heal_without_an_approval_is_blocked_where_it_needs_one(found: Approval | None, shown: str) -> None:
     """APPROVAL_REQUIRED says how the last request ended, and how to send a new one."""

@@ -142,8 +142,6 @@ def test_heal_that_can_be_undone() -> None:
     assert check_heal("run-1", HEAL, ACCOUNT) is HEAL
     created = replace(HEAL, intended_at="", associated_at="")
     assert check_heal("run-1", created, ACCOUNT) is created
-    legacy = replace(HEAL, intended_at="", finished_at="2026-11-22T12:00:05+00:00", created_endpoint=False)
-    assert check_heal("run-1", legacy, ACCOUNT) is legacy
     check_not_undone(HEAL)
 
 
@@ -167,14 +165,13 @@ def test_other_runs_are_refused(run: RunRecord | None, account_id: str, found: s
     ("heal", "named"),
     [
         (INTENDED, ("2026-11-22T12:00:00+00:00", "ModifyVpcEndpoint", "AddRouteTableId rtb-1", "vpce-express")),
-        (replace(HEAL, intended_at="", created_endpoint=False), ("ModifyVpcEndpoint", "rtb-1", "vpce-express")),
         (replace(INTENDED, finished_at="2026-11-22T12:00:05+00:00"), ("ModifyVpcEndpoint",)),
         (
             replace(INTENDED, intended_at="", creation_intended_at="2026-11-22T11:59:00+00:00", endpoint_id=""),
             ("2026-11-22T11:59:00+00:00", "CreateVpcEndpoint", "vpc-1"),
         ),
     ],
-    ids=["association", "association of an earlier version", "another tool healed the table", "creation"],
+    ids=["association", "another tool healed the table", "creation"],
 )
 def test_intention_alone_is_never_undone(heal: RunRecord, named: tuple[str, ...]) -> None:
     """The error names the CloudTrail event that shows whether the call succeeded, and the run in its session."""
@@ -265,13 +262,6 @@ def test_policy_is_compared_as_a_document_and_only_for_endpoints_of_heals() -> N
     assert taken(heal, policy='{"Statement":[],"Version":"1"}').change is UndoChange.DISASSOCIATE
     assert taken(heal, policy=OTHER_POLICY, vpc=VpcRecord("vpc-1")).change is UndoChange.DISASSOCIATE
     assert policy_hash("not JSON") not in ("", policy_hash("other"))
-
-
-def test_heals_of_earlier_versions_recorded_no_owners() -> None:
-    """Any owner of the endpoint blocks; owners of the table and the policy cannot be compared."""
-    with pytest.raises(UndoBlockedError, match="vpce-express has the tag"):
-        taken(HEAL, endpoint_tags=STACK)
-    assert taken(HEAL, table_tags=STACK, policy=OTHER_POLICY).change is UndoChange.DISASSOCIATE
 
 
 def test_undone_heal_is_refused() -> None:

@@ -58,5 +58,5 @@ def test_reason_is_read_from_an_annotation() -> None:
 
 @pytest.mark.parametrize("annotation", ["", "NAT", "NAT_GATEWAY2: x", "nat_gateway: x", ": NAT_GATEWAY"])
 def test_other_annotations_have_no_reason(annotation: str) -> None:
-    """An annotation of another rule or an earlier version has no reason."""
+    """An annotation of another rule has no reason."""
     assert reason_of(annotation) is None

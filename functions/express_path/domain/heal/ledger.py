@@ -69,7 +69,7 @@ class Approval:
     """The last approval request for a route table; it is valid until expires_at (seconds since 1970), for one heal.
 
     run_id is the run of the approval runbook that requested it, and fingerprint identifies the plan that the approvers
-    saw; it is empty for requests of earlier versions, which approve nothing.
+    saw.
     """
 
     state: ApprovalState
@@ -165,9 +165,7 @@ class RunRecord:
     association, or deletes the endpoint: an intention. associated_at and deleted_at are written only after the call
     succeeded and the run read the change back. created_endpoint is true if the run's call created endpoint_id. All
     times are in ISO 8601, and empty if there was no such write. heal_run_id is the run that an undo undid, and
-    undo_run_id the undo that finished undoing a heal.
-
-    Earlier versions wrote associated_at before the call, and no intended_at. marks is None in their items.
+    undo_run_id the undo that finished undoing a heal. marks is None unless a heal started to associate its table.
     """
 
     run_id: str
@@ -192,16 +190,13 @@ class RunRecord:
 
     @property
     def is_associated(self) -> bool:
-        """Return whether this heal associated the table: its call succeeded, and it read the change back.
-
-        In an item of an earlier version, associated_at is only an intention until finished_at is set.
-        """
-        return bool(self.associated_at) and bool(self.intended_at or self.finished_at)
+        """Return whether this heal associated the table: its call succeeded, and it read the change back."""
+        return bool(self.associated_at)
 
     @property
     def unconfirmed_since(self) -> str:
         """Return when the heal started to associate the table, if it did not confirm that; otherwise empty."""
-        return "" if self.is_associated else self.intended_at or self.associated_at
+        return "" if self.is_associated else self.intended_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,26 +230,17 @@ def policy_hash(policy: str) -> str:
 
 
 def taken_over(heal: RunRecord, endpoint: VpcEndpoint, table: RouteTable | None, settings: HealSettings) -> str:
-    """Return what shows that a tool owns the endpoint or the route table and did not when the heal ran; else empty.
-
-    Earlier versions did not record the owners. Then every owner of the endpoint counts as a new one, because heals use
-    no endpoint of a tool unless adopt_iac_owned is true. An owner of the route table does not count, because heals
-    change the associations of route tables that a tool owns.
-    """
+    """Return what shows that a tool owns the endpoint or the route table and did not when the heal ran; else empty."""
     if settings.adopt_iac_owned:
         return ""
-    resources: list[tuple[VpcEndpoint | RouteTable, str]] = [
-        (endpoint, heal.marks.endpoint_owner if heal.marks else "")
-    ]
-    if table and heal.marks:
-        resources.append((table, heal.marks.table_owner))
-    for resource, before in resources:
-        owner = owner_tag(resource, settings)
-        if owner and owner != before:
+    seen = heal.marks or Marks()
+    for resource, before in ((endpoint, seen.endpoint_owner), (table, seen.table_owner)):
+        owner = owner_tag(resource, settings) if resource else ""
+        if resource and owner and owner != before:
             return f"{resource.id} has the tag {owner}, which it did not have when the heal ran, so a tool owns it now"
     return ""
 
 
 def has_other_policy(heal: RunRecord, policy: str) -> bool:
-    """Return whether the endpoint's policy is not the one that the heal saw; earlier versions did not record that."""
+    """Return whether the endpoint's policy is not the one that the heal saw when it started to associate its table."""
     return heal.marks is not None and heal.marks.policy != policy_hash(policy)

@@ -186,15 +186,10 @@ def _boolean(name: str, value: str) -> bool:
     return value == "true"
 
 
-_EARLIER_NAME = "SOURCE_IP_POLICY"
-"""What POLICY_WOULD_DENY was called when only aws:SourceIp counted. Stacks still have it in their settings."""
-
-
 def _blocker(value: str) -> Blocker:
-    for blocker in MAY_WARN:
-        if value in (blocker, _EARLIER_NAME if blocker is Blocker.POLICY_WOULD_DENY else ""):
-            return blocker
-    raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
+    if value not in MAY_WARN:
+        raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
+    return Blocker(value)
 
 
 def _policy(text: str) -> str:

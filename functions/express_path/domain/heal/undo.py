@@ -197,8 +197,7 @@ def _changed(records: Records, live: LiveResources) -> str:
 def _check_records(records: Records) -> None:
     heal, last = records.heal, records.associated_last
     if heal.associated_at and last and last.run_id != heal.run_id:
-        started = last.associated_at or last.intended_at
-        found = f"run {last.run_id} started to associate {heal.route_table_id} again at {started}"
+        found = f"run {last.run_id} started to associate {heal.route_table_id} again at {last.intended_at}"
         raise UndoError(heal.run_id, found, "undo that run")
 
 

@@ -83,7 +83,7 @@ def reason_of(annotation: str) -> Reason | None:
 def read_annotation(text: str) -> Annotation | None:
     """Return what an annotation says; None if it was not written by `annotate`.
 
-    The phrase does not matter, so that annotations of other versions are read. An id that was cut off is left out.
+    The phrase does not matter. An id that was cut off is left out.
     """
     reason = reason_of(text)
     if reason is None:
