@@ -74,7 +74,7 @@ test: ## Everything that a change needs: style, types, templates, the build, and
 check: test ## The same as `make test`.
 
 .PHONY: verify
-verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, an upgrade, a release, the lab, an organization.
+verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
 	.venv/bin/python -m benchmarks organization
 

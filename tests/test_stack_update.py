@@ -90,7 +90,7 @@ def test_update_keeps_the_ledger_the_rule_and_the_results(
     assert before["ledger"]
     assert before["results"]
 
-    changed = {"ArtifactBucketPrefix": BUCKET, "CodeKey": NEW_CODE, "LogLevel": "DEBUG", "RemediationMode": "ON"}
+    changed = {"ArtifactBucketPrefix": BUCKET, "CodeKey": NEW_CODE, "LogRetentionDays": "90", "RemediationMode": "ON"}
     assert update_stack(stack, template, changed) is None
     assert kept(sandbox, stack) == before
     assert rule_of(sandbox, stack).scheduled().error is None

@@ -16,11 +16,11 @@ from botocore.session import Session
 
 from express_path.adapters.aws import Aws
 from express_path.handlers import evaluate
-from express_path_integrations.handlers import batch
+from express_path_integrations.handlers import security_hub
 from sandbox.server import Sandbox
 
 Event = dict[str, Any]
-LOGGERS = (evaluate.logger, batch.logger)
+LOGGERS = (evaluate.logger, security_hub.logger)
 _ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """The SDK's own retries would wait, so they are off: a fault here is one that outlasts them."""
 

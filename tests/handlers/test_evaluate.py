@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from express_path.errors import ApiError, ParameterError, RecordError
-from express_path.handlers.evaluate import FAILED, MAX_RETURNED, logger
+from express_path.handlers.evaluate import FAILED, MAX_RETURNED
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
@@ -285,12 +285,8 @@ def failure(rule: Rule, invoke: Callable[[], object]) -> ApiError:
     return raised.value
 
 
-@pytest.mark.parametrize("level", ["INFO", "FATAL"])
-def test_failure_is_logged_without_the_result_token(
-    rule: Rule, vpc: Private, logged: Callable[[], list[Item]], monkeypatch: pytest.MonkeyPatch, level: str
-) -> None:
-    """At every level, the log has the account, the resource, and the error, and no line has what could forge a result."""
-    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", level)
+def test_failure_is_logged_without_the_result_token(rule: Rule, vpc: Private, logged: Callable[[], list[Item]]) -> None:
+    """The log has the account, the resource, and the error, and no line has what could forge a result."""
     rule.sandbox.faults.deny("ec2", "DescribeSubnets")
     event = rule.event(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc}))
     with pytest.raises(ApiError):
@@ -372,19 +368,3 @@ def test_external_id_of_the_network_role_comes_from_the_environment(
     trigger(Rule(sandbox, {"networkRoleArn": "arn:aws:iam::111122223333:role/express-path-network"}), vpc)
     [request] = sandbox.calls.of("sts", "AssumeRole")
     assert request.parameters["ExternalId"] == "who-asks"
-
-
-def test_log_level_drops_log_lines_and_no_metric(
-    rule: Rule, vpc: Private, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With log level WARN, the function writes no INFO lines, but still writes the line with the metrics."""
-    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "WARN")
-    rule.sweep()
-    [line] = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
-    assert line["NonCompliant"] == 1
-    assert "level" not in line
-    assert logger.log_level == 30
-    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "INFO")
-    assert vpc.subnet in rule.held()
-    rule.sweep()
-    assert logger.log_level == 20

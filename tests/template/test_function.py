@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.template import ROOT, Expanded, expanded, source
+from tests.support.template import ROOT, Expanded, expanded
 from tests.template.models import bounds, enum
 
 FUNCTIONS = ["EvaluateFunction", "PlanFunction"]
@@ -33,7 +33,10 @@ def test_build_is_for_the_runtime_that_is_deployed(name: str, stack: Expanded, t
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -> None:
-    """Lambda writes JSON at the chosen level to the stack's own log group, with the chosen retention."""
+    """Lambda writes JSON to the stack's own log group. It must keep INFO, because it treats a metric as an INFO line.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
+    """
     group = name.replace("Function", "LogGroup")
     assert stack.properties(name)["LoggingConfig"] == {
         "LogFormat": "JSON",
@@ -41,19 +44,7 @@ def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -
         "LogGroup": f"<{group}>",
     }
     assert enum("lambda", "LogFormat") >= {"JSON"}
-    assert set(source()["Parameters"]["LogLevel"]["AllowedValues"]) == enum("lambda", "ApplicationLogLevel") - {"TRACE"}
     assert stack.properties(group) == {"RetentionInDays": "30"}
-
-
-@pytest.mark.parametrize("level", sorted(source()["Parameters"]["LogLevel"]["AllowedValues"]))
-def test_no_log_level_drops_metrics(level: str) -> None:
-    """Lambda must keep INFO, because it treats a metric as an INFO line; the function itself filters by level.
-
-    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
-    """
-    function = expanded(LogLevel=level).properties("EvaluateFunction")
-    assert function["LoggingConfig"]["ApplicationLogLevel"] == ("DEBUG" if level == "DEBUG" else "INFO")
-    assert function["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == level
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -100,10 +91,3 @@ def test_alarm_watches_events_that_lambda_drops(stack: Expanded) -> None:
     assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": "<EvaluateFunction>"}]
     assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Lambda", "AsyncEventsDropped")
     assert (alarm["Statistic"], alarm["Threshold"], alarm["TreatMissingData"]) == ("Sum", 1, "notBreaching")
-
-
-def test_concurrency_is_reserved_only_on_request() -> None:
-    """Reserved concurrency is not set by default, because it fails in accounts with a low limit."""
-    assert "ReservedConcurrentExecutions" not in expanded().properties("EvaluateFunction")
-    reserved = expanded(ReservedConcurrency="5").properties("EvaluateFunction")
-    assert reserved["ReservedConcurrentExecutions"] == "5"

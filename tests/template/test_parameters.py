@@ -25,8 +25,6 @@ def test_default_is_allowed(name: str, allows: Any) -> None:
         ("RuleName", "s3express no nat", False),
         ("AlarmTopicArn", "arn:aws:sns:eu-west-1:123456789012:alarms", True),
         ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:alarms", False),
-        ("ReservedConcurrency", "10", True),
-        ("ReservedConcurrency", "0", False),
         ("PermissionsBoundaryArn", "arn:aws:iam::123456789012:policy/team/boundary", True),
         ("PermissionsBoundaryArn", "arn:aws:iam::123456789012:role/boundary", False),
         ("NetworkRoleExternalId", "express-path/network:1", True),
@@ -87,19 +85,14 @@ def test_deployment_needs_only_capability_iam() -> None:
 
 
 def test_outputs_name_the_created_resources() -> None:
-    """The outputs name the rule, functions, roles, log groups, queues, alarm topic, event bus, ledger, and runbooks."""
+    """The outputs name what pages and the command read."""
     assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
         "RuleName": "<ConfigRule>",
-        "RuleArn": "<ConfigRule.Arn>",
-        "FunctionArn": "<EvaluateFunction.Arn>",
-        "RoleArn": "<EvaluateRole.Arn>",
-        "LogGroupName": "<EvaluateLogGroup>",
         "AlarmTopic": "nowhere - nobody is told anything, because AlarmTopicArn is empty",
         "EventBusName": "<EventBus>",
         "EventBusArn": "<EventBus.Arn>",
         "PlanFunctionArn": "<PlanFunction.Arn>",
         "PlanRoleArn": "<PlanRole.Arn>",
-        "PlanLogGroupName": "<PlanLogGroup>",
         "AutomationRoleArn": "<AutomationRole.Arn>",
         "StopRoleArn": "<StopRole.Arn>",
         "HealDocumentName": "<HealDocument>",

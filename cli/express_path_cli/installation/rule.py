@@ -1,6 +1,6 @@
 """The deployed rule: its function's activity, its state in AWS Config, its results, and its sweeps.
 
-The function writes one line about each sweep to its log, at every log level. AWS Config's own times are not exact:
+The function writes one line about each sweep to its log. AWS Config's own times are not exact:
 LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that changed, so
 those in an aggregator may be old.
 """

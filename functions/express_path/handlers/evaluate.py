@@ -61,10 +61,9 @@ def handler(
 ) -> dict[str, Any]:
     """Evaluate an event and report the result to AWS Config. Lambda passes no services, so the runtime's are used.
 
-    A failure is logged at every level, with the account, the resource, and the error, and without the result token.
-    Whoever has that could report results for the rule.
+    A failure is logged with the account, the resource, and the error, and without the result token. Whoever has that
+    could report results for the rule.
     """
-    logger.setLevel(os.environ.get("POWERTOOLS_LOG_LEVEL") or "INFO")  # Lambda's own level may be lower: template.yaml
     logger.append_keys(accountId="unknown", resourceId="unknown")
     try:
         return _answer(event, services)

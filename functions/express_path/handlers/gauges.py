@@ -41,8 +41,7 @@ def report_sweep(
 
     Unhealthy is printed by every sweep, whatever its value. Any other gauge is printed if it is not 0, because a metric
     costs money while it has values, and once more when it is 0 again. If the earlier values cannot be read, all are
-    printed; HealsFailed is left out if it cannot be read. The line is printed at every log level, because it is
-    no log line.
+    printed; HealsFailed is left out if it cannot be read.
     """
     aws = replace(aws, client_config=BRIEF_CONFIG)
     now = datetime.now(UTC)
@@ -75,7 +74,7 @@ def _was_not_zero(name: str, before: Mapping[str, Gauge] | None) -> bool:
 
 
 def count_unpublished(rule_name: str, events: int) -> None:
-    """Print how many events EventBridge did not take; at every log level, like the gauges."""
+    """Print how many events EventBridge did not take."""
     _print(rule_name, {"UnpublishedEvents": events})
 
 

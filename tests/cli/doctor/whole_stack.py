@@ -149,7 +149,7 @@ class WholeStack(Stack):
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
         """Create the CloudFormation stack with the template's outputs and parameters."""
         values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
-        outputs = {name: output["Value"] for name, output in self.template.outputs.items() if name != "RuleArn"}
+        outputs = {name: output["Value"] for name, output in self.template.outputs.items()}
         deployed = self.template.deployed(outputs)
         template = {
             "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},
