@@ -27,7 +27,7 @@ RIE := .lambda-rie/aws-lambda-rie
 CDK := $(if $(shell command -v npm),build/cdk/.ready)
 # Likewise the report's page is checked for accessibility where there is npm.
 AXE := $(if $(shell command -v npm),build/axe/.ready)
-# Where there is Go, `make verify` builds the S3 server of the lab.
+# Where there is Go, `make verify` and `make bench` build the S3 server of the lab.
 LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
 CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
@@ -53,7 +53,7 @@ demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 	@.venv/bin/python -m demo
 
 .PHONY: bench
-bench: $(VENV) $(RIE) ## Measure speed, API calls, cold start and memory.
+bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about simulated sweeps, and how its client compares with others.
 	.venv/bin/python -m benchmarks
 
 .PHONY: path-lab
@@ -76,7 +76,7 @@ check: test ## The same as `make test`.
 .PHONY: verify
 verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
-	.venv/bin/python -m benchmarks organization
+	CLIENTS_TURNS=1 CLIENTS_SECONDS=1.6 .venv/bin/python -m benchmarks
 
 .PHONY: faults
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
@@ -104,8 +104,8 @@ types: $(VENV) ## Check types.
 template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the templates and build what they deploy.
 	.venv-sam/bin/sam validate --lint
 	.venv-sam/bin/sam validate --lint --template integrations/template.yaml
-	.venv/bin/cfn-lint template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml org/*.yaml
-	.venv-checkov/bin/checkov --file template.yaml integrations/template.yaml instrument/express_path_instrument/measure/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
+	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml
+	.venv-checkov/bin/checkov --file template.yaml integrations/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
 		--skip-download --quiet --compact
 	.venv-checkov/bin/checkov --directory org/terraform --framework terraform --skip-download --quiet --compact
 	$(MAKE) --silent --no-print-directory org-package >/dev/null

@@ -4,12 +4,7 @@ import sys
 from importlib import import_module
 
 BENCHMARKS = {
-    "core": "the core: subnets judged per second, microseconds per route table",
-    "sweep": "a sweep of an account: API calls, processor and wall time, peak memory",
-    "command": "the command: processor time of its start, and with peak memory, of scans of a dump of 100,000 subnets",
     "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
-    "organization": "the whole organization under load: time and API calls, and that everything is right at the end",
-    "cold_start": "the packaged function in the Lambda runtime: initialisation and memory",
     "classifier": "what `bench` says about 40 simulated sweeps of each of 14 kinds: a confusion matrix",
     "clients": "the client of `bench` beside wrk, vegeta, and botocore: speed, and what each says about a stall",
 }

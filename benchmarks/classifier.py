@@ -94,9 +94,7 @@ class _Run:
         """Return the measurement."""
         steps = tuple(self.step(number, repeat) for repeat in range(1, self.repeats + 1) for number in CONNECTIONS)
         client, target = Client("", CPUS, "http", ""), Target("simulated", "http://10.0.0.1")
-        return BenchResult(
-            Kind.GET, datetime.now(UTC), "simulated", None, client, target, OBJECT_BYTES, self.repeats, steps
-        )
+        return BenchResult(Kind.GET, datetime.now(UTC), None, client, target, OBJECT_BYTES, self.repeats, steps)
 
 
 def _throttled(random: Random) -> _Run:

@@ -46,7 +46,7 @@ SIZES = ((64 << 10, 16), (32 << 20, 8))
 """Object sizes in bytes, and the connections that read them."""
 OBJECTS = 4
 BUCKET = "client"
-CONNECTIONS, RATE, STALL_SECONDS = 8, 200, 10
+CONNECTIONS, RATE, STALL_SECONDS = 8, 200, 2.5 * SECONDS
 """The connections of the closed loops, the requests in each second of the open loops, and the length of each run."""
 VEGETA_TIMEOUT = 30.0
 
@@ -179,7 +179,7 @@ def _serving(folder: Path, server: str, *, tls: bool) -> Iterator[Store]:
             _wait_for(port)
             url = f"https://localhost:{port}" if tls else f"http://127.0.0.1:{port}"
             store = open_store(parse_bucket(BUCKET), Aws(boto3.Session(), Config(), "us-east-1"), url)
-            store.create()
+            store.client().create_bucket(Bucket=BUCKET)
             yield store
         finally:
             process.kill()
@@ -278,7 +278,7 @@ def _show(kind: str, server: Server, folder: Path) -> None:
         f"vegeta, {RATE}/s": lambda: _vegeta(opened, folder),
         f"bench open, {RATE}/s": lambda: _seen_by_bench(HttpEngine(1).run(opened)),
     }
-    table = Table("client", title=f"{kind}, {STALL_SECONDS} s; latency in ms")
+    table = Table("client", title=f"{kind}, {STALL_SECONDS:g} s; latency in ms")
     for column in ("answered", "without an answer", "p50", "p99", "p99.9", "max"):
         table.add_column(column, justify="right")
     for name, client in clients.items():

@@ -1,8 +1,7 @@
-"""Scans of a dump in several formats, and starts of the command, measured in other processes."""
+"""Scans of a dump in several formats, measured in other processes."""
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -42,18 +41,6 @@ def seconds_to_read(dump: Path) -> float:
     for file in dump.rglob("*.json"):
         json.loads(file.read_bytes())
     return time.process_time() - start
-
-
-def seconds_to_run(*arguments: str) -> float:
-    """Return the CPU seconds of a new Python process with these arguments: the least of three runs, with imports."""
-    return min(_seconds_of_a_child([sys.executable, *arguments]) for _ in range(3))
-
-
-def _seconds_of_a_child(command: list[str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def environment() -> dict[str, str]:

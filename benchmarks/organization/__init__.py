@@ -1,9 +1,5 @@
-"""A sandbox organization under load: `python -m benchmarks organization`.
+"""A sandbox organization under load, which tests/organization/test_simulation.py runs.
 
 Changes happen in many accounts and Regions while messages are late, repeated, and out of order, and while every
 function fails now and then. At the end, everything that was derived from the verdicts must equal a fresh scan.
 """
-
-from benchmarks.organization.report import main
-
-__all__ = ["main"]

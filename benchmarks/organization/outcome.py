@@ -1,7 +1,6 @@
-"""One run of the simulation from an empty organization to the last sweep, measured and compared with fresh scans."""
+"""One run of the simulation from an empty organization to the last sweep, compared with fresh scans."""
 
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,20 +20,10 @@ from benchmarks.organization.runtime import Runtime
 from benchmarks.organization.simulation import Simulation, Size
 from sandbox.server import Sandbox
 
-FIRST_SWEEP, CHANGES, FAULTY_SWEEP, LAST_SWEEP = "first sweep", "changes", "sweep with faults", "last sweep"
+CHANGES, LAST_SWEEP = "changes", "last sweep"
 SWEEP_TROUBLE_SECONDS = 300.0
 Call = tuple[str, str]
 """Service and operation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """What a part of the run took: seconds, and the API calls and invocations of the functions."""
-
-    wall: float
-    processor: float
-    calls: Counter[Call]
-    invocations: Counter[str]
 
 
 @dataclass
@@ -42,12 +31,10 @@ class Outcome:
     """What a run showed.
 
     `before` and `after` have what differed from fresh scans before and after the last sweep, by subject. `unpublished`
-    are the subnets whose report a function made and could not publish.
+    are the subnets whose report a function made and could not publish. `calls` are the API calls of each part of the run.
     """
 
-    size: Size
-    phases: dict[str, Phase] = field(default_factory=dict)
-    subnets: int = 0
+    calls: dict[str, Counter[Call]] = field(default_factory=dict)
     happened: Counter[str] = field(default_factory=Counter)
     before: dict[str, list[str]] = field(default_factory=dict)
     after: dict[str, list[str]] = field(default_factory=dict)
@@ -56,38 +43,28 @@ class Outcome:
 
 def run(sandbox: Sandbox, size: Size, seed: int) -> Outcome:
     """Run the simulation in an empty sandbox. The seed decides which changes and faults occur."""
-    outcome = Outcome(size)
+    outcome = Outcome()
     with patch.dict(os.environ, sandbox.environment()):
         simulation = Simulation(sandbox, size, seed)
-        with _measured(outcome, FIRST_SWEEP, simulation.runtime):
-            simulation.sweep()
-        with _measured(outcome, CHANGES, simulation.runtime):
+        simulation.sweep()
+        with _counted(outcome, CHANGES, simulation.runtime):
             simulation.change()
         outcome.before = _differences(simulation, _before)
         simulation.clean_up()
-        with _measured(outcome, FAULTY_SWEEP, simulation.runtime):
-            simulation.sweep(trouble_seconds=SWEEP_TROUBLE_SECONDS)
-        with _measured(outcome, LAST_SWEEP, simulation.runtime):
+        simulation.sweep(trouble_seconds=SWEEP_TROUBLE_SECONDS)
+        with _counted(outcome, LAST_SWEEP, simulation.runtime):
             simulation.sweep()
         outcome.after = _differences(simulation, _after)
-    outcome.subnets = sum(len(Scan.of(place).verdicts) for place in simulation.places)
     outcome.happened = simulation.happened
     outcome.unpublished = frozenset().union(*(place.unpublished for place in simulation.places))
     return outcome
 
 
 @contextmanager
-def _measured(outcome: Outcome, name: str, runtime: Runtime) -> Iterator[None]:
+def _counted(outcome: Outcome, name: str, runtime: Runtime) -> Iterator[None]:
     runtime.calls.clear()
-    runtime.invocations.clear()
-    wall, processor = time.perf_counter(), time.process_time()
     yield
-    outcome.phases[name] = Phase(
-        time.perf_counter() - wall,
-        time.process_time() - processor,
-        Counter(runtime.calls),
-        Counter(runtime.invocations),
-    )
+    outcome.calls[name] = Counter(runtime.calls)
 
 
 def _differences(

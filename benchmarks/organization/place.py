@@ -108,7 +108,7 @@ class Place:
         with self.trouble.around("rule", self.outage):
             try:
                 answer, printed = self.runtime.invoke(
-                    "rule", self.account_id, lambda: evaluate.handler(event, self._context, self.services)
+                    self.account_id, lambda: evaluate.handler(event, self._context, self.services)
                 )
             except StoppedError:
                 self.unpublished |= set(self._posted())
@@ -158,7 +158,7 @@ class Place:
     def _poll(self, queue: str, function: str, handle: Callable[[dict[str, Any]], dict[str, Any]]) -> Polled:
         def invoke(event: dict[str, Any]) -> dict[str, Any]:
             with self.trouble.around(function, self.outage):
-                answer: dict[str, Any] = self.runtime.invoke(function, self.account_id, lambda: handle(event))[0]
+                answer: dict[str, Any] = self.runtime.invoke(self.account_id, lambda: handle(event))[0]
                 return answer
 
         with acting_in(self.account_id):

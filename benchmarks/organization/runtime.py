@@ -51,7 +51,6 @@ class Runtime:
     def __init__(self, sandbox: Sandbox) -> None:
         """Run nothing yet."""
         self.calls: Counter[tuple[str, str]] = Counter()
-        self.invocations: Counter[str] = Counter()
         self._sandbox = sandbox
         self._credentials = _OfCaller()
         self._of_accounts: dict[str, ReadOnlyCredentials] = {}
@@ -73,11 +72,10 @@ class Runtime:
         finally:
             self._credentials.current = before
 
-    def invoke(self, name: str, account_id: str, function: Callable[[], Any]) -> tuple[Any, str]:
+    def invoke(self, account_id: str, function: Callable[[], Any]) -> tuple[Any, str]:
         """Run a function in an account; return its answer and what it printed. Its calls are in the sandbox's log."""
         printed = io.StringIO()
         self._sandbox.calls.clear()
-        self.invocations[name] += 1
         try:
             with self.acting_in(account_id), _output(printed):
                 answer = function()

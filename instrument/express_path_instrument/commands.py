@@ -4,11 +4,11 @@ from express_path_cli.terminal.command_line import Listed
 
 COMMANDS = {
     "bench get": Listed(
-        "express_path_instrument.bench.get_command",
+        "express_path_instrument.bench.closed_loop_commands",
         "Measure reads from a bucket: throughput and latency by the number of connections.",
     ),
     "bench put": Listed(
-        "express_path_instrument.bench.put_command",
+        "express_path_instrument.bench.closed_loop_commands",
         "Measure writes to a bucket: throughput and latency by the number of connections.",
     ),
     "bench open": Listed(

@@ -26,8 +26,14 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     assert outcome.happened["changes"] == 40
     assert outcome.happened["events that failed all retries"]
     assert outcome.happened["messages of Security Hub's function delivered again"]
-    assert outcome.phases[CHANGES].calls["securityhub", "BatchImportFindings"]
-    assert outcome.phases[LAST_SWEEP].calls["config", "GetComplianceDetailsByConfigRule"]
+    assert outcome.calls[CHANGES]["securityhub", "BatchImportFindings"]
+    assert outcome.calls[LAST_SWEEP]["config", "GetComplianceDetailsByConfigRule"]
+
+
+@pytest.mark.long
+def test_a_larger_organization(sandbox: Sandbox) -> None:
+    """With a thousand changes in 30 accounts and Regions, everything is right at the end, too."""
+    check(run(sandbox, Size(10, (*REGIONS, "us-west-2"), changes=1000), seed=1))
 
 
 @pytest.mark.parametrize("seed", [2])

@@ -24,7 +24,6 @@ EVERYTHING = {
 PARAMETERS = {
     MAIN: EVERYTHING,
     INTEGRATIONS: {},
-    "instrument/express_path_instrument/measure/template.yaml": {"BucketName": "fast--use1-az4--x-s3"},
     "org/artifact-bucket.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example"},
     "org/ledger.yaml": LEDGER,
     "org/monitoring.yaml": ORGANIZATION,

@@ -10,7 +10,7 @@ def gc_paused() -> Iterator[None]:
     """Pause the garbage collector; also a decorator.
 
     Reading a whole account or a dump makes many records and drops few, so collecting garbage in the meantime takes a
-    fifth of the time (`python -m benchmarks sweep`) and frees almost nothing.
+    fifth of the time and frees almost nothing.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -11,11 +11,16 @@ _OK = "200"
 
 
 def plots_of(comparison: Comparison) -> list[Plot]:
-    """Return the plots of a comparison: by load, unless there is only one, and over time."""
+    """Return the plots of a comparison in a file: by load, unless there is only one, and over time."""
     over_time = list(_statuses(comparison))
-    if len(comparison.loads) == 1 and over_time:
-        return over_time
-    return [_throughput(comparison), _tail(comparison), *_processors(comparison), *over_time]
+    return [*load_plots(comparison), *over_time] or [_throughput(comparison)]
+
+
+def load_plots(comparison: Comparison) -> list[Plot]:
+    """Return the plots by load. A single load has none, because its numbers are in the table."""
+    if len(comparison.loads) == 1:
+        return []
+    return [_throughput(comparison), _tail(comparison), *_processors(comparison)]
 
 
 def _throughput(comparison: Comparison) -> Plot:

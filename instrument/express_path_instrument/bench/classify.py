@@ -7,7 +7,7 @@ from math import inf, log, pi, sqrt
 from statistics import fmean, median
 
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify, limits
-from express_path_instrument.bench.results import BenchResult, Step, tp80
+from express_path_instrument.bench.results import BenchResult, Step
 
 FLAT_GROWTH = 0.3
 """Flat throughput grows at most with this power of the load over its last doubling: 1 is linear, 0 is flat."""
@@ -26,10 +26,10 @@ MIN_LOAD_RATIO = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """One load of a sweep, the median of its repeats, and the TP80 of their throughput, which 80 % of them reach.
+    """One load of a sweep, the median of its repeats.
 
     load: connections, or the requests to be started in each second. throughput: requests that succeeded, per second.
-    repeats: that of each. gbps, gbps_tp80: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the
+    repeats: that of each. gbps: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the
     lowest and highest of the repeats. cpu_percent, other_cpu_percent: as in Step. requests, throttled, timed_out:
     numbers of all requests, of 503 answers, and of timeouts, in all repeats. hangs: a step has a request that hangs.
     """
@@ -38,7 +38,6 @@ class LoadPoint:
     throughput: float
     repeats: tuple[float, ...]
     gbps: float
-    gbps_tp80: float
     p50_ms: float | None
     p99_ms: float | None
     p99_range_ms: tuple[float, float] | None
@@ -134,7 +133,6 @@ def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
         throughput=median(step.requests_per_second for step in steps),
         repeats=tuple(step.requests_per_second for step in steps),
         gbps=median(step.gbps for step in steps),
-        gbps_tp80=tp80([step.gbps for step in steps]),
         p50_ms=_median(_known(steps, lambda step: step.latency.p50)),
         p99_ms=_median(p99),
         p99_range_ms=(min(p99), max(p99)) if p99 else None,

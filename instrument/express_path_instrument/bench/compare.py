@@ -26,8 +26,6 @@ FEWEST = 2
 """How many measurements a comparison needs."""
 OTHER_PATH_RATIO = 1.25
 """From this ratio of throughputs on, a path carries more than another one, beyond what repeats differ."""
-MBPS = 125
-"""How many MB (10^6 bytes) a second one Gbit/s is."""
 _NEARLY_EQUAL = 0.1
 """Throughputs that differ by at most this share are called about the same: repeats differ as much."""
 _KEEPS_UP = 0.95
@@ -36,16 +34,12 @@ _KEEPS_UP = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement: what charts call it, its loads in ascending order, and what limits it.
-
-    cause is None for a measurement without steps. cost_per_hour: of what the path costs, in US dollars, or None.
-    """
+    """One measurement: its name, its loads in ascending order, and what limits it: None without steps."""
 
     name: str
     result: BenchResult
     points: tuple[LoadPoint, ...]
     cause: ThroughputLimit | None
-    cost_per_hour: float | None = None
 
     @property
     def best(self) -> LoadPoint:
@@ -87,11 +81,11 @@ class Comparison:
 
 def single_run(result: BenchResult) -> Run:
     """Return one measurement, with what limits it."""
-    return _run(result.label or "this path", result, None)
+    return _run("this path", result)
 
 
-def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comparison:
-    """Return the comparison of two or more measurements; costs are in their order, or empty.
+def compare(results: Mapping[str, BenchResult]) -> Comparison:
+    """Return the comparison of two or more measurements by their names.
 
     Raise OptionError if they did not measure the same.
     """
@@ -100,14 +94,8 @@ def compare(results: Sequence[BenchResult], costs: Sequence[float] = ()) -> Comp
             f"{len(results)} measurements were given",
             f"give {FEWEST} or more files that express-path bench wrote",
         )
-    if costs and len(costs) != len(results):
-        raise OptionError(
-            f"--cost-per-hour was given {len(costs)} times for {len(results)} measurements",
-            "give it once for each file, in the order of the files",
-        )
     _check_alike(results)
-    cost_of_each: Sequence[float | None] = costs or [None] * len(results)
-    runs = tuple(map(_run, _names(results), results, cost_of_each))
+    runs = tuple(_run(name, result) for name, result in results.items())
     return Comparison(tuple(replace(run, cause=_cause_beside(run, runs)) for run in runs))
 
 
@@ -131,41 +119,32 @@ def _carries_more(other: Run, run: Run) -> bool:
     return ratio * (1 - CERTAINTY * error) >= OTHER_PATH_RATIO
 
 
-def _run(name: str, result: BenchResult, cost: float | None) -> Run:
+def _run(name: str, result: BenchResult) -> Run:
     points = tuple(load_points(result))
-    return Run(name, result, points, cause_of(points) if points else None, cost)
+    return Run(name, result, points, cause_of(points) if points else None)
 
 
-def _check_alike(results: Sequence[BenchResult]) -> None:
-    for result in results:
+def _check_alike(results: Mapping[str, BenchResult]) -> None:
+    for name, result in results.items():
         if result.kind is Kind.SYNC:
             raise OptionError(
-                f"the measurement {result.label!r} is of bench sync, which compares two buckets itself",
+                f"{name} is a measurement of bench sync, which compares two buckets itself",
                 "compare files of get, put, or open",
             )
         if not result.steps:
             reason = f" ({result.invalid_reason})" if result.invalid_reason else ""
-            raise OptionError(f"the measurement {result.label!r} has no steps{reason}", "measure again")
-    kinds = {str(result.kind) for result in results}
+            raise OptionError(f"the measurement {name} has no steps{reason}", "measure again")
+    kinds = {str(result.kind) for result in results.values()}
     if len(kinds) > 1:
         raise OptionError(
             f"the measurements are of different kinds: {', '.join(sorted(kinds))}", "compare files of one subcommand"
         )
-    sizes = {result.object_bytes for result in results}
+    sizes = {result.object_bytes for result in results.values()}
     if len(sizes) > 1:
         raise OptionError(
             f"the measurements used objects of different sizes: {', '.join(map(str, sorted(sizes)))} bytes",
             "measure again with the same --size",
         )
-
-
-def _names(results: Sequence[BenchResult]) -> list[str]:
-    """Return the labels, each with its position if a label is empty or occurs twice."""
-    labels = [result.label or "run" for result in results]
-    return [
-        label if labels.count(label) == 1 and result.label else f"{label} {position}"
-        for position, (label, result) in enumerate(zip(labels, results, strict=True), start=1)
-    ]
 
 
 def verdict(comparison: Comparison) -> str:
@@ -307,7 +286,7 @@ def _ms(value: float) -> str:
 
 
 def as_comparison_json(comparison: Comparison) -> str:
-    """Return the verdict, and for each measurement its cause, cost, and points; ratios are to the first one."""
+    """Return the verdict, and for each measurement its cause and points; ratios are to the first one."""
     document = {
         "kind": comparison.kind,
         "verdict": verdict(comparison),
@@ -317,29 +296,18 @@ def as_comparison_json(comparison: Comparison) -> str:
 
 
 def _run_json(comparison: Comparison, run: Run) -> dict[str, Any]:
-    best = run.best if run.points else None
     return {
         "name": run.name,
         "cause": run.cause,
         "valid": run.result.valid,
-        "costPerHour": run.cost_per_hour,
-        "bestGbps": best and best.gbps,
-        "bestGbpsTp80": best and best.gbps_tp80,
-        "mbpsPerCent": _per_cent(run, best.gbps) if best else None,
-        "tp80MbpsPerCent": _per_cent(run, best.gbps_tp80) if best else None,
         "points": [_point_json(comparison, run, point) for point in run.points],
     }
-
-
-def _per_cent(run: Run, gbps: float) -> float | None:
-    return gbps * MBPS / run.cost_per_hour / 100 if run.cost_per_hour else None
 
 
 def _point_json(comparison: Comparison, run: Run, point: LoadPoint) -> dict[str, Any]:
     return {
         "load": point.load,
         "gbps": point.gbps,
-        "gbpsTp80": point.gbps_tp80,
         "requestsPerSecond": point.throughput,
         "shareOfModel": round(share_of_model(run.points, point), 3),
         "p50Ms": point.p50_ms,

@@ -19,23 +19,12 @@ from express_path_instrument.bench.tables import print_comparison
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal
 express-path bench compare nat.json endpoint.json --chart paths.png --chart paths.svg  # with charts to share
-express-path bench compare t4g.json c7gn.json --cost-per-hour 0.0084 --cost-per-hour 0.0624  # NAT instances
 """
 
 
 Files = Annotated[
     list[Path],
     typer.Argument(metavar="FILE FILE...", help="Two or more files that express-path bench wrote with --output."),
-]
-Costs = Annotated[
-    list[float] | None,
-    typer.Option(
-        "--cost-per-hour",
-        min=0,
-        metavar="USD",
-        help="What the path costs per hour, such as a NAT instance; once for each file, in their order.",
-        rich_help_panel=options.WHAT,
-    ),
 ]
 Charts = Annotated[
     list[Path] | None,
@@ -51,18 +40,19 @@ Charts = Annotated[
 def bench_compare(
     *,
     files: Files,
-    cost_per_hour: Costs = None,
     chart: Charts = None,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare measurements: what limits each, and how throughput and latency differ, with charts.
 
-    The first file is the base of all ratios, so give the measurement before a heal first.
+    The first file is the base of all ratios, so give the measurement before a heal first. Each measurement has the name
+    of its file.
     """
     for file in chart or ():
         check_chart(file)
-    comparison = compare([read_bench(file) for file in files], cost_per_hour or ())
+    has_unique_names = len({file.stem for file in files}) == len(files)
+    comparison = compare({file.stem if has_unique_names else str(file): read_bench(file) for file in files})
     for file in chart or ():
         names = " and ".join(run.name for run in comparison.runs)
         write_plots(file, plots_of(comparison), f"Throughput and latency: {names}", verdict(comparison))

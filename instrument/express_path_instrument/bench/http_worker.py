@@ -1,31 +1,27 @@
 """One process that sends requests with libcurl: `python -m express_path_instrument.bench.http_worker`.
 
 The HTTP engine starts it. It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to
-start, and writes its tally in one line. Meanwhile it reads lines with the same requests, signed again. It ends when its
-standard input is closed, so that it does not outlive the command.
+start, and writes its tally in one line. It ends when the command is gone, so that it does not outlive it.
 """
 
 import contextlib
 import heapq
 import itertools
-import json
 import os
 import re
 import select
 import signal
 import ssl
 import sys
-import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, BinaryIO
 
 import pycurl
 
-from express_path_instrument.bench.load import Load, Server, Tally, Target, targets_of
+from express_path_instrument.bench.load import Load, Server, Tally, Target
 from express_path_instrument.bench.processor import OwnTimes, own_times
 
 _PAUSE = 0.1
@@ -168,6 +164,7 @@ class Sender:
     def __init__(self, load: Load) -> None:
         """Prepare everything that takes time. Nothing is sent yet."""
         self.load = load
+        self.command = os.getppid()
         self.tally = Tally()
         self.start = self.end = self.checked_at = 0.0
         self.number, self.warm_up = 0, itertools.count()
@@ -189,6 +186,8 @@ class Sender:
             if next_at is None and not self.open:
                 break
             self._drive(min(self.end, next_at or self.end))
+            if os.getppid() != self.command:
+                sys.exit(1)  # it was killed
         for request in list(self.open.values()):
             self._close(request, self.end)
             if request.is_counted:
@@ -333,42 +332,13 @@ class Sender:
 
 def main(lines: BinaryIO, answers: BinaryIO) -> None:
     """Do what the module says."""
-    load = Load.from_json(lines.readline())
-    current = _Current(load.targets)
-    sender = Sender(replace(load, targets=current))
+    sender = Sender(Load.from_json(lines.readline()))
     answers.write(b"ready\n")
     answers.flush()
     start = lines.readline()
     if start:
-        threading.Thread(target=_follow, args=(lines.fileno(), current), daemon=True).start()
         answers.write(sender.run(float(start)).as_json().encode("ascii") + b"\n")
         answers.flush()
-
-
-@dataclass(slots=True)
-class _Current(Sequence[Target]):
-    """The requests of a load, which are replaced when they are signed again."""
-
-    targets: Sequence[Target]
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def __getitem__(self, position: Any) -> Any:  # noqa: ANN401  # as the targets
-        return self.targets[position]
-
-
-def _follow(descriptor: int, current: _Current) -> None:
-    """Use requests that are signed again. End the process when the command closes its standard input or is gone."""
-    line = bytearray()
-    with contextlib.suppress(OSError):
-        # Not the buffered object: at the end of the process, Python would wait for its lock.
-        while received := os.read(descriptor, 1 << 20):
-            line += received
-            if line.endswith(b"\n"):
-                current.targets = targets_of(json.loads(line))
-                line.clear()
-    os._exit(1)
 
 
 if __name__ == "__main__":

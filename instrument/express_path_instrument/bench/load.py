@@ -20,8 +20,6 @@ _DIGITS = 3
 """How many digits of a latency a histogram keeps (https://github.com/HdrHistogram/HdrHistogram_py)."""
 DRAIN = 10.0
 """How many seconds after its duration an open loop waits for answers. Then it ends, also if the server is overloaded."""
-COUNT_LIMIT = 1800.0
-"""How many seconds a load with a count lasts at most."""
 HANG_SECONDS, HANG_FACTOR = 1.0, 10.0
 """A request that is still open at the end hangs if it has waited longer than this, and than this many times the median.
 
@@ -120,10 +118,9 @@ class Load:
     """How many requests to send, when, and to what.
 
     targets are used in turn. object_bytes is what a request transfers. warm_up: seconds before the measurement starts.
-    Either seconds or count ends it. rate: how many requests start in each second; without it, each connection sends its
-    next request when the previous one has ended. timeout: the seconds without data after which a request fails.
-    count_limit: the seconds after which a load with a count ends all the same. first, stride: for the parts of a divided
-    load, which of its requests this part sends.
+    Either seconds or count ends it, which lasts at most count_limit seconds. rate: how many requests start in each second;
+    without it, each connection sends its next request when the previous one has ended. timeout: the seconds without data
+    after which a request fails. first, stride: for the parts of a divided load, which of its requests this part sends.
     """
 
     server: Server
@@ -135,7 +132,7 @@ class Load:
     count: int | None = None
     rate: float | None = None
     timeout: float = 60
-    count_limit: float = COUNT_LIMIT
+    count_limit: float = 3600
     first: int = 0
     stride: int = 1
 
@@ -168,12 +165,12 @@ class Load:
     def from_json(cls, line: str | bytes) -> Self:
         """Return the load in a line that `as_json` made."""
         found = json.loads(line)
-        targets = targets_of(found["targets"])
+        targets = _targets_of(found["targets"])
         server = Server(**found["server"] | {"addresses": tuple(found["server"]["addresses"])})
         return cls(**found | {"server": server, "targets": targets})
 
 
-def targets_of(found: Any) -> Sequence[Target]:  # noqa: ANN401  # JSON
+def _targets_of(found: Any) -> Sequence[Target]:  # noqa: ANN401  # JSON
     """Return the requests that are in the JSON of a load."""
     if isinstance(found, list):
         return [Target(**row) for row in found]

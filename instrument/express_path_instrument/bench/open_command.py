@@ -11,7 +11,6 @@ from express_path_instrument.bench.plan import (
     MOST_RATE,
     How,
     Where,
-    check_length,
     parse_numbers,
     parse_size,
 )
@@ -78,9 +77,6 @@ def bench_open(
     processes: shared.Processes = None,
     allow_other_zone: shared.AllowOtherZone = False,
     allow_errors: shared.AllowErrors = False,
-    create_bucket: shared.CreateBucket = False,
-    delete_bucket: shared.DeleteBucket = False,
-    label: shared.Label = "",
     output: shared.Output = None,
     quiet: Quiet = False,
 ) -> None:
@@ -91,11 +87,8 @@ def bench_open(
     2 invalid, or something could not be determined.
     """
     rates = parse_numbers("--rate", rate, MOST_RATE)
-    check_length(warm_up, duration)
-    where = Where(
-        bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
-    )
-    how = How(parse_size(size), objects, warm_up, duration, None, repeats, timeout, processes, allow_errors, label)
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+    how = How(parse_size(size), objects, warm_up, duration, None, repeats, timeout, processes, allow_errors)
     with bench_session(where, how, quiet=quiet) as session:
         result = measure_open_loop(session, operation, rates, connections, prefixes)
         shared.show(result, output)

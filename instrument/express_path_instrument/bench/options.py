@@ -108,17 +108,6 @@ AllowErrors = Annotated[
         "--allow-errors", help="Continue after failed requests, and count the result as valid.", rich_help_panel=SAFETY
     ),
 ]
-CreateBucket = Annotated[bool, typer.Option("--create-bucket", help="Create the bucket first.", rich_help_panel=SAFETY)]
-DeleteBucket = Annotated[
-    bool,
-    typer.Option("--delete-bucket", help="Delete the bucket at the end. It must be empty.", rich_help_panel=SAFETY),
-]
-Label = Annotated[
-    str,
-    typer.Option(
-        metavar="TEXT", help="What charts call this measurement. Default: the reason of the path.", rich_help_panel=HOW
-    ),
-]
 Output = Annotated[
     Path | None,
     typer.Option(

@@ -13,8 +13,12 @@ LARGEST = 5 * (1 << 30)
 MOST_CONNECTIONS = 1000
 """More of them exceed the open files that most systems allow a process."""
 MOST_SECONDS = 7200
-"""The longest step, with its warm-up, in seconds."""
-
+"""The longest step at a general purpose bucket, with its warm-up, in seconds."""
+SESSION_SECONDS = 300
+"""How long the credentials of CreateSession are valid
+(https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html)."""
+MOST_SESSION_SECONDS = 240
+"""The longest step at a directory bucket: a session that is created for each step, without what starts and ends it."""
 MOST_RATE = 1_000_000
 """The highest rate, in requests per second."""
 _SECONDS = 10.0
@@ -32,8 +36,6 @@ class Where:
     zone_id: str | None = None
     allow_other_zone: bool = False
     subnet_id: str | None = None
-    create_bucket: bool = False
-    delete_bucket: bool = False
     plain_http: bool = False
 
 
@@ -53,7 +55,6 @@ class How:
     timeout: float = 60
     processes: int | None = None
     allow_errors: bool = False
-    label: str = ""
 
 
 def parse_size(text: str) -> int:
@@ -77,19 +78,23 @@ def parse_numbers(option: str, text: str, most: int) -> list[int]:
     return list(dict.fromkeys(map(int, words)))
 
 
-def check_length(warm_up: float, seconds: float) -> None:
-    """Raise OptionError for a step that is too long."""
-    if warm_up + seconds > MOST_SECONDS:
+def longest_load(*, has_session: bool) -> float:
+    """Return how many seconds a load may last, so that none of its signed requests expires."""
+    return MOST_SESSION_SECONDS if has_session else MOST_SECONDS
+
+
+def check_length(how: How, *, has_session: bool) -> None:
+    """Raise OptionError for a step that would last longer than its requests are signed for."""
+    seconds, most = how.warm_up + (how.seconds or 0), longest_load(has_session=has_session)
+    if seconds > most:
+        why = f": a session of a directory bucket ends after {SESSION_SECONDS}" if has_session else ""
         raise OptionError(
-            f"--warm-up and --duration are {warm_up + seconds:g} seconds together",
-            f"use at most {MOST_SECONDS}",
+            f"--warm-up and --duration are {seconds:g} seconds together", f"use at most {most:g} seconds{why}"
         )
 
 
-def closed_loop_length(warm_up: float, duration: float | None, count: int | None) -> float | None:
-    """Return the seconds of each step, or None if a count ends it. Raise OptionError for both, or too long a step."""
+def closed_loop_length(duration: float | None, count: int | None) -> float | None:
+    """Return the seconds of each step, or None if a count ends it. Raise OptionError for both."""
     if duration is not None and count is not None:
         raise OptionError("--duration and --count cannot be used together", "leave one of them out")
-    seconds = None if count is not None else _SECONDS if duration is None else duration
-    check_length(warm_up, seconds or 0)
-    return seconds
+    return None if count is not None else _SECONDS if duration is None else duration

@@ -77,16 +77,15 @@ class Plot:
 
 
 def as_text_plot(plot: Plot, width: int, *, ascii_only: bool) -> str:
-    """Return the plot, width columns wide, without colors. ascii_only: dots instead of braille."""
+    """Return a plot of lines, width columns wide, without colors. ascii_only: dots instead of braille."""
     prefix, factor = prefix_of(plot.top)
     figure = text_figure(width, _ROWS, f"{prefix}{plot.unit}")
     figure.set_x_limits(0, plot.right)
     figure.set_y_limits(0, plot.top / factor)
-    signed = list(zip(cycle(_SIGNS), plot.edges, strict=False))
+    signed = list(zip(cycle(_SIGNS), plot.measured, strict=False))
     for sign, line in signed:
         figure.plot([x for x, _ in line.points], [y / factor for _, y in line.points], marker=sign)
-    stacked = ", each on top of the one before" if plot.is_stacked and len(signed) > 1 else ""
-    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}{stacked}"
+    names = f"{'':{GUTTER}}{plot.x_name}: {'  '.join(f'{sign} {line.name}' for sign, line in signed)}"
     return "\n".join([plot.title, *text_lines(figure, width, ascii_only=ascii_only), names])
 
 

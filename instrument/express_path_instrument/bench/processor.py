@@ -33,25 +33,16 @@ def cpus() -> int:
 def quota(proc: Path = _PROC, cgroups: Path = _CGROUPS) -> float | None:
     """Return the smallest CPU quota of this process's cgroup and those above it, in processors; None without one.
 
-    https://docs.kernel.org/admin-guide/cgroup-v2.html (cpu.max), and cgroup-v1/cpu (cpu.cfs_quota_us).
+    https://docs.kernel.org/admin-guide/cgroup-v2.html (cpu.max)
     """
-    found = []
-    for line in _text(proc / "self" / "cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        root = cgroups / controllers if controllers else cgroups
-        folder = root / path.lstrip("/")
-        # A container sees its own cgroup as the root, whatever path it has outside.
-        for place in {root, *(above for above in (folder, *folder.parents) if above.is_relative_to(root))}:
-            words = (_text(place / "cpu.max") or _v1_quota(place)).split()
-            if len(words) == 2 and words[0].isdigit():  # noqa: PLR2004  # quota and period
-                found.append(int(words[0]) / int(words[1]))
+    _, _, path = _text(proc / "self" / "cgroup").strip().rpartition("0::")
+    folder, found = cgroups / path.lstrip("/"), []
+    # A container sees its own cgroup as the root, whatever path it has outside.
+    for place in {cgroups, *(above for above in (folder, *folder.parents) if above.is_relative_to(cgroups))}:
+        words = _text(place / "cpu.max").split()
+        if len(words) == 2 and words[0].isdigit():  # noqa: PLR2004  # quota and period
+            found.append(int(words[0]) / int(words[1]))
     return min(found, default=None)
-
-
-def _v1_quota(folder: Path) -> str:
-    return f"{_text(folder / 'cpu.cfs_quota_us').strip()} {_text(folder / 'cpu.cfs_period_us').strip()}"
 
 
 def _text(file: Path) -> str:

@@ -128,12 +128,11 @@ class Step:
 class BenchResult:
     """One measurement. path is None if it could not be determined. invalid_reason is empty if it is valid.
 
-    label: what charts call it. object_bytes: the size of each object. repeats: how often the steps were measured.
+    object_bytes: the size of each object. repeats: how often the steps were measured.
     """
 
     kind: Kind
     made_at: datetime
-    label: str
     path: MeasuredPath | None
     client: Client
     target: Target
@@ -154,7 +153,6 @@ def as_bench_json(result: BenchResult) -> str:
         "schemaVersion": SCHEMA_VERSION,
         "kind": result.kind,
         "madeAt": result.made_at.strftime(TIME),
-        "label": result.label,
         "path": asdict(result.path) if result.path else None,
         "client": {
             "instanceType": result.client.instance_type,

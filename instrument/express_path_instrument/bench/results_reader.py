@@ -44,7 +44,6 @@ def _result(document: Description) -> BenchResult:
     return BenchResult(
         kind=_kind(document),
         made_at=_time(document),
-        label=optional_free_text(document, "label", _DOCUMENT),
         path=_path(document),
         client=Client(
             optional_free_text(client, "instanceType", "client"),
@@ -110,7 +109,7 @@ def _step(row: Description, name: str) -> Step:
         rate_per_second=_optional_amount(row, "ratePerSecond", name),
         stage=optional_free_text(row, "stage", name) or None,
         streams_gbps=_streams(row, name),
-        cpu_percent=_optional_amount(row, "cpuPercent" if "cpuPercent" in row else "cpuPeakPercent", name),
+        cpu_percent=_optional_amount(row, "cpuPercent", name),
         cpu_user_percent=_optional_amount(row, "cpuUserPercent", name),
         cpu_system_percent=_optional_amount(row, "cpuSystemPercent", name),
         other_cpu_percent=_optional_amount(row, "otherCpuPercent", name),
@@ -125,7 +124,7 @@ def _step(row: Description, name: str) -> Step:
 
 
 def _streams(row: Description, name: str) -> tuple[float, ...]:
-    """Return the throughput of each connection. Earlier versions did not measure it."""
+    """Return the throughput of each connection."""
     found = row.get("streamsGbps", [])
     if not isinstance(found, list):
         raise RecordError(name, "streamsGbps", found, "a list of numbers")

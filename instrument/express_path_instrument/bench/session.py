@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from types import FrameType
 from uuid import uuid4
@@ -19,7 +18,7 @@ from express_path_instrument.bench.guard import check_credentials, check_setting
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from express_path_instrument.bench.load import Keys, Load, Tally
-from express_path_instrument.bench.plan import MOST_SECONDS, How, Where
+from express_path_instrument.bench.plan import How, Where, check_length
 from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
 from express_path_instrument.bench.store import Store, open_store, own_ca_file
@@ -77,8 +76,8 @@ class Session:
         if left := len(keys) - tally.requests:
             raise OptionError(
                 f"{left} of {len(keys)} objects could not be uploaded to {target.bucket.name}: "
-                f"{tally.failure or 'it took too long'}",
-                "check that the bucket exists, and that you may write to it",
+                f"{tally.failure or f'it took more than {target.longest_load:g} seconds'}",
+                "check that the bucket exists, and that you may write to it, or use fewer or smaller objects",
             )
 
     def delete_objects(self) -> None:
@@ -118,7 +117,6 @@ class Session:
         return BenchResult(
             kind=kind,
             made_at=datetime.now(UTC),
-            label=self.how.label or (self.path.reason if self.path else store.bucket.name),
             path=self.path,
             client=Client(self.instance.instance_type, cpus(), engine.name, engine.version),
             target=Target(store.bucket.name, store.url, store.bucket.zone_id),
@@ -130,17 +128,16 @@ class Session:
 
     def _send(self, method: str, store: Store, keys: Sequence[str], body_bytes: int = 0) -> Tally:
         """Send one request for each key, without measuring."""
-        sign = partial(store.targets, method, keys, body_bytes)
         load = Load(
             store.server,
-            sign(),
+            store.targets(method, keys, body_bytes),
             body_bytes,
             min(_CONNECTIONS, len(keys)),
             count=len(keys),
             timeout=self.how.timeout,
-            count_limit=MOST_SECONDS,
+            count_limit=store.longest_load,
         )
-        return HttpEngine(1 if len(keys) <= _FEW else cpus()).run(load, sign)
+        return HttpEngine(1 if len(keys) <= _FEW else cpus()).run(load)
 
 
 @contextmanager
@@ -154,6 +151,7 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
     bucket = parse_bucket(where.bucket)
     if where.zone_id:
         check_zone_id(where.zone_id)
+    check_length(how, has_session=bucket.is_directory and not where.endpoint_url)
     with without_proxies(), _terminable():
         aws = _connect(where)
         guard_session(aws.session, where.endpoint_url, own_ca_file())
@@ -165,14 +163,10 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
         check_settings(aws.session, where.endpoint_url)
         session = Session(store, how, instance, _path(where, instance, aws), quiet)
         session.tell(f"path: {_path_text(session.path)}")
-        if where.create_bucket:
-            store.create()
         try:
             yield session
         finally:
             session.delete_objects()
-            if where.delete_bucket:
-                store.delete()
 
 
 def _connect(where: Where) -> Aws:

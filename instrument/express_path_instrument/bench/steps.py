@@ -3,10 +3,9 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import partial
 
 from express_path_cli.terminal.texts import count_text
-from express_path_instrument.bench.load import Load, Tally, Target, p99_ms
+from express_path_instrument.bench.load import Load, Tally, p99_ms
 from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step
 from express_path_instrument.bench.session import FOLDER, Session
 
@@ -27,17 +26,13 @@ def sweep(
         for value in values:
             name = name_of(value) + (f", repeat {repeat}" if session.how.repeats > 1 else "")
             load = load_of(value, repeat)
-            tally = session.engine.run(load, partial(_signed, load_of, value, repeat))
+            tally = session.engine.run(load)
             step = step_of(load, tally, repeat)
             done.append(step)
             session.tell(_summary(step, name))
             if reason := _why_invalid(load, step, tally, allow_errors=session.how.allow_errors):
                 return session.result(kind, done, f"{name}: {reason}")
     return session.result(kind, done, "")
-
-
-def _signed(load_of: Callable[[int, int], Load], value: int, repeat: int) -> Sequence[Target]:
-    return load_of(value, repeat).targets
 
 
 def _why_invalid(load: Load, step: Step, tally: Tally, *, allow_errors: bool) -> str:
@@ -133,6 +128,7 @@ def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]
             how.seconds,
             how.count,
             timeout=how.timeout,
+            count_limit=store.longest_load,
         )
 
     return sweep(session, kind, connections, load_of, lambda value: count_text(value, "connection"))

@@ -19,17 +19,14 @@ from botocore.credentials import Credentials
 from express_path.adapters.aws import Aws, calling
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import Bucket
-from express_path_instrument.bench.guard import aws_server, bucket_server, lab_server, send_pinned
+from express_path_instrument.bench.guard import bucket_server, lab_server, send_pinned
 from express_path_instrument.bench.load import Presigned, Server
+from express_path_instrument.bench.plan import MOST_SECONDS, SESSION_SECONDS, longest_load
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import ObjectTypeDef
 
-_EXPIRES = 3600
-_SESSION_SECONDS = 300
-"""How long the credentials of CreateSession are valid
-(https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html)."""
 _ANY_KEY = "any"
 
 
@@ -47,8 +44,18 @@ class Store:
         """The URL of the server."""
         return f"{'https' if self.server.tls else 'http'}://{self.server.authority}"
 
+    @property
+    def has_session(self) -> bool:
+        """Whether requests for objects need a session. A lab has none, so its requests are those of S3."""
+        return self.bucket.is_directory and not self.endpoint_url
+
+    @property
+    def longest_load(self) -> float:
+        """How many seconds a load may send the requests of `targets`, so that none of them expires."""
+        return longest_load(has_session=self.has_session)
+
     def targets(self, method: str, keys: Sequence[str], body_bytes: int = 0) -> Presigned:
-        """Return a signed request for each key. For a directory bucket they are valid for five minutes.
+        """Return a signed request for each key.
 
         botocore signs one URL; the others differ in their paths only. Raise ApiError if the bucket gives no session.
         """
@@ -80,25 +87,15 @@ class Store:
             for page in pages:
                 yield from page.get("Contents", ())
 
-    def create(self) -> None:
-        """Create the bucket. Raise ApiError, also if it exists."""
-        with calling("s3:CreateBucket"):
-            self.client().create_bucket(Bucket=self.bucket.name, **_configuration(self.bucket, self.aws.region))
-
-    def delete(self) -> None:
-        """Delete the bucket. Raise ApiError if it is not empty."""
-        with calling("s3:DeleteBucket"):
-            self.client().delete_bucket(Bucket=self.bucket.name)
-
     def _auth(self) -> SigV4Auth:
-        """Return what signs requests for objects. A lab has no CreateSession, so its requests are those of S3."""
-        if not self.bucket.is_directory or self.endpoint_url:
+        """Return what signs requests for objects."""
+        if not self.has_session:
             with calling("boto3:Credentials"):
                 found = self.aws.session.get_credentials()
                 own = found.get_frozen_credentials() if found else None
             if own is None:
                 raise OptionError("your AWS settings have no credentials", "set --profile, or AWS_ACCESS_KEY_ID")
-            return S3SigV4QueryAuth(own, "s3", self.aws.region, expires=_EXPIRES)
+            return S3SigV4QueryAuth(own, "s3", self.aws.region, expires=2 * MOST_SECONDS)
         with calling("s3:CreateSession"):
             session = self.client().create_session(Bucket=self.bucket.name)["Credentials"]
         credentials = Credentials(session["AccessKeyId"], session["SecretAccessKey"], session["SessionToken"])
@@ -107,19 +104,15 @@ class Store:
             "s3express",
             self.aws.region,
             identity_cache=None,  # type: ignore[arg-type]  # for signers without credentials
-            expires=_SESSION_SECONDS,
+            expires=SESSION_SECONDS,
         )
 
     def client(self) -> "S3Client":
         """Return a client that sends requests for this bucket to checked addresses only."""
-        control = f"s3express-control.{self.aws.region}.amazonaws.com"
-        controls = () if self.endpoint_url else (control, f"{control}.cn")
 
         def server_of(host: str) -> Server | None:
-            """Return the bucket's server, or that which creates and deletes directory buckets."""
-            if host == self.server.host:
-                return self.server
-            return aws_server(host, self.server.ca_file) if host in controls else None
+            """Return the bucket's server, and none for another host."""
+            return self.server if host == self.server.host else None
 
         client = _client_of(self.aws, self.endpoint_url, tls=self.server.tls)
         send: Any = lambda request, **_: send_pinned(request, server_of)  # noqa: E731  # its answer replaces botocore's sending
@@ -161,17 +154,3 @@ def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True, tls: b
     )
     with calling(f"boto3:s3 in {aws.region}"):
         return aws.session.client("s3", region_name=aws.region, use_ssl=tls, endpoint_url=endpoint_url, config=config)
-
-
-def _configuration(bucket: Bucket, region: str) -> dict[str, Any]:
-    """Return the configuration of a new bucket.
-
-    https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateBucket.html
-    """
-    if bucket.is_directory:
-        # The ID of a Local Zone contains the one of its location: usw2-lax1-az1.
-        kind = "LocalZone" if bucket.zone_id.count("-") > 1 else "AvailabilityZone"
-        redundancy = "SingleLocalZone" if kind == "LocalZone" else "SingleAvailabilityZone"
-        location = {"Location": {"Type": kind, "Name": bucket.zone_id}}
-        return {"CreateBucketConfiguration": location | {"Bucket": {"Type": "Directory", "DataRedundancy": redundancy}}}
-    return {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}

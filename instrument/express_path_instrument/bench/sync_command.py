@@ -44,22 +44,17 @@ def bench_sync(
     objects: shared.Objects = 100,
     repeats: shared.Repeats = 10,
     allow_other_zone: shared.AllowOtherZone = False,
-    create_bucket: shared.CreateBucket = False,
-    delete_bucket: shared.DeleteBucket = False,
-    label: shared.Label = "",
     output: shared.Output = None,
     quiet: Quiet = False,
 ) -> None:
     """Time what `aws s3 sync` does from a bucket to the local disk, for both kinds of buckets.
 
     In each loop, every object is downloaded from the general purpose bucket and then from the directory bucket, into an
-    empty folder, by the library that the AWS CLI uses, with its settings. --create-bucket and --delete-bucket are for
-    the directory bucket. Exit status: 0 measured, 2 invalid, or something could not be determined.
+    empty folder, by the library that the AWS CLI uses, with its settings. Exit status: 0 measured, 2 invalid, or
+    something could not be determined.
     """
-    where = Where(
-        bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, create_bucket, delete_bucket
-    )
-    how = How(parse_size(size), objects, repeats=repeats, label=label)
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+    how = How(parse_size(size), objects, repeats=repeats)
     general = parse_bucket(standard_bucket)
     if not endpoint_url:  # the server of a lab has one kind of buckets
         check_pair(parse_bucket(bucket), general)

@@ -7,13 +7,15 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from express_path_instrument.bench.charts import plots_of
+from express_path_instrument.bench.charts import load_plots
 from express_path_instrument.bench.classify import share_of_model
-from express_path_instrument.bench.compare import MBPS, Comparison, limit_of, verdict
+from express_path_instrument.bench.compare import Comparison, limit_of, verdict
 from express_path_instrument.bench.plan import UNITS
 from express_path_instrument.bench.plot import as_text_plot
 from express_path_instrument.bench.results import BenchResult, Kind, Summary, summaries
 
+_MBPS = 125
+"""How many MB (10^6 bytes) a second one Gbit/s is."""
 _FIRST_COLUMN = {Kind.GET: "Connections", Kind.PUT: "Connections", Kind.OPEN: "Requests/s"}
 _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 _MOST_STREAMS = 12
@@ -37,7 +39,7 @@ def as_bench_table(result: BenchResult) -> RenderableType:
 def _title(result: BenchResult) -> str:
     client = result.client
     parts = (
-        f"bench {result.kind}: {result.label}",
+        f"bench {result.kind}: {result.path.reason if result.path else 'unknown path'}",
         f"{_size(result.object_bytes)} objects",
         result.target.bucket,
         client.instance_type or f"{client.cpus} CPUs",
@@ -101,10 +103,10 @@ def _streams(results: Sequence[tuple[str, BenchResult]]) -> Iterator[RenderableT
     table = _table("Connections", *names, "MBps", "MBps of each", "User %", "System %", title="\nStreams")
     table.columns[-3].no_wrap = False
     for connections, name, summary in sorted(rows, key=lambda row: row[0]):
-        each = [_number(gbps * MBPS) for gbps in summary.streams_gbps]
+        each = [_number(gbps * _MBPS) for gbps in summary.streams_gbps]
         shown = " ".join(each) if len(each) <= _MOST_STREAMS else f"{each[0]} to {each[-1]}"
         parts = (_whole(summary.median("cpu_user_percent")), _whole(summary.median("cpu_system_percent")))
-        total = _number((summary.median("gbps") or 0) * MBPS)
+        total = _number((summary.median("gbps") or 0) * _MBPS)
         table.add_row(str(connections), *([name] if names else []), total, shown, *parts)
     yield table
 
@@ -150,9 +152,7 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print(_EXPLANATION, style="dim")
     for table in _streams([(run.name, run.result) for run in comparison.runs]):
         console.print(table)
-    if any(run.cost_per_hour is not None for run in comparison.runs):
-        console.print(_costs(comparison))
-    for plot in plots_of(comparison):
+    for plot in load_plots(comparison):
         console.print()
         width, is_ascii = min(console.width, _WIDEST_PLOT), console.options.ascii_only
         console.print(as_text_plot(plot, width, ascii_only=is_ascii), soft_wrap=True, markup=False, highlight=False)
@@ -202,19 +202,6 @@ def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
 def _range(values: tuple[float, float] | None) -> str:
     """Return the lowest and the highest p99 of the repeats, or nothing for a single one."""
     return "-".join(map(_number, values)) if values and values[0] != values[1] else ""
-
-
-def _costs(comparison: Comparison) -> Table:
-    """Return throughput and its cost at the best load, in MB (10^6 bytes) per second, and per US cent of an hour."""
-    columns = ("measurement", "MBps", "TP80 MBps", "cents/hour", "MBps/cent", "TP80/cent")
-    table = _table(*columns, title="\nThroughput and cost")
-    for run in comparison.runs:
-        if run.points and run.cost_per_hour is not None:
-            rates = [run.best.gbps * MBPS, run.best.gbps_tp80 * MBPS]
-            cents = run.cost_per_hour * 100
-            per_cent = [f"{rate / cents:.2f}" if cents else "free" for rate in rates]
-            table.add_row(run.name, *(f"{rate:,.2f}" for rate in rates), f"{cents:.2f}", *per_cent)
-    return table
 
 
 def _percent(value: float | None) -> str:

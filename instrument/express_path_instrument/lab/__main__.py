@@ -3,7 +3,6 @@
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -28,8 +27,7 @@ def main() -> int:
     if reasons:
         _say("The lab cannot run on this machine:", *(f"- {reason}." for reason in reasons))
         return IMPOSSIBLE
-    given = {"nat_ports": options.nat_ports, "nat_connections": options.nat_connections, "queue_ms": options.queue_ms}
-    settings = replace(QUICK if options.quick else Settings(), **given)
+    settings = QUICK if options.quick else Settings()
     command = [
         sys.executable,
         "-m",
@@ -48,24 +46,9 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m express_path_instrument.lab", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="about a minute instead of nine")
-    limits = parser.add_mutually_exclusive_group()
-    limits.add_argument("--nat-ports", type=_positive, metavar="NUMBER", help="limit the NAT's ports, not its rate")
-    limits.add_argument(
-        "--nat-connections", type=_positive, metavar="NUMBER", help="limit the NAT's table of connections, not its rate"
-    )
-    parser.add_argument(
-        "--queue-ms", type=_positive, default=Settings().queue_ms, metavar="MS", help="the NAT's queue; default: 100"
-    )
     parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
     parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
     return parser.parse_args()
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number <= 0:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
 
 
 def _report(result: LabResult) -> int:
@@ -75,7 +58,7 @@ def _report(result: LabResult) -> int:
     for change in result.route_changes:
         console.print(f"\n{_sentence(change)}")
     console.print()
-    found = list(claims(result.comparison, result.limit))
+    found = list(claims(result.comparison, result.bits_per_second))
     for claim in found:
         console.print(f"{claim.outcome.upper():9}  {claim.text}: {claim.measured}")
     outcomes = {claim.outcome for claim in found}

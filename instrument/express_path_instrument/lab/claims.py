@@ -6,7 +6,6 @@ from enum import StrEnum
 from statistics import median
 
 from express_path_cli.nat.saturation import IDLE_CPU_PERCENT, ThroughputLimit
-from express_path_cli.terminal.texts import rate_text
 from express_path_instrument.bench.classify import LoadPoint, evidence_of
 from express_path_instrument.bench.compare import Comparison, Run
 from express_path_instrument.bench.results import Step
@@ -20,19 +19,6 @@ MIN_TAIL_RATIO = 1.5
 MIN_PATH_RATIO = 2.0
 MAX_DEVIATION = 0.1
 """How much throughput differs at most between repeats, and between a NAT without a limit and the endpoint."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """The limit of the NAT: a rate, or a number of connections, which are its ports or the size of its table."""
-
-    bits_per_second: float | None = None
-    connections: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The limit in words."""
-        return f"{self.connections} connections" if self.connections else rate_text(self.bits_per_second or 0, "bit/s")
 
 
 class Outcome(StrEnum):
@@ -52,13 +38,13 @@ class Claim:
     outcome: Outcome
 
 
-def claims(comparison: Comparison, limit: Limit) -> Iterator[Claim]:
-    """Yield the claims about a comparison of the NAT's path, the endpoint's, and the NAT's without a limit."""
-    nat, endpoint, control = comparison.runs
-    if limit.connections:
-        yield from _connection_limit(nat, endpoint, limit.connections)
-    else:
-        yield from _rate_limit(comparison, limit.bits_per_second or 0)
+def claims(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
+    """Yield the claims about a comparison of the NAT's path, the endpoint's, and the NAT's without a limit.
+
+    bits_per_second: the NAT's limit.
+    """
+    _, endpoint, control = comparison.runs
+    yield from _rate_limit(comparison, bits_per_second)
     yield _equal("Without a limit, the NAT's path equals the endpoint's", control, endpoint)
     yield _claim(
         "No path is called limited that has no limit",
@@ -107,23 +93,9 @@ def _tail(nat: Run, bits_per_second: float) -> Claim:
     )
 
 
-def _connection_limit(nat: Run, endpoint: Run, connections: int) -> Iterator[Claim]:
-    within = [point for point in nat.points if point.load <= connections]
-    yield _equal(f"Up to {connections} connections, the NAT's path equals the endpoint's", nat, endpoint, within)
-    beyond = [point for point in nat.points if point.load > connections]
-    hanging = [f"{point.load:g}" for point in nat.points if point.hangs]
-    yield Claim(
-        "More connections hang, and the cause is not called a ceiling",
-        f"requests hang with {' and '.join(hanging) or 'no number of'} connections, {nat.name}: {nat.cause}",
-        Outcome.SHOWN
-        if beyond and hanging == [f"{point.load:g}" for point in beyond] and nat.cause is ThroughputLimit.HANGING
-        else Outcome.REFUTED,
-    )
-
-
-def _equal(text: str, run: Run, endpoint: Run, points: Sequence[LoadPoint] | None = None) -> Claim:
+def _equal(text: str, run: Run, endpoint: Run) -> Claim:
     """Return whether a path costs nothing at any load, so that only its limit is measured."""
-    pairs = [(point, endpoint.at(point.load)) for point in (run.points if points is None else points)]
+    pairs = [(point, endpoint.at(point.load)) for point in run.points]
     deviations = [abs(point.gbps / other.gbps - 1) for point, other in pairs if other and other.gbps]
     return _claim(
         f"{text} within {MAX_DEVIATION:.0%} at each load",

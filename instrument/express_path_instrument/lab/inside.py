@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from express_path_cli.terminal.texts import rate_text
 from express_path_instrument.lab import network, server
-from express_path_instrument.lab.claims import Limit
 from express_path_instrument.lab.route_change import change_route, store_object
 from express_path_instrument.lab.settings import Settings
 from express_path_instrument.lab.sweeps import best_bits_per_second, sweep
@@ -39,36 +39,25 @@ def _measure(settings: Settings) -> dict[str, Any]:
     """Measure the endpoint's path, the NAT's without a limit and with one, then change the route; return the results."""
     network.use_endpoint()
     _say("Measuring the endpoint's path")
-    endpoint = sweep("endpoint", settings, _FOLDER / "endpoint.json")
+    endpoint = sweep(settings, _FOLDER / "endpoint.json")
     network.use_nat()
     _say("Measuring the NAT's path without a limit")
-    control = sweep("NAT without a limit", settings, _FOLDER / "control.json")
-    limit = _limit_nat(settings, best_bits_per_second(endpoint) * settings.nat_share)
-    _say(f"Measuring the NAT's path, limited to {limit.text}")
-    nat = sweep("NAT", settings, _FOLDER / "nat.json")
+    control = sweep(settings, _FOLDER / "control.json")
+    limit = best_bits_per_second(endpoint) * settings.nat_share
+    network.limit_nat(limit)
+    _say(f"Measuring the NAT's path, limited to {rate_text(limit, 'bit/s')}")
+    nat = sweep(settings, _FOLDER / "nat.json")
     _say("Adding the endpoint's route during a transfer")
     store_object(_FOLDER / "objects")
     variants = (True, False) if settings.with_silence else (True,)
     changes = [asdict(change_route(settings.transfer_seconds, resets=resets)) for resets in variants]
     return {
-        "limit": asdict(limit),
+        "bitsPerSecond": limit,
         "nat": json.loads(nat.read_bytes()),
         "endpoint": json.loads(endpoint.read_bytes()),
         "control": json.loads(control.read_bytes()),
         "routeChanges": changes,
     }
-
-
-def _limit_nat(settings: Settings, rate: float) -> Limit:
-    """Limit the NAT in the way that the settings say, and return the limit. rate: in bit/s, unless they say otherwise."""
-    if settings.nat_ports:
-        network.limit_ports(settings.nat_ports)
-        return Limit(connections=settings.nat_ports)
-    if settings.nat_connections:
-        network.limit_connections(settings.nat_connections)
-        return Limit(connections=settings.nat_connections)
-    network.limit_nat(rate, settings.queue_ms)
-    return Limit(bits_per_second=rate)
 
 
 def _watch(settings: Settings) -> None:

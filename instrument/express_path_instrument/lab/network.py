@@ -27,7 +27,8 @@ CONGESTION_CONTROL = "cubic"
 """Some machines use bbr by default, which reacts differently to a limited rate."""
 _BURST = "64kb"
 """The NAT's token bucket."""
-_FIRST_PORT = 20_000
+_QUEUE = "100ms"
+"""How long the NAT queues packets before it drops them."""
 
 
 class LeakError(Exception):
@@ -80,25 +81,10 @@ def check_closed() -> None:
             raise LeakError(f"unexpected links: {sorted(links ^ allowed)}")
 
 
-def limit_ports(number: int) -> None:
-    """Limit the NAT's connections to the server: each needs a port of its own. A closed one keeps it for a second."""
-    # Two minutes by default, in which the connections of one step would take the ports of the next ones.
-    in_namespace(NAT, "sysctl", "-qw", "net.netfilter.nf_conntrack_tcp_timeout_time_wait=1")
-    ports = f"{_FIRST_PORT}-{_FIRST_PORT + number - 1}"
-    in_namespace(NAT, "nft", "flush chain ip lab out")
-    in_namespace(NAT, "nft", f'add rule ip lab out oifname "n-server" ip protocol tcp masquerade to :{ports}')
-
-
-def limit_connections(number: int) -> None:
-    """Limit the NAT's table of connections, whose size (nf_conntrack_max) only the whole machine can set."""
-    in_namespace(NAT, "nft", "add chain ip lab forward { type filter hook forward priority 0; }")
-    in_namespace(NAT, "nft", f'add rule ip lab forward oifname "n-server" ct state new ct count over {number} drop')
-
-
-def limit_nat(bits_per_second: float, queue_ms: int) -> None:
-    """Limit what the NAT sends to the client, to this rate. queue_ms: how long it queues packets before it drops them."""
+def limit_nat(bits_per_second: float) -> None:
+    """Limit what the NAT sends to the client, to this rate."""
     rate = f"{bits_per_second:.0f}bit"
-    bucket = ("tbf", "rate", rate, "burst", _BURST, "latency", f"{queue_ms}ms")
+    bucket = ("tbf", "rate", rate, "burst", _BURST, "latency", _QUEUE)
     _run("tc", "-n", NAT, "qdisc", "replace", "dev", "n-client", "root", *bucket)
 
 

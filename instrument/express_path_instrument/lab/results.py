@@ -10,10 +10,11 @@ from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare, verdict
 from express_path_instrument.bench.plot import Plot, Series, write_plots
 from express_path_instrument.bench.results_reader import read_bench
-from express_path_instrument.lab.claims import Limit
 from express_path_instrument.lab.route_change import RouteChange
 
-NAT_FILE, ENDPOINT_FILE, CONTROL_FILE, CHART_FILE = "nat.json", "endpoint.json", "control.json", "path-lab.svg"
+NAMES = {"nat": "NAT", "endpoint": "endpoint", "control": "NAT without a limit"}
+"""What charts call the measurements, by the names of their files."""
+CHART_FILE = "path-lab.svg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class LabResult:
     """The measurements of the NAT, the endpoint, and the NAT without a limit, the limit, and what a new route did to open connections."""
 
     comparison: Comparison
-    limit: Limit
+    bits_per_second: float
     route_changes: tuple[RouteChange, ...]
 
 
@@ -29,16 +30,13 @@ def write_results(printed: str, folder: Path) -> LabResult:
     """Write what express_path_instrument.lab.inside printed to the files of a folder, with a chart, and return it."""
     document: Mapping[str, Any] = json.loads(printed)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, key in ((NAT_FILE, "nat"), (ENDPOINT_FILE, "endpoint"), (CONTROL_FILE, "control")):
-        (folder / name).write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
-    comparison = compare([read_bench(folder / name) for name in (NAT_FILE, ENDPOINT_FILE, CONTROL_FILE)])
-    changes, limit = tuple(RouteChange(**row) for row in document["routeChanges"]), Limit(**document["limit"])
+    for key in NAMES:
+        (folder / f"{key}.json").write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
+    comparison = compare({name: read_bench(folder / f"{key}.json") for key, name in NAMES.items()})
+    changes, limit = tuple(RouteChange(**row) for row in document["routeChanges"]), document["bitsPerSecond"]
     throughput, *others = plots_of(comparison)
-    if limit.bits_per_second:
-        throughput = with_limit(throughput, limit.bits_per_second)
-    write_plots(
-        folder / CHART_FILE, [throughput, *others, route_change_plot(changes)], "The path lab", verdict(comparison)
-    )
+    plots = [with_limit(throughput, limit), *others, route_change_plot(changes)]
+    write_plots(folder / CHART_FILE, plots, "The path lab", verdict(comparison))
     return LabResult(comparison, limit, changes)
 
 

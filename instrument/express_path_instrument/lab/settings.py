@@ -12,8 +12,7 @@ class Settings:
     service_seconds: the service time of a request. It makes one connection slow enough that 64 connections do not
     saturate a processor: at 4 ms, two processors were busy at 10 connections, and the lab measured itself.
     nat_share: the NAT's rate as a share of the throughput that the endpoint's path has at the largest step. The
-    published NAT gateway carries 0.45 of it. nat_ports, nat_connections: limit the NAT's ports, or its table of
-    connections, instead of its rate. queue_ms: how long the NAT queues packets before it drops them.
+    published NAT gateway carries 0.45 of it.
     warm_up, seconds: of each step. transfer_seconds: of the transfer in which the route changes. with_silence: also
     change it while the server ignores unknown packets. seconds_limit, bytes_limit: of the whole run, which is killed at
     a limit.
@@ -23,9 +22,6 @@ class Settings:
     object_bytes: int = 64 * 1024
     service_seconds: float = 0.06
     nat_share: float = 0.45
-    nat_ports: int | None = None
-    nat_connections: int | None = None
-    queue_ms: int = 100
     warm_up: float = 2.0
     seconds: float = 6.0
     repeats: int = 3

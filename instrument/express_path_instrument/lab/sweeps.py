@@ -14,11 +14,10 @@ from express_path_instrument.lab.settings import Settings
 _COMMAND = "from express_path_cli.main import app; app()"
 
 
-def sweep(label: str, settings: Settings, output: Path) -> Path:
+def sweep(settings: Settings, output: Path) -> Path:
     """Run a sweep of downloads in the client's namespace, over the path of its routes, and return the result."""
     options = {
         "--endpoint-url": ENDPOINT,
-        "--label": label,
         "--size": str(settings.object_bytes),
         "--connections": ",".join(map(str, settings.connections)),
         "--duration": str(settings.seconds),

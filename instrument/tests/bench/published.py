@@ -20,7 +20,7 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _ceiling(path: str, label: str) -> BenchResult:
+def _ceiling(path: str) -> BenchResult:
     steps = (
         Step(
             repeat=1,
@@ -37,14 +37,14 @@ def _ceiling(path: str, label: str) -> BenchResult:
     )
     made_at = datetime(2026, 1, 1, tzinfo=UTC)
     client, target = Client("", 0, "", ""), Target("published", "")
-    return BenchResult(Kind.GET, made_at, label, None, client, target, OBJECT_BYTES, 1, tuple(steps))
+    return BenchResult(Kind.GET, made_at, None, client, target, OBJECT_BYTES, 1, tuple(steps))
 
 
 def nat() -> BenchResult:
     """Return the published measurement of a NAT gateway."""
-    return _ceiling("NAT", "NAT gateway")
+    return _ceiling("NAT")
 
 
 def endpoint() -> BenchResult:
     """Return the published measurement of a gateway endpoint."""
-    return _ceiling("endpoint", "gateway endpoint")
+    return _ceiling("endpoint")

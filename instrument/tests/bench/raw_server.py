@@ -47,6 +47,7 @@ class RawServer:
     body_lengths: list[int] = field(default_factory=list)
     connections: int = 0
     open: list[socket.socket] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
     context: ssl.SSLContext | None = None
     lists: bool = True
 
@@ -89,7 +90,8 @@ class RawServer:
                 connection, _ = listener.accept()
                 self.connections += 1
                 self.open.append(connection)
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                self.threads.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+                self.threads[-1].start()
 
     def _secured(self, connection: socket.socket) -> socket.socket:
         return self.context.wrap_socket(connection, server_side=True) if self.context else connection
@@ -129,7 +131,8 @@ def serving(answer: Callable[[bytes], bytes] = with_object) -> Iterator[RawServe
         for connection in raw.open:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        thread.join()
+        for started in (thread, *raw.threads):
+            started.join()
 
 
 def reads(number: int) -> list[Target]:

@@ -24,14 +24,16 @@ from express_path_instrument.bench.results import (
     as_bench_json,
 )
 from express_path_instrument.bench.tables import as_bench_table, loads_table
-from instrument.tests.bench.published import endpoint, nat, rows
+from instrument.tests.bench.published import endpoint, nat
 from tests.support.command import invoke
+
+BOTH = {"NAT": nat(), "endpoint": endpoint()}
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
     """Return the files of the published measurements of a NAT gateway and of an endpoint."""
-    paths = (tmp_path / "nat.json", tmp_path / "endpoint.json")
+    paths = (tmp_path / "NAT.json", tmp_path / "endpoint.json")
     for path, result in zip(paths, (nat(), endpoint()), strict=True):
         path.write_text(as_bench_json(result))
     return str(paths[0]), str(paths[1])
@@ -39,11 +41,11 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 def test_verdict_is_one_sentence_with_the_numbers() -> None:
     """The sentence names both causes, the limit, the tail, the client, and the ratio at the largest load."""
-    sentence = verdict(compare([nat(), endpoint()]))
+    sentence = verdict(compare(BOTH))
     assert sentence == (
-        "NAT gateway has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's "
-        "CPU), and gateway endpoint starts to flatten at 64 connections (55.7 Gbit/s): measure with more; at 64 "
-        "connections, gateway endpoint has 2.24 times the throughput of NAT gateway."
+        "NAT has a path ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's "
+        "CPU), and endpoint starts to flatten at 64 connections (55.7 Gbit/s): measure with more; at 64 "
+        "connections, endpoint has 2.24 times the throughput of NAT."
     )
 
 
@@ -59,7 +61,7 @@ def test_verdict_is_one_sentence_with_the_numbers() -> None:
 )
 def test_a_path_is_blamed_only_if_all_else_is_the_same(change: dict[str, Any]) -> None:
     """A faster run of another client, to another bucket, or an invalid one, does not show what limits the first."""
-    assert compare([nat(), replace(endpoint(), **change)]).runs[0].cause is ThroughputLimit.CEILING
+    assert compare({**BOTH, "endpoint": replace(endpoint(), **change)}).runs[0].cause is ThroughputLimit.CEILING
 
 
 @pytest.mark.parametrize(("noise", "blamed"), [(0.02, True), (0.15, False)])
@@ -75,13 +77,15 @@ def test_a_path_is_blamed_only_beyond_noise(noise: float, blamed: bool) -> None:
         return replace(result, repeats=len(factors), steps=tuple(steps))
 
     noisy = scaled(nat(), 1 - noise, 1 + noise)
-    assert (compare([noisy, scaled(endpoint(), 0.8)]).runs[0].cause is ThroughputLimit.PATH_CEILING) is blamed
+    assert (
+        compare({"NAT": noisy, "endpoint": scaled(endpoint(), 0.8)}).runs[0].cause is ThroughputLimit.PATH_CEILING
+    ) is blamed
 
 
 def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
     """If both paths stop at the same throughput, what they share is the limit."""
     slower = tuple(replace(step, requests_per_second=step.requests_per_second * 0.95) for step in nat().steps)
-    comparison = compare([nat(), replace(nat(), label="other", steps=slower)])
+    comparison = compare({"NAT": nat(), "other": replace(nat(), steps=slower)})
     assert [run.cause for run in comparison.runs] == [ThroughputLimit.CEILING] * 2
     assert "these paths stop at the same throughput, so what they share is the limit" in verdict(comparison)
 
@@ -105,17 +109,17 @@ def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
 def test_verdict_says_what_else_limits(change: dict[str, Any], words: str) -> None:
     """A busy client, other work, an unknown CPU, throttling, and missing answers each have their own words."""
     steps = tuple(replace(step, **change) for step in nat().steps)
-    assert words in verdict(compare([replace(nat(), steps=steps), endpoint()]))
+    assert words in verdict(compare({**BOTH, "NAT": replace(nat(), steps=steps)}))
 
 
 def test_one_measurement_has_a_verdict_too() -> None:
     """A single measurement names all causes of a ceiling; one in stages has no load, so it says nothing."""
     assert limit_of(nat()) == (
-        "NAT gateway has a ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's CPU), "
+        "this path has a ceiling of 24.9 Gbit/s (p99 goes from 253 ms to 1,211 ms, at most 17 % of the client's CPU), "
         "because of the path, the network of the instance, the server, or a quota: measure a second path to the same "
         "bucket with the same client, and compare."
     )
-    few = replace(endpoint(), label="", steps=endpoint().steps[:1])
+    few = replace(endpoint(), steps=endpoint().steps[:1])
     assert limit_of(few) == "this path reaches 1 Gbit/s at 1 connection; one load shows no limit."
     assert "the loads are too alike" in limit_of(replace(endpoint(), steps=endpoint().steps[4:]))
     assert limit_of(replace(nat(), steps=())) == ""
@@ -137,23 +141,24 @@ def with_lag(step: Step) -> Step:
 
 def test_an_open_loop_first_says_what_it_did_not_achieve() -> None:
     """Below 95 % of a rate, the achieved rate comes first."""
-    assert limit_of(constant_rate(700)).startswith("gateway endpoint achieves 700 of 800 requests/s and ")
+    assert limit_of(constant_rate(700)).startswith("this path achieves 700 of 800 requests/s and ")
     late = replace(constant_rate(700), steps=tuple(map(with_lag, constant_rate(700).steps)))
     assert "of 800 requests/s (p99: sent 900 ms late, answered in 2 ms) and " in limit_of(late)
-    assert limit_of(constant_rate(770)).startswith("gateway endpoint starts to flatten at 800 requests/s")
-    assert limit_of(constant_rate(800)).startswith("gateway endpoint is not saturated at 800 requests/s")
+    assert limit_of(constant_rate(770)).startswith("this path starts to flatten at 800 requests/s")
+    assert limit_of(constant_rate(800)).startswith("this path is not saturated at 800 requests/s")
 
 
 def test_equal_measurements_are_called_so() -> None:
-    """Throughputs within 10 % are about the same, and equal labels get numbers."""
-    sentence = verdict(compare([endpoint(), endpoint()]))
-    assert "gateway endpoint 2 has about the same throughput as gateway endpoint 1" in sentence
+    """Throughputs within 10 % are about the same."""
+    assert "again has about the same throughput as first" in verdict(
+        compare({"first": endpoint(), "again": endpoint()})
+    )
 
 
 def test_measurements_without_a_shared_load_have_no_ratio() -> None:
     """If no number of connections was measured in both, the verdict says so."""
     few, many = (replace(nat(), steps=steps) for steps in (nat().steps[:2], nat().steps[2:]))
-    assert verdict(compare([few, many])).endswith("; no load was measured in all of them.")
+    assert verdict(compare({"few": few, "many": many})).endswith("; no load was measured in all of them.")
 
 
 def test_table_has_medians_and_ratios(files: tuple[str, str]) -> None:
@@ -161,9 +166,9 @@ def test_table_has_medians_and_ratios(files: tuple[str, str]) -> None:
     shown = invoke(["bench", "compare", *files])
     assert shown.exit_code == 0
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
-    assert any(line.startswith("64 NAT gateway 24.9 39 % 1,211 17 %") and line.endswith("1.00") for line in lines)
-    assert any(line.startswith("64 gateway endpoint 55.7 87 % 326") and line.endswith("2.24") for line in lines)
-    assert lines.count("connections: o NAT gateway # gateway endpoint") == 2
+    assert any(line.startswith("64 NAT 24.9 39 % 1,211 17 %") and line.endswith("1.00") for line in lines)
+    assert any(line.startswith("64 endpoint 55.7 87 % 326") and line.endswith("2.24") for line in lines)
+    assert lines.count("connections: o NAT # endpoint") == 2
     assert max(map(len, shown.stdout.splitlines()[2:])) <= 80
 
 
@@ -172,40 +177,13 @@ def test_numbers_are_never_cut_at_80_columns() -> None:
     step = replace(nat().steps[-1], errors={"503": 123_456, "timed out": 789}, cpu_percent=100.0, gbps=12_345.6)
     latency = Latency(p50=12_345, p90=12_345, p99=54_321, p999=65_432, max=65_432, mean=1)
     steps = tuple(replace(step, repeat=repeat, latency=latency, requests_per_second=123_456) for repeat in (1, 2, 3))
-    result = replace(nat(), label="a very long label of a measurement", repeats=3, steps=steps)
-    for table in (as_bench_table(result), loads_table(compare([result, replace(endpoint(), label=result.label)]))):
+    result, name = replace(nat(), repeats=3, steps=steps), "the very long name of a file"
+    for table in (as_bench_table(result), loads_table(compare({name: result, f"{name} 2": endpoint()}))):
         console = Console(width=80, file=io.StringIO())
         console.print(table)
         [row] = [line for line in console.file.getvalue().splitlines() if "54,321" in line]  # type: ignore[attr-defined]
         assert {"64", "100"} <= set(row.split())
         assert len(row) <= 80
-
-
-def test_nat_instances_are_compared_by_cost(tmp_path: Path) -> None:
-    """All published NAT instances have the published columns: 80 % of the samples reach TP80, below the median."""
-    published, files, costs = rows("nat-instances"), [], []
-    for row in published:
-        median, tp80 = float(row["median MBps"]), float(row["TP80 MBps"])
-        # Of three samples, TP80 is 40 % of the way from the lowest to the median.
-        samples = ((tp80 - 0.4 * median) / 0.6, median, 2 * median)
-        steps = tuple(replace(nat().steps[0], repeat=index, gbps=mbps / 125) for index, mbps in enumerate(samples))
-        files.append(str(tmp_path / f"{row['instance']}.json"))
-        Path(files[-1]).write_text(as_bench_json(replace(nat(), label=row["instance"], repeats=3, steps=steps)))
-        costs.append(f"--cost-per-hour={float(row['cents/hour']) / 100}")
-    shown = invoke(["bench", "compare", *files, *costs])
-    assert shown.exit_code == 0, shown.stderr
-    lines = [line.split() for line in shown.stdout.splitlines()]
-    first = lines.index(["measurement", "MBps", "TP80", "MBps", "cents/hour", "MBps/cent", "TP80/cent"])
-    for row, cells in zip(published, lines[first + 1 :], strict=False):
-        name, *numbers = row.values()
-        assert cells[0] == name
-        assert list(map(float, cells[1:])) == pytest.approx(list(map(float, numbers)), abs=0.011)
-    document = json.loads(
-        invoke(["bench", "compare", *files, *costs[:-1], "--cost-per-hour=0", "--format=json"]).stdout
-    )
-    assert document["runs"][5]["mbpsPerCent"] == pytest.approx(6.98, abs=0.01)
-    assert document["runs"][5]["tp80MbpsPerCent"] == pytest.approx(5.29, abs=0.01)
-    assert document["runs"][6]["mbpsPerCent"] is None
 
 
 def test_json_has_the_same(files: tuple[str, str], tmp_path: Path) -> None:
@@ -215,7 +193,7 @@ def test_json_has_the_same(files: tuple[str, str], tmp_path: Path) -> None:
     shown = invoke(["bench", "compare", *files, "--format", "json", "--quiet", *options])
     document = json.loads(shown.stdout)
     assert [run["cause"] for run in document["runs"]] == ["PATH_CEILING", "FLATTENING"]
-    assert document["verdict"] == verdict(compare([nat(), endpoint()]))
+    assert document["verdict"] == verdict(compare(BOTH))
     last = document["runs"][1]["points"][-1]
     assert (last["load"], last["ratio"], last["shareOfModel"]) == (64, pytest.approx(2.237, abs=0.001), 0.87)
     assert charts[0].read_text().startswith("<?xml")
@@ -226,7 +204,6 @@ def test_json_has_the_same(files: tuple[str, str], tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["nat"], "1 measurements were given"),
-        (["nat", "endpoint", "--cost-per-hour=1"], "once for each file"),
         (["nat", "endpoint", "--chart=a.gif"], "SVG, PNG, or PDF"),
         (["nat", "missing.json"], "missing.json cannot be read"),
     ],
@@ -250,13 +227,13 @@ def test_bad_command_line_is_explained(arguments: list[str], words: str, files: 
 def test_unlike_measurements_are_refused(change: dict[str, Any], words: str) -> None:
     """Different subcommands or object sizes cannot be compared, and a sync is a comparison already."""
     with pytest.raises(OptionError, match=words):
-        compare([nat(), replace(endpoint(), **change)])
+        compare({**BOTH, "endpoint": replace(endpoint(), **change)})
 
 
 def test_measurement_without_steps_is_refused() -> None:
     """A run that ended before its first step has nothing to compare, and the error says why."""
     with pytest.raises(OptionError, match=r"has no steps \(access denied\)"):
-        compare([nat(), replace(endpoint(), steps=(), invalid_reason="access denied")])
+        compare({**BOTH, "endpoint": replace(endpoint(), steps=(), invalid_reason="access denied")})
 
 
 def test_invalid_measurement_is_marked(files: tuple[str, str], tmp_path: Path) -> None:
@@ -264,19 +241,19 @@ def test_invalid_measurement_is_marked(files: tuple[str, str], tmp_path: Path) -
     file = tmp_path / "failed.json"
     file.write_text(as_bench_json(replace(nat(), invalid_reason="3 requests failed")))
     shown = invoke(["bench", "compare", str(file), files[1]])
-    assert "NAT gateway is invalid: 3 requests failed" in shown.stdout
+    assert "failed is invalid: 3 requests failed" in shown.stdout
 
 
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
     """Answers per second, stacked, follow for each measurement with failures, one step after the other."""
     seconds = (SecondStatuses(0, {"200": 90}), SecondStatuses(1, {"200": 60, "503": 30}))
     steps = tuple(replace(step, statuses=seconds, errors={"503": 30}) for step in nat().steps[:2])
-    plots = plots_of(compare([replace(nat(), steps=steps), endpoint()]))
+    plots = plots_of(compare({**BOTH, "NAT": replace(nat(), steps=steps)}))
     assert [plot.title for plot in plots] == [
         "Throughput",
         "p99 latency",
         "CPU of the client",
-        "Answers per second: NAT gateway",
+        "Answers per second: NAT",
     ]
     assert {line.name: [y for _, y in line.points] for line in plots[3].edges} == {
         "200": [90, 60, 90, 60],
@@ -295,7 +272,8 @@ def test_open_loop_is_named_by_its_rate() -> None:
         )
         for step in nat().steps
     )
-    comparison = compare([replace(nat(), kind=Kind.OPEN, steps=steps), replace(nat(), kind=Kind.OPEN, steps=steps)])
+    result = replace(nat(), kind=Kind.OPEN, steps=steps)
+    comparison = compare({"one": result, "two": result})
     assert "at 6,400 requests/s" in verdict(comparison)
     assert plots_of(comparison)[0].x_name == "requests to start per second"
     assert len(plots_of(comparison)) == 5

@@ -13,11 +13,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from express_path.errors import ApiError
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench import http_engine
 from express_path_instrument.bench.http_engine import HttpEngine
-from express_path_instrument.bench.load import Keys, Load, Presigned, Server, Target
+from express_path_instrument.bench.load import Load, Server, Target
 from instrument.tests.bench.raw_server import reads, response, serving, with_object
 
 PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
@@ -50,7 +48,7 @@ def test_a_count_of_reads() -> None:
 
 
 def test_each_connection_has_a_rate() -> None:
-    """The rate of a connection is that of its own requests: 100 bytes in at least 0.1 s each."""
+    """The rate of a connection is that of its own requests: 100 bytes in at least 0.1 s each, also if others wait."""
 
     def slowly(request: bytes) -> bytes:
         time.sleep(0.1)
@@ -59,14 +57,14 @@ def test_each_connection_has_a_rate() -> None:
     with serving(slowly) as raw:
         tally = ENGINE.run(Load(raw.server, reads(1), 100, connections=3, count=6))
     assert len(tally.streams) == 3
-    assert all(200 < rate <= 1000 for rate in tally.streams)
+    assert all(0 < rate <= 1000 for rate in tally.streams)
 
 
 def test_a_duration_of_writes() -> None:
     """Writes go on for the duration, after a warm-up, and each sends the whole body."""
     with serving(lambda _: response("200 OK", b"", 'ETag: "1"')) as raw:
         targets = [Target("PUT", f"/{position}", 3000) for position in range(4)]
-        tally = ENGINE.run(Load(raw.server, targets, 3000, connections=2, warm_up=0.1, seconds=0.3))
+        tally = ENGINE.run(Load(raw.server, targets, 3000, connections=2, warm_up=0.3, seconds=1))
     assert tally.failure == ""
     assert set(raw.body_lengths) == {3000}
     assert 0 < tally.requests < len(raw.requests)
@@ -117,37 +115,10 @@ def test_tls_proves_that_the_server_is_the_right_one(
         assert len(raw.requests) == 2
 
 
-def test_requests_of_a_long_step_are_signed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a session expires, every process uses new signatures, and the step goes on. A failure is tried again.
-
-    Requests that are signed when they are sent have new keys for as long as the step lasts.
-    """
-    monkeypatch.setattr(http_engine, "RENEW_SECONDS", 0.1)
-    signed = iter([ApiError("s3:CreateSession", "SlowDown", "Reduce your rate.")])
-
-    def sign() -> Presigned:
-        for error in signed:
-            raise error
-        return Presigned("GET", Keys(("a/", "b/"), "run", 10**12), 0, "/lab/", "host", "again=1", "first lines", "00")
-
-    def answer(request: bytes) -> bytes:
-        seen.append(request.split()[1].decode())
-        return with_object(request)
-
-    seen: list[str] = []
-    with serving(answer) as raw:
-        tally = ENGINE.run(Load(raw.server, reads(4), 100, connections=4, seconds=2), sign)
-    assert tally.errors == {}
-    assert {"/0", "/1", "/2", "/3"} < set(seen)
-    again = [path for path in seen if path.endswith(tuple("0123456789abcdef")) and "?again=1&X-Amz-Signature=" in path]
-    assert len(set(again)) == len(again) > 4
-    assert {path.split("/")[2] for path in again} == {"a", "b"}
-
-
 PART = b"HTTP/1.1 206 Partial Content\r\nContent-Length: 100\r\nContent-Range: bytes 0-99/100\r\n\r\nx"
 
 
-@pytest.mark.parametrize("ends", [{"seconds": 0.3}, {"count": 5, "count_limit": 0.3}], ids=["seconds", "count"])
+@pytest.mark.parametrize("ends", [{"seconds": 1}, {"count": 5, "count_limit": 1}], ids=["seconds", "count"])
 def test_requests_that_are_open_at_the_end_count_with_their_age(ends: dict[str, Any]) -> None:
     """A step ends in time although two requests hang, and its latency is at least as long as they waited."""
     before = time.monotonic()
@@ -165,7 +136,7 @@ def test_one_request_that_hangs_is_the_maximum() -> None:
     """While one connection goes on, the request that hangs on the other is in the maximum, and alone unfinished."""
     answers = iter([PART])
     with serving(lambda request: next(answers, None) or with_object(request)) as raw:
-        tally = ENGINE.run(Load(raw.server, reads(1), 100, connections=2, seconds=0.5))
+        tally = ENGINE.run(Load(raw.server, reads(1), 100, connections=2, seconds=1.5))
     assert tally.requests > 0
     assert tally.unfinished in {1, 2}  # the other connection may be about to get an answer
     assert (tally.latency().max or 0) >= 300

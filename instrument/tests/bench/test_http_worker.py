@@ -1,14 +1,12 @@
 """A worker sends a load as it says: each request once, for a time, or at a rate, whatever the server does."""
 
 import io
-import os
 import re
 import socket
 import threading
 import time
 from collections import Counter
 from dataclasses import replace
-from typing import BinaryIO
 
 import pytest
 
@@ -30,22 +28,23 @@ def test_a_duration_ends_the_load_and_the_warm_up_is_not_counted() -> None:
     """Requests are sent during the warm-up and the duration, and only the latter are counted."""
     with serving() as raw:
         before = time.monotonic()
-        tally = measured(Load(raw.server, reads(3), 100, connections=2, warm_up=0.2, seconds=0.3))
+        tally = measured(Load(raw.server, reads(3), 100, connections=2, warm_up=0.5, seconds=0.5))
         took = time.monotonic() - before
-    assert took >= 0.5
+    assert took >= 1
     assert 0 < tally.requests < len(raw.requests)
-    assert tally.ended - tally.started <= 0.3 + 1e-6
+    assert tally.ended - tally.started <= 0.5 + 1e-6
 
 
 def test_a_read_that_began_in_the_warm_up_counts() -> None:
     """A request that ends in the measurement counts, because one that ends after it does not."""
+    answers = iter([response("200 OK", OBJECT)])
 
     def after_the_warm_up(_request: bytes) -> bytes:
         threading.Event().wait(0.2)
-        return response("200 OK", OBJECT)
+        return next(answers, b"")
 
     with serving(after_the_warm_up) as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=0.2))
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=1))
     assert len(raw.requests) == 2
     assert tally.requests == 1
     assert (tally.latency().max or 0) >= 200
@@ -118,7 +117,7 @@ def test_a_fault_has_a_name_and_is_not_repeated(answer: bytes, name: str, before
     """An answer that is missing, cut short, late, or not HTTP is an error, also on a connection that was used before."""
     answers = iter([response("200 OK", OBJECT)] * before)
     with serving(lambda _: next(answers, answer)) as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=1 + before, timeout=0.2))
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=1 + before, timeout=1))
     assert (tally.requests, tally.errors) == (before, {name: 1})
     assert len(raw.requests) == 1 + before
 
@@ -215,9 +214,9 @@ def test_a_timeout_counts_as_a_wait() -> None:
     """A request that timed out is an error, and its latency is at least the timeout."""
     answers = iter([b""])
     with serving(lambda _: next(answers, response("200 OK", OBJECT))) as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=3, timeout=0.2))
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, count=3, timeout=1))
     assert (tally.requests, tally.errors, tally.unfinished) == (2, {"timed out": 1}, 0)
-    assert (tally.latency().max or 0) >= 200
+    assert (tally.latency().max or 0) >= 1000
 
 
 @pytest.mark.parametrize(
@@ -267,7 +266,7 @@ def test_the_process_speaks_in_lines() -> None:
         load = Load(raw.server, reads(2), 100, connections=1, count=2)
         assert Load.from_json(load.as_json()) == load
         answers = io.BytesIO()
-        main(standard_input(load.as_json(), repr(time.monotonic())), answers)
+        main(io.BytesIO(f"{load.as_json()}\n{time.monotonic()!r}\n".encode()), answers)
     ready, line = answers.getvalue().splitlines()
     tally = Tally.from_json(line)
     assert ready == b"ready"
@@ -275,13 +274,6 @@ def test_the_process_speaks_in_lines() -> None:
     assert sum(tally.statuses.values()) == 2
     assert re.search(rb'"latencies": "[A-Za-z0-9+/=]+"', line)
     assert Tally.from_json(tally.as_json()).latency() == tally.latency()
-
-
-def standard_input(*lines: str) -> BinaryIO:
-    """Return a pipe with these lines, which stays open: at its end, a worker ends its process."""
-    reading, writing = os.pipe()
-    os.write(writing, "".join(f"{line}\n" for line in lines).encode())
-    return open(reading, "rb", closefd=False)
 
 
 def test_a_process_without_a_start_ends() -> None:

@@ -90,7 +90,6 @@ def test_areas_are_stacked() -> None:
     """Each area stands on the one before it, and the axis ends above their sum."""
     assert [line.points for line in STACKED.edges] == [((0, 9), (1, 5)), ((0, 12), (1, 9))]
     assert STACKED.top == pytest.approx(12 * 1.08)
-    assert "each on top of the one before" in as_text_plot(STACKED, 80, ascii_only=True)
 
 
 def test_plot_without_points_is_empty() -> None:

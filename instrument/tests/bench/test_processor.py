@@ -62,17 +62,11 @@ def test_times_of_this_process_are_read() -> None:
         ("0::/a/b\n", {"a/b/cpu.max": "50000 100000\n", "a/cpu.max": "150000 100000\n"}, 0.5),
         ("0::/../other\n", {"cpu.max": "200000 100000\n"}, 2.0),
         ("0::/\n", {"cpu.max": "max 100000\n"}, None),
-        (
-            "3:cpu,cpuacct:/x\n2:memory:/y\n",
-            {"cpu,cpuacct/x/cpu.cfs_quota_us": "25000\n", "cpu,cpuacct/x/cpu.cfs_period_us": "100000\n"},
-            0.25,
-        ),
-        ("3:cpu:/x\n", {"cpu/x/cpu.cfs_quota_us": "-1\n", "cpu/x/cpu.cfs_period_us": "100000\n"}, None),
         ("", {}, None),
     ],
 )
 def test_the_smallest_quota_counts(cgroup: str, files: dict[str, str], expected: float | None, tmp_path: Path) -> None:
-    """A quota of the cgroup or of one above it is found, in both versions of cgroups, and in a container."""
+    """A quota of the cgroup or of one above it is found, also in a container."""
     for name, text in {"proc/self/cgroup": cgroup, **{f"fs/{name}": text for name, text in files.items()}}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -21,6 +21,7 @@ from express_path_instrument.bench.results import (
     Step,
     Target,
     as_bench_json,
+    tp80,
 )
 from express_path_instrument.bench.results_reader import read_bench
 
@@ -56,7 +57,6 @@ OPEN = Step(
 RESULT = BenchResult(
     kind=Kind.GET,
     made_at=datetime(2026, 3, 1, 9, 30, tzinfo=UTC),
-    label="NAT gateway",
     path=MeasuredPath("NON_COMPLIANT", "NAT_GATEWAY", ("rtb-1", "nat-1")),
     client=Client("c7gn.16xlarge", 64, "libcurl", "8.17.0"),
     target=Target("fast--use1-az4--x-s3", "https://s3express-use1-az4.us-east-1.amazonaws.com", "use1-az4"),
@@ -76,6 +76,12 @@ def test_a_measurement_is_read_as_it_was_written(result: BenchResult, tmp_path: 
     file = tmp_path / "run.json"
     file.write_text(as_bench_json(result), encoding="utf-8")
     assert read_bench(file) == result
+
+
+def test_tp80_is_what_most_repeats_reach() -> None:
+    """80 % of the values reach it, so it lies below the median, between two of them."""
+    assert tp80([1.0, 3.0, 2.0]) == pytest.approx(1.4)
+    assert tp80([2.0]) == 2.0
 
 
 def test_a_step_has_the_keys_of_its_kind() -> None:

@@ -95,7 +95,7 @@ def test_the_path_of_the_subnet_is_reported(builder: Builder, sandbox: Sandbox) 
     line += ["--size", "1KiB", "--objects", "1", "--connections", "1", "--count", "1", "--repeats", "1"]
     result = invoke([*line, "--processes", "1", "--warm-up", "0"])
     assert "path: NON_COMPLIANT NAT_GATEWAY: " in result.stderr
-    assert '"label": "NAT_GATEWAY"' in result.stdout
+    assert '"reason": "NAT_GATEWAY"' in result.stdout
 
 
 def test_a_path_that_cannot_be_read_is_unknown(sandbox: Sandbox) -> None:

@@ -14,8 +14,7 @@ def main() -> None:
     subprocess.run(["mount", "-t", "tmpfs", "lab", "/run"], check=True)
     network.build()
     facts: dict[str, Any] = {"linkAtFirst": network.next_link()}
-    network.limit_nat(1e6, 100)
-    network.limit_ports(32)
+    network.limit_nat(1e6)
     facts["limit"] = json.loads(network.ip("-n", network.NAT, "-j", "-d", "link", "show", "n-client"))[0]["qdisc"]
     network.use_endpoint()
     facts["linkWithRoute"] = network.next_link()

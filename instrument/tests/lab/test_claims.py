@@ -7,7 +7,7 @@ import pytest
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult
-from express_path_instrument.lab.claims import Limit, Outcome, claims
+from express_path_instrument.lab.claims import Outcome, claims
 from express_path_instrument.lab.results import route_change_plot, with_limit
 from express_path_instrument.lab.route_change import RouteChange
 from instrument.tests.bench import published
@@ -15,7 +15,6 @@ from instrument.tests.bench.published import nat
 
 LIMIT = 24.9e9
 """The limit of the published NAT gateway, in bit/s."""
-RATE = Limit(bits_per_second=LIMIT)
 SHOWN, REFUTED, NOT_SHOWN = Outcome.SHOWN, Outcome.REFUTED, Outcome.NOT_SHOWN
 
 
@@ -43,17 +42,22 @@ def scaled(result: BenchResult, factor: float, only: int | None = None) -> Bench
 
 def control(factor: float = 1.05, only: int | None = None) -> BenchResult:
     """Return the measurement of a NAT without a limit."""
-    return replace(scaled(endpoint(), factor, only), label="control")
+    return scaled(endpoint(), factor, only)
 
 
-def outcomes(comparison: Comparison, limit: Limit = RATE) -> list[Outcome]:
+def compared(*results: BenchResult) -> Comparison:
+    """Return the comparison of a NAT, an endpoint, and a control."""
+    return compare(dict(zip(("NAT", "endpoint", "control"), results, strict=True)))
+
+
+def outcomes(comparison: Comparison) -> list[Outcome]:
     """Return what is shown, in the order of the claims."""
-    return [claim.outcome for claim in claims(comparison, limit)]
+    return [claim.outcome for claim in claims(comparison, LIMIT)]
 
 
 def test_published_measurement_shows_what_the_lab_must_show() -> None:
     """All claims hold for the measurement on AWS, and each has its number."""
-    found = list(claims(compare([nat(), endpoint(), control()]), RATE))
+    found = list(claims(compared(nat(), endpoint(), control()), LIMIT))
     assert [claim.outcome for claim in found] == [SHOWN] * 6
     assert all(claim.measured for claim in found)
     assert "connections x size / limit is 658 ms" in found[1].measured
@@ -62,11 +66,11 @@ def test_published_measurement_shows_what_the_lab_must_show() -> None:
 @pytest.mark.parametrize(
     ("comparison", "refuted"),
     [
-        (compare([replace(endpoint(), label="a"), endpoint(), control()]), {0, 1, 2, 3}),
-        (compare([scaled(nat(), 0.5), endpoint(), control()]), {0}),
-        (compare([nat(), endpoint(), control(0.85)]), {4}),
-        (compare([nat(), endpoint(), control(0.85, only=64)]), {4}),
-        (compare([nat(), endpoint(), replace(nat(), label="control")]), {4, 5}),
+        (compared(endpoint(), endpoint(), control()), {0, 1, 2, 3}),
+        (compared(scaled(nat(), 0.5), endpoint(), control()), {0}),
+        (compared(nat(), endpoint(), control(0.85)), {4}),
+        (compared(nat(), endpoint(), control(0.85, only=64)), {4}),
+        (compared(nat(), endpoint(), nat()), {4, 5}),
     ],
     ids=["no limit", "another limit", "a slow NAT", "a NAT that is slow at last", "a limit in the control"],
 )
@@ -90,26 +94,8 @@ def test_a_busy_machine_shows_nothing(which: str, client: float | None, other: f
     for factor in (1.0, 0.5):
         runs = {"nat": nat(), "endpoint": endpoint(), "control": control()}
         runs[which] = with_cpu(scaled(runs[which], factor), client, other)
-        found = outcomes(compare(list(runs.values())))
+        found = outcomes(compared(*runs.values()))
         assert {number for number, outcome in enumerate(found) if outcome is NOT_SHOWN} == not_shown
-
-
-def hanging_from(load: int) -> BenchResult:
-    """Return the measurement of a NAT without a rate, in which requests hang from a number of connections on."""
-    kept = [step for step in control(1.0).steps if (step.connections or 0) <= load]
-    last = replace(kept[-1], hangs=kept[-1].connections == load)
-    return replace(control(1.0), label="NAT", steps=(*kept[:-1], last))
-
-
-@pytest.mark.parametrize(
-    ("number", "hangs", "expected"),
-    [(32, 48, SHOWN), (16, 48, REFUTED), (48, 48, REFUTED), (64, 65, REFUTED)],
-    ids=["limited", "another limit", "too early", "no limit"],
-)
-def test_a_limit_of_connections_lets_the_others_hang(number: int, hangs: int, expected: Outcome) -> None:
-    """With ports for so many connections, the steps up to this number equal the endpoint's, and the next one hangs."""
-    found = outcomes(compare([hanging_from(hangs), endpoint(), control()]), Limit(connections=number))
-    assert found == [SHOWN, expected, SHOWN, SHOWN]
 
 
 def test_repeats_that_disagree_are_reported() -> None:
@@ -117,12 +103,12 @@ def test_repeats_that_disagree_are_reported() -> None:
     for factor, expected in ((1.02, [SHOWN]), (1.5, [REFUTED])):
         again = (replace(step, repeat=2) for step in scaled(nat(), factor).steps)
         twice = replace(nat(), repeats=2, steps=(*nat().steps, *again))
-        assert outcomes(compare([twice, endpoint(), control()]))[6:] == expected
+        assert outcomes(compared(twice, endpoint(), control()))[6:] == expected
 
 
 def test_the_limit_is_drawn() -> None:
     """The plot of throughput has a flat line at the NAT's limit."""
-    plot = with_limit(plots_of(compare([nat(), endpoint(), control()]))[0], LIMIT)
+    plot = with_limit(plots_of(compared(nat(), endpoint(), control()))[0], LIMIT)
     assert {y for _, y in plot.series[-1].points} == {LIMIT}
     assert plot.series[-1].is_model
 

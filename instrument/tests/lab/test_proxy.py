@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SECONDS = 0.05
+SECONDS = 0.2
 
 
 class Answers(socketserver.StreamRequestHandler):

@@ -1,4 +1,4 @@
-"""Time and memory for scans of dumps with many subnets. `make bench` measures a dump of 100,000 subnets."""
+"""Time and memory for scans of dumps with many subnets."""
 
 import json
 import math

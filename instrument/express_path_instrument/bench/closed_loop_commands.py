@@ -1,0 +1,100 @@
+"""express-path bench get and put: how fast a machine reads and writes objects, by the number of connections."""
+
+from pathlib import Path
+
+from express_path_cli.aws.options import Quiet
+from express_path_instrument.bench import options as shared
+from express_path_instrument.bench.plan import (
+    MOST_CONNECTIONS,
+    How,
+    Where,
+    closed_loop_length,
+    parse_numbers,
+    parse_size,
+)
+from express_path_instrument.bench.results import Kind
+from express_path_instrument.bench.session import bench_session
+from express_path_instrument.bench.steps import measure_closed_loop
+
+EXAMPLES = """
+express-path bench get fast--use1-az4--x-s3 --output before.json  # reads of 32 MB, by 1 to 64 connections
+express-path bench put fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # writes of small objects
+express-path bench get my-bucket --size 1GB --objects 8 --connections 1,2,3,4,6,8 --duration 60  # streams
+express-path bench get lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
+"""
+
+
+def bench_get(
+    *,
+    bucket: shared.BucketName,
+    endpoint_url: shared.EndpointUrl = None,
+    region: shared.Region = None,
+    profile: shared.Profile = None,
+    zone_id: shared.ZoneId = None,
+    subnet: shared.Subnet = None,
+    connections: shared.Connections = "1,8,16,32,48,64",
+    size: shared.Size = "32MB",
+    objects: shared.Objects = 16,
+    warm_up: shared.WarmUp = 2,
+    duration: shared.Duration = None,
+    count: shared.Count = None,
+    repeats: shared.Repeats = 3,
+    timeout: shared.Timeout = 60,
+    processes: shared.Processes = None,
+    plain_http: shared.PlainHttp = False,
+    allow_other_zone: shared.AllowOtherZone = False,
+    allow_errors: shared.AllowErrors = False,
+    output: shared.Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure reads from a bucket: throughput and latency by the number of connections.
+
+    Each connection reads the next object as soon as it has read one (a closed loop). The objects are the command's own,
+    and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
+    measured, 2 invalid, or something could not be determined.
+    """
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, plain_http)
+    seconds = closed_loop_length(duration, count)
+    how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
+    _measure(Kind.GET, where, how, connections, output, quiet=quiet)
+
+
+def bench_put(
+    *,
+    bucket: shared.BucketName,
+    endpoint_url: shared.EndpointUrl = None,
+    region: shared.Region = None,
+    profile: shared.Profile = None,
+    zone_id: shared.ZoneId = None,
+    subnet: shared.Subnet = None,
+    connections: shared.Connections = "1,8,16,32,48,64",
+    size: shared.Size = "32MB",
+    objects: shared.Objects = 16,
+    warm_up: shared.WarmUp = 2,
+    duration: shared.Duration = None,
+    count: shared.Count = None,
+    repeats: shared.Repeats = 3,
+    timeout: shared.Timeout = 60,
+    processes: shared.Processes = None,
+    plain_http: shared.PlainHttp = False,
+    allow_other_zone: shared.AllowOtherZone = False,
+    allow_errors: shared.AllowErrors = False,
+    output: shared.Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Measure writes to a bucket: throughput and latency by the number of connections.
+
+    Each connection writes the next object as soon as it has written one (a closed loop). The objects are the command's
+    own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
+    measured, 2 invalid, or something could not be determined.
+    """
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, plain_http)
+    seconds = closed_loop_length(duration, count)
+    how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
+    _measure(Kind.PUT, where, how, connections, output, quiet=quiet)
+
+
+def _measure(kind: Kind, where: Where, how: How, connections: str, output: Path | None, *, quiet: bool) -> None:
+    numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
+    with bench_session(where, how, quiet=quiet) as session:
+        shared.show(measure_closed_loop(session, kind, numbers), output)
