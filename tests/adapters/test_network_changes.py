@@ -52,16 +52,6 @@ def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Call
     assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id="vpc-7")
 
 
-@pytest.mark.parametrize("state", ["available", {"value": "available"}, None, {"code": 16, "name": "running"}])
-@all_shapes
-def test_state_may_be_a_string_or_an_object(state: object, shaped: Callable[[Object], object]) -> None:
-    """The state of an item is a string or an object. It is ignored, because EC2 is read anyway."""
-    configuration = shaped({"state": state, "vpcId": "vpc-1"})
-    endpoint = item(resourceType="AWS::EC2::VPCEndpoint", resourceId="vpce-1", configuration=configuration)
-    assert change_of(endpoint, None) == ChangedResource(ResourceType.VPC_ENDPOINT, "vpce-1", vpc_id="vpc-1")
-    assert not cannot_change_path(endpoint, None)
-
-
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
 def test_vpc_may_stand_in_relationships(key: str) -> None:
     """If the configuration has no VPC, the relationships name it, as spelled in events or in the API."""

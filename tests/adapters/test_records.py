@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 from express_path.adapters import records as read
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
-    Association,
     BlockMode,
-    NatGateway,
-    NetworkInterface,
     PrefixList,
     Rank,
-    Subnet,
-    TransitGatewayAttachment,
     Vpc,
     VpcEndpoint,
 )
@@ -76,16 +71,6 @@ def test_a_vpc() -> None:
     assert read.vpc({"VpcId": "vpc-1"}) == Vpc("vpc-1")
 
 
-def test_a_subnet() -> None:
-    """IPv6 counts where one of the blocks is associated."""
-    native = Subnet("subnet-1", "vpc-1", "111122223333", "use1-az4", ipv6_native=True, has_ipv6=True, dns64=True)
-    assert read.subnet(SUBNET) == native
-    going = [{"Ipv6CidrBlockState": {"State": "disassociating"}}, {}]
-    assert not read.subnet({**SUBNET, "Ipv6CidrBlockAssociationSet": going}).has_ipv6
-    plain = read.subnet({key: SUBNET[key] for key in ("SubnetId", "VpcId", "OwnerId")})
-    assert plain == Subnet("subnet-1", "vpc-1", "111122223333")
-
-
 @pytest.mark.parametrize(
     ("shown", "mode"),
     [
@@ -101,17 +86,6 @@ def test_mode_of_block_public_access(shown: str | None, mode: BlockMode) -> None
     states = {"BlockPublicAccessStates": {"InternetGatewayBlockMode": shown}} if shown else {}
     assert read.subnet({**SUBNET, **states}).block_mode is mode
     assert read.vpc({"VpcId": "vpc-1", **states}).block_mode is mode
-
-
-def test_a_route_table() -> None:
-    """Associations keep their state, the main one's subnet is absent."""
-    table = read.route_table(TABLE)
-    assert (table.id, table.vpc_id, table.owner_id) == ("rtb-1", "vpc-1", "111122223333")
-    assert table.associations == (
-        Association(main=True),
-        Association(subnet_id="subnet-1", state="disassociating"),
-        Association(gateway_id="igw-1"),
-    )
 
 
 @pytest.mark.parametrize(
@@ -140,43 +114,6 @@ def test_a_routes_target(field: str, target: str, kind: str) -> None:
     assert (route.target_id, route.target_kind, route.state, route.rank) == (target, kind, "active", Rank.STATIC)
 
 
-def test_a_route_to_an_instance_is_one_to_its_interface() -> None:
-    """EC2 names both; the interface is what forwards."""
-    both = {"DestinationCidrBlock": "0.0.0.0/0", "InstanceId": "i-1", "NetworkInterfaceId": "eni-1"}
-    (route,) = read.route_table({**TABLE, "Routes": [both]}).routes
-    assert route.target_id == "eni-1"
-
-
-def test_a_route_without_a_target_is_of_an_unknown_kind() -> None:
-    """EC2's description does not show where its traffic goes."""
-    (route,) = read.route_table({**TABLE, "Routes": [{"DestinationCidrBlock": "0.0.0.0/0"}]}).routes
-    assert (route.target_id, route.target_kind) == ("", "UNKNOWN")
-
-
-@pytest.mark.parametrize(
-    ("described", "destination"),
-    [
-        ({"DestinationCidrBlock": "10.1.2.3/8"}, parse_cidr("10.0.0.0/8")),
-        ({"DestinationIpv6CidrBlock": "64:ff9b::/96"}, parse_cidr("64:ff9b::/96")),
-        ({"DestinationPrefixListId": "pl-1"}, "pl-1"),
-        ({"DestinationCidrBlock": None, "DestinationIpv6CidrBlock": "::/0"}, parse_cidr("::/0")),
-    ],
-)
-def test_a_routes_destination(described: dict, destination: object) -> None:
-    """A block of either family or a prefix list; no field is there for certain."""
-    (route,) = read.route_table({**TABLE, "Routes": [described]}).routes
-    assert route.destination == destination
-
-
-@pytest.mark.parametrize("origin", ["EnableVgwRoutePropagation", "Advertisement"])
-def test_a_propagated_route_ranks_last(origin: str) -> None:
-    """By a virtual private gateway or by VPC Route Server."""
-    described = {"DestinationCidrBlock": "0.0.0.0/0", "GatewayId": "vgw-1", "Origin": origin, "State": "Blackhole"}
-    (route,) = read.route_table({**TABLE, "Routes": [described]}).routes
-    assert route.rank is Rank.PROPAGATED
-    assert route.is_blackhole
-
-
 def test_a_vpc_endpoint() -> None:
     """Types and states are compared without case."""
     expected = VpcEndpoint(
@@ -189,22 +126,6 @@ def test_a_vpc_endpoint() -> None:
         owner_id="111122223333",
     )
     assert read.vpc_endpoint(ENDPOINT) == expected
-
-
-def test_a_nat_gateway() -> None:
-    """A zonal one has a subnet, a regional one a table of its own."""
-    assert read.nat_gateway(NAT) == NatGateway("nat-1", "vpc-1", "subnet-1", "private")
-    regional = {"NatGatewayId": "nat-1", "VpcId": "vpc-1", "AvailabilityMode": "regional", "RouteTableId": "rtb-1"}
-    assert read.nat_gateway(regional) == NatGateway("nat-1", "vpc-1", None, "public", "regional", "rtb-1")
-
-
-def test_a_network_interface() -> None:
-    """Attached to an instance or not."""
-    assert read.network_interface(INTERFACE) == NetworkInterface(
-        "eni-1", "subnet-1", source_dest_check=False, instance_id="i-1", device_index=0
-    )
-    free = {**INTERFACE, "Attachment": None}
-    assert read.network_interface(free) == NetworkInterface("eni-1", "subnet-1", source_dest_check=False)
 
 
 READERS = {
@@ -315,20 +236,12 @@ OF_VPC = {
     "SubnetIds": ["subnet-1", "subnet-2"],
     "Options": {"ApplianceModeSupport": "enable"},
 }
-WHOLE = TransitGatewayAttachment(
-    "tgw-attach-1", "tgw-1", "vpc", "vpc-1", "available", "tgw-rtb-1", ("subnet-1", "subnet-2"), appliance_mode=True
-)
 TGW_ROUTE = {
     "DestinationCidrBlock": "0.0.0.0/0",
     "TransitGatewayAttachments": [{"TransitGatewayAttachmentId": "tgw-attach-1", "ResourceType": "vpc"}],
     "Type": "static",
     "State": "active",
 }
-
-
-def test_the_two_descriptions_of_an_attachment_are_joined() -> None:
-    """The association comes from one description, and subnets and appliance mode from the other."""
-    assert read.attachments([ATTACHMENT], [OF_VPC]) == {"tgw-attach-1": WHOLE}
 
 
 def test_either_description_alone_leaves_the_rest_unknown() -> None:
@@ -346,17 +259,6 @@ def test_only_an_association_in_force_counts(association: dict | None) -> None:
     assert found.route_table_id is None
 
 
-@pytest.mark.parametrize(
-    ("change", "rank"),
-    [({}, Rank.STATIC), ({"PrefixListId": "pl-1"}, Rank.PREFIX_LIST), ({"Type": "propagated"}, Rank.PROPAGATED)],
-)
-def test_a_routes_rank(change: dict, rank: Rank) -> None:
-    """Static routes win over prefix-list routes, and these over propagated ones."""
-    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**TGW_ROUTE, **change}]}).routes
-    assert (route.rank, route.destination) == (rank, parse_cidr("0.0.0.0/0"))
-    assert (route.target_id, route.target_kind) == ("tgw-attach-1", "TRANSIT_GATEWAY_ATTACHMENT")
-
-
 def test_a_route_by_a_prefix_list_alone() -> None:
     """If EC2 returns no block, the destination is the list's entries."""
     described = {**TGW_ROUTE, "DestinationCidrBlock": None, "PrefixListId": "pl-1"}
@@ -364,33 +266,10 @@ def test_a_route_by_a_prefix_list_alone() -> None:
     assert route.destination == "pl-1"
 
 
-def test_a_blackhole_has_no_attachment() -> None:
-    """A blackhole takes part in the choice of the winning route."""
-    described = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "blackhole"}
-    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
-    assert route.is_blackhole
-
-
-def test_equal_cost_paths_are_alternatives() -> None:
-    """If a route has several attachments, traffic can use each of them."""
-    several = [{"TransitGatewayAttachmentId": f"tgw-attach-{number}"} for number in (1, 2)]
-    table = read.transit_gateway_route_table(
-        "tgw-rtb-1", {"Routes": [{**TGW_ROUTE, "TransitGatewayAttachments": several}]}
-    )
-    assert [route.target_id for route in table.routes] == ["tgw-attach-1", "tgw-attach-2"]
-
-
 @pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])
 def test_a_route_that_is_not_in_force_does_not_count(state: str) -> None:
     """Only active and blackhole routes count."""
     assert read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [{**TGW_ROUTE, "State": state}]}).routes == ()
-
-
-@pytest.mark.parametrize(("more", "truncated"), [(True, True), (False, False), (None, False)])
-def test_a_search_that_left_routes_out_is_truncated(more: bool | None, truncated: bool) -> None:
-    """SearchTransitGatewayRoutes returns at most 1,000 routes and says whether there are more."""
-    table = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [], "AdditionalRoutesAvailable": more})
-    assert table.truncated is truncated
 
 
 @pytest.mark.parametrize("field", ["TransitGatewayAttachmentId", "TransitGatewayId", "ResourceType", "State"])
@@ -426,13 +305,6 @@ LIST_ENTRIES = [{"Cidr": "2001:db8::/32", "Description": "documentation"}]
 BLOCKS = (parse_cidr("198.51.100.0/24"),)
 
 
-def test_awss_own_lists() -> None:
-    """DescribePrefixLists returns blocks but no family: it follows from the blocks."""
-    assert read.prefix_lists([PLAIN]) == {"pl-1": PrefixList("pl-1", NAME, Family.IPV4, BLOCKS)}
-    other = read.prefix_lists([{**PLAIN, "Cidrs": ["2001:db8::/32"]}])["pl-1"]
-    assert other.family is Family.IPV6
-
-
 @pytest.mark.parametrize(("name", "family"), [(NAME, "IPv4"), ("com.amazonaws.us-east-1.ipv6.s3express", "IPv6")])
 def test_a_list_without_blocks_is_unreadable(name: str, family: str) -> None:
     """Its addresses are unknown, but its name contains their family."""
@@ -445,15 +317,6 @@ def test_the_two_descriptions_of_one_list_are_joined() -> None:
     assert read.prefix_lists([PLAIN], [MANAGED])["pl-1"].cidrs == BLOCKS
     owned = read.prefix_lists([PLAIN], [{**MANAGED, "OwnerId": "111122223333"}])["pl-1"]
     assert not owned.aws_owned
-
-
-def test_a_customers_list_needs_its_entries() -> None:
-    """Without them it is unreadable; with none at all it matches nothing."""
-    assert read.prefix_lists([], [OWN])["pl-2"].cidrs is None
-    assert read.prefix_lists([], [OWN], {"pl-2": []})["pl-2"].cidrs == ()
-    found = read.prefix_lists([], [OWN], {"pl-2": LIST_ENTRIES})["pl-2"]
-    assert found.cidrs == (parse_cidr("2001:db8::/32"),)
-    assert (found.aws_owned, found.family) == (False, "IPv6")
 
 
 def test_entries_alone_are_a_list_of_nobody() -> None:

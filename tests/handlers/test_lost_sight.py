@@ -45,9 +45,7 @@ def held(rule: Rule) -> dict[str, str]:
     [
         ("sts", "AssumeRole"),
         ("ec2", "SearchTransitGatewayRoutes"),
-        ("ec2", "DescribeTransitGatewayAttachments"),
         ("ec2", "DescribeSubnets"),
-        ("ec2", "DescribeRouteTables"),
     ],
 )
 def test_the_network_role_is_removed(

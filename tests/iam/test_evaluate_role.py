@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from sandbox.networks import ANYWHERE_IPV6, Account, BehindFirewall
 from sandbox.server import Sandbox
@@ -111,22 +110,3 @@ def test_role_is_enough_where_permissions_are_enforced(
     with by_its_role(rule, stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)
         assert refused(stack) == set()
-
-
-def test_only_the_rule_publishes_on_its_bus(stack: Stack, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bus takes the events of the function's role, and of no other role, whatever that role is allowed."""
-    del builder  # its default network has subnets
-    sandbox = stack.sandbox
-    rule = Rule(sandbox)
-    sandbox.calls.clear()
-    with by_its_role(rule, stack, monkeypatch):
-        rule.sweep()
-    assert sandbox.calls.of("events", "PutEvents")
-    assert refused(stack) == set()
-    anything = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}
-    name = stack.role_name("PlanRole")
-    stack.iam.put_role_policy(RoleName=name, PolicyName="anything", PolicyDocument=json.dumps(anything))
-    other = stack.client("PlanRole", "events")
-    entry = {"Source": "express-path", "DetailType": "VerdictChanged", "Detail": "{}", "EventBusName": stack.bus_name}
-    with stack.enforced(), pytest.raises(ClientError, match="AccessDeniedException"):
-        other.put_events(Entries=[entry])

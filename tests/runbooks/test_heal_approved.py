@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from express_path.adapters import heal_steps
 from sandbox.ssm.knobs import Trouble
 from tests.support.heals import APPROVED, HEAL, Approval, Deployment, Vpc, status, steps
 from tests.support.network import Builder
@@ -151,23 +150,3 @@ def test_request_of_a_run_that_ended_is_void(approval: Approval, vpc: Vpc, step_
     with approval.deployment.automation.killing(before=step_name):
         assert status(approval.answer(approval.start(vpc.subnet))) == "Cancelled"
     assert status(approval.answer(approval.start(vpc.subnet, StartedBy="CONFIG"))) == "Success"
-
-
-def test_approval_that_comes_after_an_update_heals_nothing(
-    approval: Approval, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run keeps the version with which it started, so it fails, and the next run asks again."""
-    run_id = approval.start(vpc.subnet)
-    with monkeypatch.context() as patches:
-        patches.setattr(heal_steps, "CONTRACT", "next")
-        run = approval.answer(run_id)
-    assert (status(run), approval.deployment.changes()) == ("Failed", [])
-    assert "step seeApproval failed: ContractError" in run["FailureMessage"]
-    assert status(approval.answer(approval.start(vpc.subnet))) == "Success"
-
-
-def test_dry_run_asks_nobody(approval: Approval, vpc: Vpc) -> None:
-    """It only outputs the plan."""
-    run = approval.run(vpc.subnet, DryRun="true")
-    assert (status(run), approval.messages()) == ("Success", [])
-    assert run["Outputs"]["plan.Summary"][0].startswith("CREATE_AND_ASSOCIATE")

@@ -8,7 +8,7 @@ import pytest
 from express_path.adapters import heal_steps
 from express_path.adapters.heal_steps import CONTRACT
 from sandbox.ssm.knobs import Trouble
-from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, run_id_of, runbook, status, step, steps
+from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, run_id_of, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
@@ -83,14 +83,6 @@ def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, 
         assert text in dry["Outputs"]["plan.Summary"][0]
     assert "aws_vpc_endpoint_route_table_association" in run["FailureMessage"]
     assert dry["Outputs"]["plan.Action"] == ["BLOCKED"]
-
-
-def test_dry_run_changes_nothing(deployment: Deployment, vpc: Vpc) -> None:
-    """A dry run of a heal that is not blocked ends after its plan, too."""
-    deployment.sandbox.calls.clear()
-    run = deployment.heal(vpc.subnet, DryRun="true")
-    assert (status(run), deployment.changes(), deployment.ledger.items("")) == ("Success", [], [])
-    assert run["Outputs"]["plan.Action"] == ["CREATE_AND_ASSOCIATE"]
 
 
 # --- what somebody else does meanwhile -------------------------------------------------------------------------------
@@ -229,16 +221,6 @@ def check_names_versions(run: Run, found: str, expected: str) -> None:
     assert status(run) == "Failed"
     for text in (f"ContractError: the run's runbook has {found}", f"version '{expected}'", "start the run again"):
         assert text in run["FailureMessage"], run["FailureMessage"]
-
-
-def test_runbook_of_another_version_is_refused(deployment: Deployment, vpc: Vpc) -> None:
-    """The first step of a runbook from before there were versions fails, and the last one, which may ask, says why."""
-    earlier = json.dumps(runbook(HEAL)).replace(f'"contract": "{CONTRACT}", ', "")
-    deployment.ssm.create_document(Name="Earlier", Content=earlier, DocumentType="Automation")
-    deployment.sandbox.calls.clear()
-    run = deployment.automation.execute("Earlier", {"SubnetId": vpc.subnet} | deployment.given)
-    check_names_versions(run, "no version", CONTRACT)
-    assert deployment.changes() == []
 
 
 def test_run_that_is_going_during_an_update_fails(

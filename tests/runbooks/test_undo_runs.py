@@ -5,7 +5,7 @@ import json
 import pytest
 
 from express_path import healing
-from tests.support.heals import UNDO, Deployment, Vpc, status, step, steps
+from tests.support.heals import UNDO, Deployment, Vpc, status, steps
 from tests.support.ledgers import LedgerTable, heal_id
 from tests.support.network import Builder
 
@@ -80,18 +80,6 @@ def test_undo_for_the_last_table_deletes_the_endpoint(
     assert deployment.endpoints(vpc.id) == []
 
 
-def test_endpoint_that_no_heal_created_stays_as_it_was(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
-) -> None:
-    """The ledger decides which endpoint a heal created, even if another one has the managed tag."""
-    theirs = builder.endpoint(vpc.id)
-    builder.tag(theirs, "express-path:managed", "true")
-    before = deployment.described(vpc.id)
-    undone = deployment.undo(ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs))
-    assert f"{theirs} stays: no heal created it" in undone["Outputs"]["rest.Summary"][0]
-    assert (status(undone), deployment.described(vpc.id)) == ("Success", before)
-
-
 @pytest.mark.parametrize("gone", ["association", "endpoint"])
 def test_what_somebody_removed_is_only_recorded(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, gone: str
@@ -157,18 +145,6 @@ def test_claim_of_a_running_run_is_respected(
     run = deployment.undo(heal)
     assert (status(run), deployment.changes()) == ("Failed", [])
     assert f"run {heal_id(7)} is still changing {vpc.table}" in run["FailureMessage"]
-
-
-@pytest.mark.parametrize("expires_at", [10**10, 1], ids=["of a run that is not there", "expired"])
-def test_claim_of_a_run_that_ended_or_expired_is_void(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, expires_at: int
-) -> None:
-    """If the owner does not exist or the claim has expired, the undo continues at once."""
-    heal = ledger.heal(builder, vpc.id, vpc.table)
-    ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=expires_at)
-    undone = deployment.undo(heal)
-    assert status(undone) == "Success", undone.get("FailureMessage")
-    assert step(undone, "seeTurn")["ParentStepDetails"]["Iteration"] == 1
 
 
 def test_lost_claim_stops_the_run(deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc) -> None:
