@@ -61,6 +61,7 @@ def test_the_network_role_is_removed(
     error = sweep(rule)
     assert error is not None
     assert (error.subnet_ids, error.role_arn, error.operations) == ((spoke.subnet,), ROLE, (f"{service}:{operation}",))
+    assert f"{ROLE} (networkRoleArn)" in str(error)
     assert (held(rule)[spoke.subnet], held(rule)[new.subnet]) == ("NAT_BEYOND_TRANSIT_GATEWAY", "NAT_GATEWAY")
     sandbox.faults.clear()
     assert sweep(rule) is None

@@ -45,14 +45,6 @@ def operator(stack: Stack, action: str) -> dict[str, str]:
     return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
 
 
-def test_an_administrator_must_use_the_role(stack: Stack) -> None:
-    """The ledger's policy denies the write to everybody else, whatever their own policies allow."""
-    dynamodb: Client = stack.sandbox.client("dynamodb", credentials=operator(stack, "*"))
-    table = str(stack.template.deployed("<LedgerTable>"))
-    with stack.enforced():
-        assert refused(dynamodb.put_item, TableName=table, Item=STOP) == "AccessDeniedException"
-
-
 def test_the_role_is_enough_to_stop_and_start(
     deployed: Deployed, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:

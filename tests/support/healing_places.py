@@ -18,12 +18,10 @@ from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.heals import HEAL, TRUST, UNDO, Vpc, runbook
+from tests.support.heals import HEAL, RULE, TRUST, UNDO, Vpc, configure_remediation, runbook
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
-
-RULE = "s3express-no-nat-path"
 
 
 class HealingPlace:
@@ -140,25 +138,8 @@ class HealingPlace:
             return self.ledger.item("STOP")
 
     def configure_remediation(self) -> None:
-        """Create the rule, and let AWS Config start the heal of what it flags, once for each subnet."""
-        config = self.client("config")
-        recorder = {"name": "default", "roleARN": f"arn:aws:iam::{self.account_id}:role/config"}
-        config.put_configuration_recorder(ConfigurationRecorder=recorder)
-        source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
-        config.put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
-        values: dict[str, Any] = {name: {"StaticValue": {"Values": [value]}} for name, value in self.given.items()}
-        config.put_remediation_configurations(
-            RemediationConfigurations=[
-                {
-                    "ConfigRuleName": RULE,
-                    "TargetType": "SSM_DOCUMENT",
-                    "TargetId": HEAL,
-                    "Automatic": True,
-                    "MaximumAutomaticAttempts": 1,
-                    "Parameters": {"SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}}, **values},
-                }
-            ]
-        )
+        """Create the rule, and let AWS Config start the heal of what it flags."""
+        configure_remediation(self.client("config"), self.given)
 
     def remediate(self, *subnet_ids: str) -> None:
         """Let AWS Config remediate these subnets, and wait for the runs."""

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ HEAL, UNDO, APPROVED = (
     "AddS3ExpressGatewayEndpointWithApproval",
 )
 FUNCTION = "express-path-plan"
+RULE = "s3express-no-nat-path"
 TRUST = {
     "Version": "2012-10-17",
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
@@ -44,6 +45,27 @@ def all_steps(name: str) -> dict[str, dict[str, Any]]:
     """Return the steps of a runbook by name, those inside of a loop after the loop."""
     steps = runbook(name)["mainSteps"]
     return {inner["name"]: inner for step in steps for inner in (step, *step["inputs"].get("Steps", []))}
+
+
+def configure_remediation(config: Any, given: Mapping[str, str]) -> None:
+    """Create a recorder and the rule, and let AWS Config start the heal of what it flags, once for each subnet."""
+    role = "arn:aws:iam::123456789012:role/config"
+    config.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": role})
+    source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
+    config.put_config_rule(ConfigRule={"ConfigRuleName": RULE, "Source": source})
+    values = {name: {"StaticValue": {"Values": [value]}} for name, value in given.items()}
+    config.put_remediation_configurations(
+        RemediationConfigurations=[
+            {
+                "ConfigRuleName": RULE,
+                "TargetType": "SSM_DOCUMENT",
+                "TargetId": HEAL,
+                "Automatic": True,
+                "MaximumAutomaticAttempts": 1,
+                "Parameters": {"SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}}, **values},
+            }
+        ]
+    )
 
 
 class Deployment:
@@ -160,6 +182,7 @@ class Approval:
         """Create the runbook, the topic, and ann, and put the stack in mode APPROVAL."""
         deployment.publish(APPROVED)
         self.deployment = deployment
+        self._waiting: set[str] = set()
         sandbox = deployment.sandbox
         topic = str(sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"])
         iam = sandbox.client("iam")
@@ -182,7 +205,10 @@ class Approval:
         while True:
             found = self.deployment.ssm.get_automation_execution(AutomationExecutionId=run_id)
             status = str(found["AutomationExecution"]["AutomationExecutionStatus"])
-            if status not in ("Pending", "InProgress"):
+            if status == "Waiting":  # from right before it notifies the approvers
+                self._waiting.add(run_id)
+            is_notified = len(self.messages()) >= len(self._waiting)
+            if status not in ("Pending", "InProgress") and (status != "Waiting" or is_notified):
                 return status
             time.sleep(0.01)
 

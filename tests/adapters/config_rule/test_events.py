@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.config_rule.events import ConfigEvent, RecordedItem, parse_event, whole_item
+from express_path.adapters.config_rule.events import ConfigEvent, parse_event, whole_item
 from express_path.errors import ApiError, RecordError
 from sandbox.config_loop import ConfigLoop
 from sandbox.server import Sandbox
@@ -109,7 +109,7 @@ def test_parameters_are_read() -> None:
     assert parse_event(event(scheduled(), ruleParameters='{"limit": "7", "x": 7}')).parameters == {"limit": "7", "x": 7}
 
 
-@pytest.mark.parametrize("malformed", ["{", "[]", "7", "null", '"scope"', {"scope": "ALL"}, ["scope"], 7])
+@pytest.mark.parametrize("malformed", ["{", "[]", "null", {"scope": "ALL"}, ["scope"], {}, [], False])
 def test_malformed_parameters_are_refused(malformed: object) -> None:
     """RuleParameters that are not JSON text of an object are refused by that name."""
     error = refusal(event(change(), ruleParameters=malformed))
@@ -185,32 +185,12 @@ def test_times_are_required(found: object) -> None:
     assert place(refusal(event(scheduled(notificationCreationTime=found)))) == "invokingEvent.notificationCreationTime"
 
 
-def test_long_values_are_cut_in_messages() -> None:
-    """An error shows what was found, and no more of it than a log line can bear."""
-    assert len(str(refusal(event(change(), invokingEvent="x" * 100_000)))) < 400
-
-
 @pytest.mark.parametrize("found", ["true", "false", 1, None, {}])
 def test_left_scope_is_true_or_false(found: object) -> None:
     """EventLeftScope that is neither true nor false is rejected; it does not count as false."""
     with pytest.raises(RecordError) as raised:
         parse_event(event(change(), eventLeftScope=found))
     assert place(raised.value) == "eventLeftScope"
-
-
-@pytest.mark.parametrize("found", [None, [], "text", 7])
-def test_event_is_an_object(found: object) -> None:
-    """An event that is no object at all is refused as one."""
-    with pytest.raises(RecordError):
-        parse_event(found)  # type: ignore[arg-type]  # what a caller may send in spite of the type
-
-
-@pytest.mark.parametrize("found", [[], 0, {}, False])
-def test_parameters_of_another_type_are_refused_even_if_empty(found: object) -> None:
-    """RuleParameters is a string; an empty value of another type is not "no parameters"."""
-    with pytest.raises(RecordError) as raised:
-        parse_event(event(change(), ruleParameters=found))
-    assert place(raised.value) == "ruleParameters"
 
 
 @pytest.fixture
@@ -248,17 +228,6 @@ def test_items_after_the_notification_are_left_out(aws: Aws, builder: Builder, l
     loop.notice()
     recorded = whole_item(aws.config, summary)
     assert (recorded.item["tags"], recorded.previous) == ({}, None)
-
-
-@pytest.mark.usefixtures("loop")
-def test_resource_that_is_not_recorded_has_no_items(aws: Aws) -> None:
-    """If AWS Config never discovered the resource, the summary is all there is."""
-    summary = {
-        "resourceType": "AWS::EC2::RouteTable",
-        "resourceId": "rtb-0",
-        "configurationItemCaptureTime": "2026-02-13T05:48:51.341Z",
-    }
-    assert whole_item(aws.config, summary) == RecordedItem(summary)
 
 
 def test_history_that_cannot_be_read_is_an_error(aws: Aws, sandbox: Sandbox, loop: ConfigLoop) -> None:

@@ -14,14 +14,12 @@ from sandbox.config_service.results import Result, results_of
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
-from tests.cli.org.organizations import put_recorder
 from tests.support.command import invoke
-from tests.support.heals import HEAL, Deployment, Vpc, runbook, status, steps
+from tests.support.heals import HEAL, RULE, Deployment, Vpc, configure_remediation, runbook, status, steps
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
 
-RULE = "s3express-no-nat-path"
 POLICY = f"You are not authorized to perform: dynamodb:GetItem with an {DENIED_BY_POLICY}"
 
 
@@ -30,27 +28,7 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
     """Yield the heal and undo runbooks, a stack whose outputs name them, and AWS Config's remediation of the rule."""
     monkeypatch.setattr(stops, "POLL_SECONDS", 0.05)
     with deployed(sandbox, monkeypatch) as made, Remediation(sandbox, made.automation):
-        config: Any = sandbox.client("config")
-        put_recorder(config)
-        config.put_config_rule(
-            ConfigRule={
-                "ConfigRuleName": RULE,
-                "Source": {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"},
-            }
-        )
-        values: dict[str, Any] = {name: {"StaticValue": {"Values": [value]}} for name, value in made.given.items()}
-        config.put_remediation_configurations(
-            RemediationConfigurations=[
-                {
-                    "ConfigRuleName": RULE,
-                    "TargetType": "SSM_DOCUMENT",
-                    "TargetId": HEAL,
-                    "Automatic": True,
-                    "MaximumAutomaticAttempts": 1,
-                    "Parameters": {"SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}}, **values},
-                }
-            ]
-        )
+        configure_remediation(sandbox.client("config"), made.given)
         yield made
 
 
