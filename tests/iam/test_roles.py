@@ -14,8 +14,6 @@ from tests.support.network import Builder, Private
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY_PARAMETER, Stack
 from tests.template.models import shape
 
-Given = dict[str, object]
-
 SERVICE = "com.amazonaws.us-east-1.s3express"
 OTHERS = [
     {"ServiceName": "com.amazonaws.us-east-1.s3"},
@@ -50,51 +48,12 @@ def sandbox(stack: Stack, running_sandbox: Sandbox, monkeypatch: pytest.MonkeyPa
         yield kept
 
 
-@pytest.fixture(params=["EvaluateRole", "PlanRole"])
-def function(request: pytest.FixtureRequest, stack: Stack) -> Iterator[Client]:
-    """Return an EC2 client of each function's role, with permissions enforced."""
-    client = stack.client(request.param, "ec2")
-    with stack.enforced():
-        yield client
-
-
 @pytest.fixture
 def automation(stack: Stack) -> Iterator[Client]:
     """Return an EC2 client of the runbooks' role, with permissions enforced."""
     client = stack.client("AutomationRole", "ec2")
     with stack.enforced():
         yield client
-
-
-def test_functions_cannot_write(function: Client, builder: Builder, vpc: Private) -> None:
-    """Neither function can create, modify, tag, or delete resources, even those that heals created."""
-    endpoint = builder.endpoint(vpc.vpc, TagSpecifications=tagged(OURS))
-    writes = {
-        function.create_vpc_endpoint: {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS)},
-        function.modify_vpc_endpoint: {"VpcEndpointId": endpoint, "AddRouteTableIds": [vpc.table]},
-        function.create_tags: {"Resources": [vpc.table], "Tags": MARKS},
-        function.delete_tags: {"Resources": [vpc.table], "Tags": [{"Key": "express-path:run"}]},
-        function.delete_vpc_endpoints: {"VpcEndpointIds": [endpoint]},
-        function.create_route: {
-            "RouteTableId": vpc.table,
-            "DestinationCidrBlock": "192.0.2.0/24",
-            "GatewayId": "igw-1",
-        },
-        function.delete_route: {"RouteTableId": vpc.table, "DestinationCidrBlock": "0.0.0.0/0"},
-    }
-    assert {call.__name__: refused(call, **given) for call, given in writes.items()} == {
-        call.__name__: DENIED for call in writes
-    }
-
-
-def test_functions_can_read(function: Client, builder: Builder, vpc: Private) -> None:
-    """Reads that are limited to resources work for the account's own resources and AWS's prefix lists."""
-    assert function.describe_route_tables()["RouteTables"]
-    lists = function.describe_managed_prefix_lists()["PrefixLists"]
-    customers = builder.prefix_list("192.0.2.0/24")
-    for list_id in [*(found["PrefixListId"] for found in lists), customers]:
-        assert function.get_managed_prefix_list_entries(PrefixListId=list_id)["Entries"]
-    assert vpc.vpc in {described_vpc["VpcId"] for described_vpc in function.describe_vpcs()["Vpcs"]}
 
 
 def test_plan_function_has_the_reads_of_a_plan(stack: Stack, sandbox: Sandbox, vpc: Private) -> None:
@@ -125,12 +84,6 @@ def bucket(sandbox: Sandbox) -> None:
             "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
         },
     )
-
-
-def test_runbooks_can_create_the_endpoint_of_s3_express(automation: Client, vpc: Private) -> None:
-    """An S3 Express endpoint with the managed tag can be created."""
-    created = automation.create_vpc_endpoint(VpcId=vpc.vpc, ServiceName=SERVICE, TagSpecifications=tagged(OURS))
-    assert created["VpcEndpoint"]["ServiceName"] == SERVICE
 
 
 @pytest.mark.parametrize("service", OTHERS, ids=lambda request: request["ServiceName"].split(".")[-1])
@@ -164,13 +117,6 @@ def test_runbooks_cannot_create_an_endpoint_with_route_tables(automation: Client
     """An endpoint cannot be created with route tables, so only the associate step moves traffic."""
     given = {"VpcId": vpc.vpc, "ServiceName": SERVICE, "TagSpecifications": tagged(OURS), "RouteTableIds": [vpc.table]}
     assert refused(automation.create_vpc_endpoint, **given) == DENIED
-
-
-def test_runbooks_associate_and_disassociate_route_tables(automation: Client, builder: Builder, vpc: Private) -> None:
-    """Route tables can be added to and removed from an existing endpoint without tags."""
-    endpoint = builder.endpoint(vpc.vpc)
-    assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.table])["Return"]
-    assert automation.modify_vpc_endpoint(VpcEndpointId=endpoint, RemoveRouteTableIds=[vpc.table])["Return"]
 
 
 def test_runbooks_leave_endpoints_of_cloudformation_alone(automation: Client, builder: Builder, vpc: Private) -> None:
