@@ -93,7 +93,7 @@ RANKS = (
     {"aws"},
     {"sources"},
     {"findings", "automation", "installation", "nat"},
-    {"scan", "explain", "report", "heal", "doctor", "traffic", "org", "collect", "schema", "policies"},
+    {"scan", "explain", "heal", "doctor", "traffic", "org", "collect", "schema", "policies"},
     {"main"},
 )
 INSTRUMENT_USES = {"terminal", "aws", "nat"}

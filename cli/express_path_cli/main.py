@@ -19,10 +19,6 @@ COMMANDS = {
         "express_path_cli.explain.command",
         "Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.",
     ),
-    "report": Listed(
-        "express_path_cli.report.command",
-        "Write one HTML file with totals, what to fix, a drawing of each VPC with its paths, and a table to search.",
-    ),
     "cost": Listed(
         "express_path_cli.traffic.cost_command",
         "Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.",

@@ -146,18 +146,6 @@ def test_shells_complete_profiles(tmp_path: Path) -> None:
     assert completed("express-path", "explain", "--profile", "a", **files) == {"audit", "admin"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["help"], ["help", "scan"], ["help", "org"], ["help", "org", "check"], ["help", "bench", "get"]],
-    ids=" ".join,
-)
-def test_help_is_a_command_too(words: list[str]) -> None:
-    """`help` and `help COMMAND` show the same as --help."""
-    result = invoke(words)
-    assert result.exit_code == 0
-    assert result.stdout == invoke([*words[1:], "--help"]).stdout
-
-
 @pytest.mark.parametrize("name", ["", *SUBCOMMANDS.groups, *SUBCOMMANDS.all()])
 def test_help_shows_no_type_for_flags(name: str) -> None:
     """A flag takes no value."""

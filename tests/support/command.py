@@ -1,10 +1,14 @@
 """The command, run in this process."""
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
 
+import pytest
 import typer.testing
 from typer.main import get_command
 from typer.testing import CliRunner, Result
@@ -29,6 +33,25 @@ def scan(dump: Path, parameters: dict[str, str] | None = None) -> Result:
 def invoke(command_line: list[str]) -> Result:
     """Run the command, in process."""
     return CliRunner().invoke(app, command_line)
+
+
+NO_CREDENTIALS = {
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_CONFIG_FILE": os.devnull,
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+}
+"""The environment of a machine without AWS credentials, apart from what other variables say."""
+
+
+@contextmanager
+def without_credentials() -> Iterator[None]:
+    """Let the command find no AWS credentials."""
+    with pytest.MonkeyPatch.context() as patches:
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            patches.delenv(name)
+        for name, value in NO_CREDENTIALS.items():
+            patches.setenv(name, value)
+        yield
 
 
 def without_source(result: Result | CompletedProcess[str]) -> str:

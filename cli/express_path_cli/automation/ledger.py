@@ -61,19 +61,18 @@ class History:
     tables: Mapping[str, TableRecord]
 
 
-def past_heals(history: History, vpc_ids: Iterable[str] = (), run_ids: Iterable[str] = ()) -> list[PastHeal]:
+def past_heals(history: History, vpc_ids: Iterable[str] = ()) -> list[PastHeal]:
     """Return the heals that changed something, or may have, by VPC, latest first.
 
-    If VPCs or runs are named, return only theirs.
+    If VPCs are named, return only theirs.
     """
-    vpcs, runs = frozenset(vpc_ids), frozenset(run_ids)
+    vpcs = frozenset(vpc_ids)
     wanted = [
         run
         for run in history.runs.values()
         if run.kind is RunKind.HEAL
         and (run.is_associated or run.created_endpoint or run.unconfirmed_since or run.creation_intended_at)
         and (not vpcs or run.vpc_id in vpcs)
-        and (not runs or run.run_id in runs)
     ]
     latest_first = sorted(wanted, key=lambda run: (run.started_at, run.run_id), reverse=True)
     return [_past(run, history) for run in sorted(latest_first, key=lambda run: run.vpc_id)]

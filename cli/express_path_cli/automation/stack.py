@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.errors import ApiError
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
 _HEAL_DOCUMENT = "HealDocumentName"
 _DEPLOY = "deploy the stack first, or select it with --stack and --region"
-_UPDATE = "deploy this version of the stack first; until then, attach org/stop-heals-scp.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def find_runbooks(aws: Aws, name: str) -> Runbooks | None:
 def runbooks_of(stack: Stack) -> Runbooks:
     """Return which runbooks a stack has, from its outputs. Raise OptionError if it has none."""
     needed = (_HEAL_DOCUMENT, "UndoDocumentName", "AutomationRoleArn", "PlanFunctionArn", "LedgerTableName")
-    outputs = _with_outputs(stack, needed, _DEPLOY)
+    outputs = _with_outputs(stack, needed)
     common = {
         "AutomationAssumeRole": outputs["AutomationRoleArn"],
         "PlanFunctionName": outputs["PlanFunctionArn"],
@@ -115,13 +116,13 @@ class Brake:
 
 
 def read_brake(aws: Aws, name: str) -> Brake:
-    """Read how to stop the heals of a stack. Raise ApiError, and OptionError if there is no such stack or it is too old."""
+    """Read how to stop the heals of a stack. Raise ApiError, and OptionError if there is no such stack or an output is missing."""
     return brake_of(_existing(aws, name))
 
 
 def brake_of(stack: Stack) -> Brake:
-    """Return how to stop the heals of a stack, from its outputs. Raise OptionError if an earlier version deployed it."""
-    outputs = _with_outputs(stack, ("StopRoleArn", "LedgerTableName", _HEAL_DOCUMENT, "RuleName"), _UPDATE)
+    """Return how to stop the heals of a stack, from its outputs. Raise OptionError if one is missing."""
+    outputs = _with_outputs(stack, ("StopRoleArn", "LedgerTableName", _HEAL_DOCUMENT, "RuleName"))
     return Brake(outputs["StopRoleArn"], outputs["LedgerTableName"], outputs[_HEAL_DOCUMENT], outputs["RuleName"])
 
 
@@ -132,13 +133,14 @@ def _existing(aws: Aws, name: str) -> Stack:
     return stack
 
 
-def _with_outputs(stack: Stack, names: Sequence[str], hint: str) -> Mapping[str, str]:
-    """Return the outputs of a stack. Raise OptionError with this hint if one of the named ones is missing."""
+def _with_outputs(stack: Stack, names: Sequence[str]) -> Mapping[str, str]:
+    """Return the outputs of a stack. Raise OptionError if one of the named ones is missing."""
     missing = [name for name in names if name not in stack.outputs]
     if missing:
-        raise OptionError(f"stack {stack.name} has no output {missing[0]}", hint)
+        raise OptionError(f"stack {stack.name} has no output {missing[0]}", _DEPLOY)
     return stack.outputs
 
 
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
+StackName = Annotated[str, typer.Option(metavar="NAME", help="The name of the deployed stack.")]

@@ -168,9 +168,6 @@ AggregatorName = Annotated[
         rich_help_panel=WHERE,
     ),
 ]
-HiddenDump = Annotated[Path | None, typer.Option("--from-dump", hidden=True)]
-HiddenAggregator = Annotated[str | None, typer.Option("--aggregator", hidden=True)]
-"""Options that do not work with a command. They are hidden, and accepted only to explain why they do not work."""
 ExternalId = Annotated[
     str, typer.Option(metavar="ID", help="The external ID that the roles require.", rich_help_panel=WHERE)
 ]
@@ -199,26 +196,6 @@ Parameters = Annotated[
         autocompletion=_complete_parameter,
         help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
         rich_help_panel=WHAT,
-    ),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="The configuration file. Default: the express-path.toml, or the pyproject.toml with a table tool.express-path, in this "
-        "folder or the nearest one above it.",
-        rich_help_panel=WHAT,
-    ),
-]
-TagKeys = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tags",
-        metavar="KEY,...",
-        help="Also show the tags with these keys, such as an owner: from the subnet, else from its route table, else "
-        "from its VPC; repeatable.",
-        rich_help_panel=HOW,
     ),
 ]
 Quiet = Annotated[
@@ -258,14 +235,6 @@ def as_command_line(options: Mapping[str, str | None]) -> str:
 def unique(regions: Sequence[str] | None) -> tuple[str, ...]:
     """Return each given Region once, in their order."""
     return tuple(dict.fromkeys(regions or ()))
-
-
-def tag_keys(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return each tag key in comma-separated lists once, in their order. Raise OptionError for an empty key."""
-    keys = [key.strip() for keys in given or () for key in keys.split(",")]
-    if "" in keys:
-        raise OptionError(f"--tags {','.join(given or ())} has an empty key", "use KEY or KEY,KEY, such as owner,stage")
-    return tuple(dict.fromkeys(keys))
 
 
 def rule_parameters(pairs: Sequence[str] | None) -> RuleParameters:

@@ -3,13 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
@@ -25,9 +24,6 @@ express-path doctor  # this account, in the Region of your AWS settings
 express-path doctor --region eu-west-1 --stack network-express-path  # another Region, another stack
 express-path doctor --format json  # for other tools
 """
-
-
-StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the rule.")]
 
 
 def doctor(

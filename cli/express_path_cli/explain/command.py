@@ -59,7 +59,6 @@ def explain(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     parameter: options.Parameters = None,
-    config: options.Config = None,
     form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
     """Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.
@@ -71,9 +70,9 @@ def explain(
 
     Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
-    parameters = read_settings(config).rule_parameters(parameter)
+    parameters = read_settings().rule_parameters(parameter)
     if named.upper() in Reason.__members__:
-        _show_reason(Reason(named.upper()), parameters.default, form)
+        _show_reason(Reason(named.upper()), parameters, form)
         return
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
     explained = explain_named(named, Source(from_dump, live=live, example=example), parameters)

@@ -18,10 +18,10 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contains, overlap, rank_of
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.row import Row, rows_of
-from express_path_cli.findings.selection import AccountParameters
 from express_path_cli.sources.named import ViewedSubnet, named_subnets, vpc_of
 from express_path_cli.sources.network import views_of
 from express_path_cli.sources.source import Source
@@ -229,7 +229,7 @@ class Explained:
     failures: Sequence[Failure] = ()
 
 
-def explain_named(named: str, source: Source, parameters: AccountParameters) -> Explained:
+def explain_named(named: str, source: Source, parameters: RuleParameters) -> Explained:
     """Explain a subnet, or each path of the subnets of a route table or VPC, by ID or name.
 
     Raise OptionError if the source has nothing or several things of that name, and for options that cannot be used
@@ -237,7 +237,7 @@ def explain_named(named: str, source: Source, parameters: AccountParameters) -> 
     """
     source.check()
     if source.dump:
-        network = source.read(parameters.default, Silent())
+        network = source.read(parameters, Silent())
         scan = shlex.join(["express-path", "scan", *source.options(), "--format", "csv"])
         subnets = named_subnets(network.views, named, f"{scan} lists the subnets")
         return Explained(_explained_paths(subnets, parameters, None, source.notes), network.failures)
@@ -250,25 +250,25 @@ def explain_named(named: str, source: Source, parameters: AccountParameters) -> 
     return Explained(explanations, [Failure(error.where, error.error) for error in failed.values()])
 
 
-def _read_vpc(named: str, account_region: AccountRegion, external_id: str, parameters: AccountParameters) -> Snapshot:
+def _read_vpc(named: str, account_region: AccountRegion, external_id: str, parameters: RuleParameters) -> Snapshot:
     """Read the VPC of what is named, and whatever its traffic crosses."""
     account_id, aws = account_region.account_id, account_region.aws
     vpc_id = vpc_of(aws, named, f"account {account_id} in {aws.region}")
     reader = SnapshotReader(aws, external_id)
-    snapshot = reader.read(account_id, vpc_id, parameters.of(account_id))
+    snapshot = reader.read(account_id, vpc_id, parameters)
     return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
 
 
 def _explained_paths(
     subnets: Sequence[ViewedSubnet],
-    parameters: AccountParameters,
+    parameters: RuleParameters,
     account_region: AccountRegion | None,
     notes: tuple[str, ...] = (),
 ) -> list[Explanation]:
     """Explain one subnet of each path."""
     groups: dict[_PathKey, list[ViewedSubnet]] = {}
     for subnet in subnets:
-        verdict = subnet.view.evaluator(parameters.of(subnet.view.account.id)).verdict(subnet.subnet_id)
+        verdict = subnet.view.evaluator(parameters).verdict(subnet.subnet_id)
         key = _PathKey(verdict.route_table_id, verdict.compliance, verdict.reason, verdict.annotation, verdict.path)
         groups.setdefault(key, []).append(subnet)
     return [
@@ -287,13 +287,13 @@ class _PathKey(NamedTuple):
 
 def _explained(
     viewed: ViewedSubnet,
-    parameters: AccountParameters,
+    parameters: RuleParameters,
     account_region: AccountRegion | None,
     notes: tuple[str, ...],
     alike: tuple[str, ...],
 ) -> Explanation:
     """Explain a subnet; account_region is where the heal's pre-flight checks read."""
-    evaluator, subnet_id = viewed.view.evaluator(parameters.of(viewed.view.account.id)), viewed.subnet_id
+    evaluator, subnet_id = viewed.view.evaluator(parameters), viewed.subnet_id
     [row] = rows_of([evaluator.verdict(subnet_id)], [evaluator])
     snapshot = evaluator.snapshot
     subnet, table = snapshot.subnets[subnet_id], snapshot.route_tables.get(row.route_table_id or "")

@@ -74,7 +74,7 @@ class Coverage:
 class Baseline:
     """The findings of an earlier scan, each with its VPC.
 
-    coverage: what that scan covered, None if its file lacks that. not_read: the places that it could not read.
+    coverage: what that scan covered, None for the network of a plan. not_read: the places that it could not read.
     """
 
     findings: Mapping[FindingId, str]
@@ -132,7 +132,7 @@ def compare(
 
 
 def notes_on_scope(baseline: Baseline, now: Coverage) -> list[str]:
-    """Return how a scan and its baseline differ in what they covered; empty if the baseline does not say it."""
+    """Return how a scan and its baseline differ in what they covered; empty for the network of a plan."""
     if baseline.coverage is None:
         return []
     # What this scan could not read is an error of its own.
@@ -213,12 +213,8 @@ def read_baseline(file: Path) -> Baseline:
     with faults_in(file):
         flagged = findings_in(document)
         unknown = [row for row in rows(document, "unknown", DOCUMENT) if row.get("cause") != Cause.NOT_LISTED.name]
-        coverage: Coverage | None = None
-        not_read: tuple[str, ...] = ()
-        counted = len(flagged)
-        if "madeAt" in document:
-            coverage, counted = coverage_in(document), flagged_in(document)
-            not_read = tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT))
+        coverage, counted = coverage_in(document), flagged_in(document)
+        not_read = tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT))
         findings = dict(map(finding_in, unknown)) | flagged
     if counted > len(flagged):
         raise OptionError(

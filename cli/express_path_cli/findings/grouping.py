@@ -1,54 +1,38 @@
-"""Group rows by VPC, account, Region, reason, or the value of a tag."""
+"""Group rows by account, or by the values of tags."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
+from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.row import Row
-from express_path_cli.terminal.errors import OptionError, did_you_mean
-from express_path_cli.terminal.tables import Layout, Record
+from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.tables import Record
 
 TAG = "tag:"
 """What is before the key of a tag to group by."""
-GROUPINGS = {
-    "vpc": ("VPC", "VPC name", "Account", "Region"),
-    "account": ("Account",),
-    "region": ("Region",),
-    "reason": ("Reason",),
-}
-"""The groupings other than by table or tag, with the titles of a group's values."""
-BY_TABLE = "table"
-"""The grouping of the worklist: one row for each route table and reason."""
+ACCOUNT = "account"
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """What rows are grouped by: a word of GROUPINGS, or tag:KEY,... for the values of these tags together."""
+    """What rows are grouped by: account, or tag:KEY,... for the values of these tags together."""
 
     by: str
 
     @property
     def tag_keys(self) -> tuple[str, ...]:
-        """The keys of the tags; empty if the rows are not grouped by tags."""
+        """The keys of the tags; empty if the rows are grouped by account."""
         return tuple(self.by.removeprefix(TAG).split(",")) if self.by.startswith(TAG) else ()
 
     @property
     def titles(self) -> tuple[str, ...]:
         """The titles of a group's values."""
-        return GROUPINGS.get(self.by) or tuple(f"{TAG}{key}" for key in self.tag_keys)
+        return tuple(f"{TAG}{key}" for key in self.tag_keys) or ("Account",)
 
     def values(self, row: Row) -> tuple[str, ...]:
         """Return the values that the rows of a group share, in the order of the titles."""
-        if self.by == "vpc":
-            return row.vpc_id, row.vpc_name, row.account_id, row.region
-        if self.by == "account":
-            return (row.account_id,)
-        if self.by == "region":
-            return (row.region,)
-        if self.by == "reason":
-            return (row.reason,)
-        return tuple(row.tags.get(key, f"(no tag {key})") for key in self.tag_keys)
+        return tuple(row.tags.get(key, f"(no tag {key})") for key in self.tag_keys) or (row.account_id,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +52,13 @@ class Group:
         return bool(self.flagged or self.dropped or self.unresolved)
 
 
-def parse_split(given: str) -> Grouping:
-    """Return what to split by. Raise OptionError for an unknown word, and for route tables, which are never split."""
-    grouping = None if given == BY_TABLE else parse_grouping(given, "--split-by")
-    if grouping is None:
-        raise OptionError(f"--split-by {given}: a folder for each table would be too many", "use tag:KEY or account")
-    return grouping
-
-
-def parse_grouping(given: str, option: str = "--group-by") -> Grouping | None:
-    """Return a grouping; None for the one of the worklist. Raise OptionError, which names the option, for an unknown one."""
+def parse_grouping(given: str) -> Grouping:
+    """Return what to split by. Raise OptionError for anything but account or tag:KEY,..."""
     keys = given.removeprefix(TAG).split(",") if given.startswith(TAG) else [""]
-    if given == BY_TABLE:
-        return None
-    if given not in GROUPINGS and not all(key.strip() for key in keys):
+    if given != ACCOUNT and not all(key.strip() for key in keys):
         raise OptionError(
-            f"{option} {given}: subnets cannot be grouped by this",
-            did_you_mean(given, (BY_TABLE, *GROUPINGS))
-            or f"must be one of {BY_TABLE}, {', '.join(GROUPINGS)}, or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
+            f"--split-by {given}: subnets cannot be split by this",
+            f"must be {ACCOUNT} or {TAG}KEY,..., such as {TAG}owner or {TAG}owner,stage",
         )
     return Grouping(given)
 
@@ -95,9 +68,7 @@ def groups(rows: Iterable[Row], grouping: Grouping) -> list[Group]:
     members: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         members.setdefault(grouping.values(row), []).append(row)
-    found = [_group(values, grouped) for values, grouped in members.items()]
-    if grouping.by == "reason":
-        return sorted(found, key=lambda group: (-bool(group.flagged), SEVERITY_ORDER[group.rows[0].reason]))
+    found = [_group(values, here) for values, here in members.items()]
     return sorted(found, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, group.values))
 
 
@@ -106,12 +77,6 @@ def _group(values: tuple[str, ...], rows: Sequence[Row]) -> Group:
     others = Counter(row.reason for row in rows if not row.is_flagged)
     tables = {(row.region, row.vpc_id, row.route_table_id) for row in flagged}
     return Group(values, rows, len(flagged), others[Reason.DROPPED], others[Reason.UNRESOLVED_EGRESS], len(tables))
-
-
-def group_layouts(grouping: Grouping) -> Sequence[Layout]:
-    """Return how the groups are shown in 80 columns."""
-    what, where = grouping.titles[:2], grouping.titles[2:]
-    return ([what, where, ("Subnets", "Route tables"), ("NON_COMPLIANT",), ("DROPPED", "Unresolved")],)
 
 
 def group_record(group: Group, grouping: Grouping) -> Record:

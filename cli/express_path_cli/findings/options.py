@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from express_path.domain.path.reasons import NAT_REASONS
-from express_path_cli.findings.costs import NatCosts
-from express_path_cli.findings.grouping import Grouping
+from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.worklist import Worklist
@@ -23,7 +21,7 @@ class NextCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """The options of a scan: its source, rule parameters as NAME=VALUE, selected subnets, and tags to show.
+    """The options of a scan: its source, rule parameters as NAME=VALUE, and selected subnets.
 
     is_plan: a plan is judged, whose network other commands cannot read.
     """
@@ -31,16 +29,15 @@ class ScanOptions:
     source: Source = field(default_factory=Source)
     parameters: tuple[str, ...] = ()
     selection: Selection = field(default_factory=Selection)
-    tag_keys: tuple[str, ...] = ()
     is_plan: bool = False
 
-    def next_commands(self, worklist: Worklist, *, details: bool) -> Iterator[NextCommand]:
+    def next_commands(self, worklist: Worklist, *, lists_subnets: bool) -> Iterator[NextCommand]:
         """Yield the commands for the first item of a worklist; none if there is nothing to do."""
         items = [*worklist.flagged, *worklist.dropped, *worklist.unresolved]
         if not items or self.is_plan:
             return
-        if not details:
-            yield NextCommand("To list these subnets", self._details())
+        if not lists_subnets:
+            yield NextCommand("To list these subnets", self._list(worklist))
         first = items[0].first
         elsewhere = f", with credentials of account {first.account_id}" if self._reads_many_accounts() else ""
         yield NextCommand(f"To see why, route by route, and what to change{elsewhere}", self._explain(first))
@@ -51,21 +48,25 @@ class ScanOptions:
             yield NextCommand("To see the plan of a heal, which changes nothing", self._heal(healable[0]))
 
     def report(self) -> str:
-        """Return the command that writes the report, with every change; only scan can select its subnets."""
-        command = ["scan", "--output", "express-path.html"] if self.selection.options else ["report"]
-        return shlex.join(["express-path", *command, *self._scanned()])
+        """Return the command that writes the report, with every change."""
+        return shlex.join(["express-path", "scan", "--output", "express-path.html", *self._scanned()])
 
     def _reads_many_accounts(self) -> bool:
         return bool(self.source.aggregator or self.source.live.organization)
 
-    def _details(self) -> str:
-        return shlex.join(["express-path", "scan", "--details", *self._scanned()])
+    def _list(self, found: Worklist) -> str:
+        kinds = {
+            Compliance.NON_COMPLIANT: found.flagged,
+            Reason.DROPPED: found.dropped,
+            Reason.UNRESOLVED_EGRESS: found.unresolved,
+        }
+        words = [word for kind, items in kinds.items() if items for word in ("--show", kind.value)]
+        return shlex.join(["express-path", "scan", *words, *self._scanned()])
 
     def _scanned(self) -> list[str]:
-        """Return the options that read, select, and show the same."""
+        """Return the options that read and select the same."""
         selected = [("--vpc", vpc_id) for vpc_id in sorted(self.selection.vpc_ids)]
         selected += [("--tag", tag) for tag in self.selection.tags]
-        selected += [("--tags", key) for key in self.tag_keys]
         return [*self.source.options(), *self._parameters(), *(word for option in selected for word in option)]
 
     def _explain(self, row: Row) -> str:
@@ -100,22 +101,7 @@ class ScanOptions:
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How a result is shown. A format ignores what it does not have.
+    """How a result is shown: the subnets, not the worklist; and the options for the next commands."""
 
-    details: the subnets, one per line, not the worklist. grouping: other groups than route tables. with_all: also the
-    subnets that need no work. scan: the options for the next commands. costs: of NATs. console_links: whether IDs lead
-    to the AWS console, which tells nobody what they may see.
-    """
-
-    details: bool = False
-    grouping: Grouping | None = None
-    with_all: bool = False
+    lists_subnets: bool = False
     scan: ScanOptions = field(default_factory=ScanOptions)
-    costs: NatCosts | None = None
-    console_links: bool = False
-
-    @property
-    def tag_keys(self) -> tuple[str, ...]:
-        """The keys of the tags to show."""
-        grouped = self.grouping.tag_keys if self.grouping else ()
-        return tuple(dict.fromkeys((*self.scan.tag_keys, *grouped)))

@@ -1,7 +1,7 @@
 """Write results to the terminal, a pipe, or a file, in one of the formats."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
@@ -45,7 +45,6 @@ _BY_SUFFIX = {
     ".md": Format.MARKDOWN,
     ".html": Format.HTML,
     ".xml": Format.JUNIT,
-    ".junit": Format.JUNIT,
     ".sarif": Format.SARIF,
 }
 
@@ -54,17 +53,12 @@ def format_of(file: Path | None) -> Format:
     """Return the format that a file's suffix stands for; a table without a file or suffix. Raise OptionError."""
     if file is None or file == STDOUT or not file.suffix or _is_special(file):
         return Format.TABLE
-    check_suffix(file, tuple(_BY_SUFFIX), "or use --format")
-    return _BY_SUFFIX[file.suffix.lower()]
-
-
-def check_suffix(file: Path, known: Sequence[str], hint: str = "") -> None:
-    """Raise OptionError if a file has a suffix that stands for no known format, such as report.pdf."""
-    if file.suffix and file.suffix.lower() not in known and not _is_special(file):
-        use = f"use one of {', '.join(known)}" if len(known) > 1 else f"use {known[0]}"
+    if file.suffix.lower() not in _BY_SUFFIX:
         raise OptionError(
-            f"--output {file}: the suffix {file.suffix} stands for no known format", f"{use} {hint}".strip()
+            f"--output {file}: the suffix {file.suffix} stands for no known format",
+            f"use one of {', '.join(_BY_SUFFIX)} or use --format",
         )
+    return _BY_SUFFIX[file.suffix.lower()]
 
 
 def _is_special(file: Path) -> bool:
@@ -87,7 +81,7 @@ def _pieces(result: Result, chosen: Format, options: RenderOptions) -> Iterable[
         case Format.CSV:
             return as_csv(result)
         case Format.MARKDOWN:
-            return as_markdown(result, with_all=options.with_all)
+            return as_markdown(result, lists_subnets=options.lists_subnets)
         case Format.HTML:
             return as_html(result, options)
         case Format.JUNIT:

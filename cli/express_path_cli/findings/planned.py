@@ -12,10 +12,11 @@ from express_path.domain.remedy.remedies import needs_remedy
 from express_path.domain.remedy.texts import how_to_find_out
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline
 from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, rows_of, what_to_find_out
 from express_path_cli.findings.scan_file import FindingId
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.sources.network import View
 from express_path_cli.sources.plan.overlay import UNKNOWN_VALUE
@@ -55,7 +56,7 @@ class PlanFindings:
     sentences: Sequence[str]
 
 
-def judge(planned: Planned, parameters: AccountParameters, selection: Selection) -> PlanFindings:
+def judge(planned: Planned, parameters: RuleParameters, selection: Selection) -> PlanFindings:
     """Return what a plan changes, by the verdicts of the same engine before and after the apply."""
     before = rows_of(evaluate_all(planned.before, parameters, selection), planned.before)
     verdicts = _after(planned, parameters, selection)
@@ -66,7 +67,7 @@ def judge(planned: Planned, parameters: AccountParameters, selection: Selection)
     return PlanFindings(rows, Baseline(findings), tables, _sentences(planned, before, rows))
 
 
-def _after(planned: Planned, parameters: AccountParameters, selection: Selection) -> list[Verdict]:
+def _after(planned: Planned, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides."""
     found = evaluate_all(planned.after, parameters, selection)
     elsewhere = {
@@ -110,7 +111,7 @@ def _may_be_dropped(verdict: Verdict, planned: Planned) -> bool:
     )
 
 
-def _joint(subnet_id: str, ones: Sequence[Verdict], planned: Planned, parameters: AccountParameters) -> Verdict:
+def _joint(subnet_id: str, ones: Sequence[Verdict], planned: Planned, parameters: RuleParameters) -> Verdict:
     """Return the verdict on a subnet whose route table, or the routes of that table, are not certain.
 
     If all that is possible has the same compliance, that is certain, and the worst reason counts.
@@ -156,13 +157,13 @@ def _table_of(verdict: Verdict, planned: Planned) -> str | None:
     return planned.copies.get(verdict.route_table_id or "", verdict.route_table_id)
 
 
-def _unresolved(verdict: Verdict, note: str, parameters: AccountParameters) -> Verdict:
+def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters) -> Verdict:
     reason = Reason.UNRESOLVED_EGRESS
     annotation = f"{reason}: {MEANINGS[reason]} ({note})"
     shown = annotation if len(annotation) <= MAX_LENGTH else f"{annotation[: MAX_LENGTH - 3]}..."
     return replace(
         verdict,
-        compliance=parameters.of(verdict.account_id).compliance_of(reason),
+        compliance=parameters.compliance_of(reason),
         reason=reason,
         annotation=shown,
         path=(),

@@ -1,19 +1,19 @@
 """Make the result of a scan from a network that is read now, or from the JSON document of an earlier scan."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from express_path.adapters.memory import gc_paused
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.planned import judge
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, combined, notes_on_tags, rows_of
+from express_path_cli.findings.row import Row, combined, rows_of
 from express_path_cli.findings.saved import read_saved
-from express_path_cli.findings.selection import AccountParameters, evaluate_all, tags_of
+from express_path_cli.findings.selection import evaluate_all, tags_of
 from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.sources.plan.planned import PlanFile
 from express_path_cli.sources.source import Source
@@ -37,18 +37,10 @@ class Scan:
 NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains is judged"
 
 
-class PlanInput(NamedTuple):
-    """A plan to lay over the network, and whether to read no network for it."""
-
-    file: PlanFile
-    without_network: bool
-
-
 def read_now(
     options: ScanOptions,
-    parameters: AccountParameters,
-    tag_keys: Sequence[str],
-    plan: PlanInput | None = None,
+    parameters: RuleParameters,
+    plan: PlanFile | None = None,
     *,
     quiet: bool,
 ) -> Scan:
@@ -62,7 +54,7 @@ def read_now(
     with gc_paused(), watching(quiet=quiet) as watch:
         network = _read_network(source, parameters, watch, plan)
         if plan:
-            planned = plan.file.lay(network.views if network.views or network.failures else None)
+            planned = plan.lay(network.views if network.views or network.failures else None)
             judged, copies = judge(planned, parameters, selection), planned.copies
             network = replace(network, views=planned.after, notes=[*network.notes, *planned.notes])
         views = network.views
@@ -74,10 +66,8 @@ def read_now(
         rows,
         datetime.now(UTC).replace(microsecond=0),
         [*network.failures, *missing],
-        [*network.notes, *notes_on_tags(rows, tag_keys)],
-        parameters.default,
-        account_parameters=parameters.by_account,
-        tag_keys=tag_keys,
+        network.notes,
+        parameters,
         filters=selection.options,
         listed={
             (view.account.id, view.region): frozenset(copies.get(subnet_id, subnet_id) for subnet_id in view.subnet_ids)
@@ -90,14 +80,12 @@ def read_now(
     return Scan(result, options)
 
 
-def _read_network(source: Source, parameters: AccountParameters, watch: Watch, plan: PlanInput | None) -> NetworkViews:
+def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan: PlanFile | None) -> NetworkViews:
     """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
     if plan is None:
-        return source.read(parameters.default, watch)
-    if plan.without_network:
-        return NetworkViews()
+        return source.read(parameters, watch)
     try:
-        return source.read(parameters.default, watch, for_plan=True)
+        return source.read(parameters, watch, for_plan=True)
     except ApiError as error:
         if error.code != "NoCredentialsError":
             raise
@@ -117,31 +105,21 @@ def endpoint_names(views: Iterable[View], rows: Iterable[Row]) -> dict[str, str]
     }
 
 
-def read_earlier(file: Path, given: ScanOptions, grouped: Sequence[str], *, quiet: bool) -> Scan:
+def read_earlier(file: Path, given: ScanOptions, *, quiet: bool) -> Scan:
     """Read the document of an earlier scan, and select from it; given: the options of this command.
 
-    grouped: the keys of tags to group by. Raise OptionError if the file cannot be read, or for an option that only a scan
-    of a network has.
+    Raise OptionError if the file cannot be read, or for an option that only a scan of a network has.
     """
     _check(given)
     result, options = read_saved(file)
     selection = options.selection & given.selection
-    options = replace(options, selection=selection, tag_keys=given.tag_keys or options.tag_keys)
-    tag_keys = tuple(dict.fromkeys((*options.tag_keys, *grouped)))
+    options = replace(options, selection=selection)
     missing = (
         *given.selection.missing_vpcs({row.vpc_id for row in result.rows}, f"{file} lists all subnets with their VPCs"),
         *given.selection.missing_tags([row.tags for row in result.rows]),
     )
     rows = combined([row for row in result.rows if selection.selects(row.vpc_id, row.tags)])
-    notes = result.notes if set(tag_keys) <= set(result.tag_keys) else [*result.notes, *notes_on_tags(rows, tag_keys)]
-    result = replace(
-        result,
-        rows=rows,
-        failures=[*result.failures, *missing],
-        notes=notes,
-        tag_keys=tag_keys,
-        filters=selection.options,
-    )
+    result = replace(result, rows=rows, failures=[*result.failures, *missing], filters=selection.options)
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
 

@@ -16,10 +16,9 @@ class Result:
     """The rows to show, sorted by account, Region and subnet, when and how they were made, and what is missing.
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
-    comparison: with the baseline, None without one. tag_keys: the keys of the tags to show with each subnet. listed: the
-    subnets of each account and Region that was read, evaluated or not. endpoint_names: the Name tags of the endpoints on
-    the paths, by ID. account_parameters: those of accounts that have their own. plan: what the plan changes whose result
-    this is.
+    comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
+    evaluated or not. endpoint_names: the Name tags of the endpoints on the paths, by ID. plan: what the plan changes whose
+    result this is.
     """
 
     rows: Sequence[Row]
@@ -27,9 +26,7 @@ class Result:
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
     parameters: RuleParameters = field(default_factory=RuleParameters)
-    account_parameters: Mapping[str, RuleParameters] = field(default_factory=dict)
     unlisted: Sequence[Row] = field(default=(), repr=False)
-    tag_keys: Sequence[str] = ()
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)

@@ -85,10 +85,6 @@ class Row(Verdict):
         named = {"subnet": self.subnet_name, "routeTable": self.route_table_name, "vpc": self.vpc_name}
         return {resource: name for resource, name in named.items() if name}
 
-    def selected_tags(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return the tags with these keys, without those that the subnet lacks."""
-        return {key: self.tags[key] for key in keys if key in self.tags}
-
 
 def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = ()) -> list[Row]:
     """Return the rows of verdicts, in their order. What is not in the verdict comes from the views."""
@@ -182,12 +178,3 @@ def change_key(row: Row) -> Hashable:
     if endpoint:  # a new one has no ID yet, but a type
         return row.region, endpoint.vpc_id, endpoint.service_name, endpoint.id, endpoint.ip_address_type
     return row.account_id, row.region, row.vpc_id, row.route_table_id, row.reason, row.remedy
-
-
-def notes_on_tags(rows: Sequence[Row], tag_keys: Iterable[str]) -> list[str]:
-    """Return a note for each selected key that no row has: it is misspelled, or nobody has set the tag yet."""
-    return [
-        f"no subnet that was read has the tag {key}, nor its route table or VPC (keys are case-sensitive)"
-        for key in tag_keys
-        if rows and not any(key in row.tags for row in rows)
-    ]

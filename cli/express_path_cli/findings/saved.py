@@ -49,8 +49,6 @@ from express_path_cli.findings.selection import Selection
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import Failure, OptionError
 
-_SINCE = ("madeAt", "source", "tagKeys", "notes", "totals", "endpointNames", "notSelected", "changes")
-"""The keys without which a document does not hold a whole scan. Earlier versions did not write all of them."""
 _COMMANDS = ("delete-route", "modify-subnet-attribute")
 """The operations of EC2 that commands of changes without an endpoint call."""
 
@@ -65,12 +63,6 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
         raise OptionError(
             f"{file} is the scan of a plan, which is shown once", "judge the plan again: scan --plan FILE"
         )
-    lacking = next((key for key in _SINCE if key not in document), None)
-    if lacking:
-        raise OptionError(
-            f"{file} lacks {lacking}: it was written by an earlier version of express-path",
-            f"make it again with: express-path scan --format json --output {shlex.quote(file.name)}",
-        )
     with faults_in(file):
         result = _result(document)
         evaluated = number(required_object(document, "totals", DOCUMENT), "evaluated", "totals")
@@ -80,7 +72,6 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
             _source(required_object(document, "source", DOCUMENT)),
             parameter_words(result.parameters),
             _selection(result.filters),
-            tuple(result.tag_keys),
         )
     return result, options
 
@@ -101,8 +92,6 @@ def _result(document: Description) -> Result:
         [_failure(failure) for failure in _objects(document, "notRead")],
         _texts(document, "notes"),
         _parameters(coverage.parameters),
-        _account_parameters(document),
-        tag_keys=_texts(document, "tagKeys"),
         filters=coverage.filters,
         comparison=_comparison(document, found) if "fixed" in document else None,
         listed=listed,
@@ -148,13 +137,6 @@ def _parameters(values: Mapping[str, str]) -> RuleParameters:
         return parse_parameters(values)
     except ParameterError as error:
         raise RecordError("parameters", error.name, error.value, error.allowed) from error
-
-
-def _account_parameters(document: Description) -> dict[str, RuleParameters]:
-    if "accountParameters" not in document:
-        return {}
-    found = required_object(document, "accountParameters", DOCUMENT)
-    return {account_id: _parameters(_tags(found, account_id, "accountParameters")) for account_id in found}
 
 
 def _failure(found: Description) -> Failure:

@@ -1,7 +1,7 @@
 """Select the subnets to evaluate, the rows to show, and those that make a scan fail."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from express_path.domain.network.resources import Tags, has_tag
 from express_path.domain.path.reasons import Compliance, Reason
@@ -76,23 +76,11 @@ def tags_of(view: View, subnet_id: str) -> Tags:
     return snapshot.tags_of(subnet_id, table.id if table else None, subnet.vpc_id).merged()
 
 
-@dataclass(frozen=True, slots=True)
-class AccountParameters:
-    """The rule parameters, and those of accounts that have their own."""
-
-    default: RuleParameters = field(default_factory=RuleParameters)
-    by_account: Mapping[str, RuleParameters] = field(default_factory=dict)
-
-    def of(self, account_id: str) -> RuleParameters:
-        """Return the parameters of an account."""
-        return self.by_account.get(account_id, self.default)
-
-
-def evaluate_all(views: Sequence[View], parameters: AccountParameters, selection: Selection) -> list[Verdict]:
+def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return the verdict on every selected subnet, sorted by account, Region and subnet."""
     verdicts: list[Verdict] = []
     for view in sorted(views, key=lambda view: (view.account.id, view.region)):
-        verdicts.extend(map(view.evaluator(parameters.of(view.account.id)).verdict, sorted(selection.subnet_ids(view))))
+        verdicts.extend(map(view.evaluator(parameters).verdict, sorted(selection.subnet_ids(view))))
     return verdicts
 
 

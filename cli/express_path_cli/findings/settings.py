@@ -1,6 +1,5 @@
-"""The configuration file: rule parameters, tags, the format, and findings to ignore for a time."""
+"""The configuration file: rule parameters, and findings to ignore for a time."""
 
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,22 +8,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.parameters import PARAMETERS, parse_parameters
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.aws.options import parameter_pairs
-from express_path_cli.findings.output import Format
 from express_path_cli.findings.row import Ignored, Row, combined
-from express_path_cli.findings.selection import AccountParameters
 from express_path_cli.terminal.errors import OptionError, did_you_mean
 from express_path_cli.terminal.texts import count_text
 
 FILE = "express-path.toml"
-PYPROJECT = "pyproject.toml"
-"""The file that may have the settings in its table tool.express-path, as those of other tools."""
-_KEYS = ("parameters", "accounts", "tags", "format", "ignore")
-_ACCOUNT = re.compile("[0-9]{12}")
-_READ_ONCE = ("scope", "networkRoleArn")
-"""The parameters that decide what is read, for all accounts together."""
+_KEYS = ("parameters", "ignore")
 _RESOURCES = {"subnet": "subnet_id", "route-table": "route_table_id", "vpc": "vpc_id", "account": "account_id"}
 """The keys of an entry that say what is ignored, and the fields of a row."""
 
@@ -47,25 +39,15 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a file: parameters of the rule, and of single accounts, as texts by name; None without a file."""
+    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one."""
 
     file: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
-    accounts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
-    output_format: Format | None = None
     entries: tuple[Entry, ...] = ()
 
-    def rule_parameters(self, pairs: Sequence[str] | None) -> AccountParameters:
+    def rule_parameters(self, pairs: Sequence[str] | None) -> RuleParameters:
         """Return the parameters of the file with those of the command line, which win. Raise ParameterError."""
-        given = parameter_pairs(pairs)
-        return AccountParameters(
-            parse_parameters({**self.parameters, **given}),
-            {
-                account_id: parse_parameters({**self.parameters, **own, **given})
-                for account_id, own in self.accounts.items()
-            },
-        )
+        return parse_parameters({**self.parameters, **parameter_pairs(pairs)})
 
     def applied(self, rows: Sequence[Row], today: date) -> "Applied":
         """Return the rows with what is ignored today, and what a reader should know of it."""
@@ -82,7 +64,7 @@ class Settings:
             yield f"the settings in {self.file} are used"
         ignored = sum(row.ignored is not None for row in rows)
         if ignored:
-            yield f"{count_text(ignored, 'finding')} ignored by {self.file}: scan --show-ignored lists them"
+            yield f"{count_text(ignored, 'finding')} ignored by {self.file}: --format json lists them"
         for entry in self.entries:
             found = sum(map(entry.matches, rows))
             if entry.ignored.expires < today:
@@ -112,37 +94,21 @@ def this_day() -> date:
     return datetime.now(UTC).date()
 
 
-def read_settings(given: Path | None) -> Settings:
-    """Read the settings of a file, or of the nearest one in this folder and those around it.
-
-    Raise OptionError if the given file cannot be read, or for a fault, which it names.
-    """
-    file = given or next(filter(None, map(_file_in, (Path.cwd(), *Path.cwd().parents))), None)
-    if file is None:
-        return Settings()
-    return _Reader(file).settings(_table(file) or {})
+def read_settings() -> Settings:
+    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    file = next((folder / FILE for folder in (here, root) if (folder / FILE).is_file()), None)
+    return _Reader(file).settings(_table(file)) if file else Settings()
 
 
-def _file_in(folder: Path) -> Path | None:
-    if (folder / FILE).is_file():
-        return folder / FILE
-    project = folder / PYPROJECT
-    return project if project.is_file() and _table(project) is not None else None
-
-
-def _table(file: Path) -> Mapping[str, Any] | None:
-    """Return the settings of a file; None for one of Python's projects that has none."""
+def _table(file: Path) -> Mapping[str, Any]:
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise OptionError(f"{file}: {error.strerror}", "name a file that exists") from error
+        raise OptionError(f"{file}: {error.strerror}", "make it readable") from error
     except ValueError as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
-    if file.name != PYPROJECT:
-        return document
-    tool = document.get("tool")
-    found = tool.get("express-path") if isinstance(tool, dict) else None
-    return found if isinstance(found, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,29 +117,11 @@ class _Reader:
 
     def settings(self, table: Mapping[str, Any]) -> Settings:
         self._check_keys("", table, _KEYS)
-        accounts = self._table("accounts", table.get("accounts", {}))
         return Settings(
             self.file,
             self._parameters("parameters", table.get("parameters", {})),
-            {account_id: self._of_account(account_id, own) for account_id, own in accounts.items()},
-            self._texts("tags", table.get("tags", [])),
-            self._format(table.get("format")),
             tuple(self._entry(f"ignore[{place}]", entry) for place, entry in enumerate(self._entries(table), 1)),
         )
-
-    def _of_account(self, account_id: str, found: object) -> Mapping[str, str]:
-        where = f"accounts.{account_id}"
-        if not _ACCOUNT.fullmatch(account_id):
-            raise self._fault(where, "not an account ID", "an account ID has 12 digits")
-        table = self._table(where, found)
-        self._check_keys(where, table, ("parameters",))
-        parameters = self._parameters(f"{where}.parameters", table.get("parameters", {}))
-        for name in _READ_ONCE:
-            if name in parameters:
-                raise self._fault(
-                    f"{where}.parameters.{name}", "cannot differ between accounts", "set it for all of them"
-                )
-        return parameters
 
     def _parameters(self, where: str, found: object) -> Mapping[str, str]:
         table = self._table(where, found)
@@ -186,12 +134,6 @@ class _Reader:
                 f"{where}.{error.name}", f"{error.value!r} is not allowed", f"must be {error.allowed}"
             ) from error
         return values
-
-    def _format(self, found: object) -> Format | None:
-        if found is not None and found not in set(Format):
-            hint = did_you_mean(str(found), Format) or f"must be one of {', '.join(Format)}"
-            raise self._fault("format", f"{found!r} is not a format", hint)
-        return Format(str(found)) if found else None
 
     def _entries(self, table: Mapping[str, Any]) -> Sequence[object]:
         found = table.get("ignore", [])
@@ -227,11 +169,6 @@ class _Reader:
         if not isinstance(found, dict):
             raise self._fault(where, "not a table", f"write [{where}] before its keys")
         return found
-
-    def _texts(self, where: str, found: object) -> tuple[str, ...]:
-        if not isinstance(found, list) or not all(isinstance(text, str) and text for text in found):
-            raise self._fault(where, "not a list of texts", f'write {where} = ["owner"]')
-        return tuple(found)
 
     def _text(self, where: str, found: object) -> str:
         if not isinstance(found, str):

@@ -39,11 +39,6 @@ class WorkItem:
         marks = {row.baseline for row in self.rows}
         return next((mark for mark in Mark if mark in marks), None)
 
-    def tags(self, keys: Iterable[str]) -> dict[str, list[str]]:
-        """Return the values of the tags with these keys, without keys that no subnet has."""
-        found = {key: _distinct(row.tags[key] for row in self.rows if key in row.tags) for key in keys}
-        return {key: values for key, values in found.items() if values}
-
     @property
     def nat_ids(self) -> tuple[str, ...]:
         """The NATs that the deciding paths cross, sorted; empty if there are none."""
@@ -142,8 +137,8 @@ LAYOUTS: Sequence[Layout] = (
 """The items in two lines each, if they do not fit in one. The last layout is for 80 columns and long names of Regions."""
 
 
-def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -> Record:
-    """Return the cells of an item, with the selected tags, and what to do if no remedy is shown for it."""
+def item_record(item: WorkItem, *, is_compared: bool) -> Record:
+    """Return the cells of an item, and what to do if no remedy is shown for it."""
     first = item.first
     cells: dict[str, Sequence[str]] = {"Subnets": [str(len(item.rows))]}
     if is_compared:
@@ -159,8 +154,7 @@ def item_record(item: WorkItem, tag_keys: Sequence[str], *, is_compared: bool) -
     }
     if first.is_flagged:
         cells["NAT"] = item.nat_ids
-    tags = item.tags(tag_keys)
-    notes = {key: tags.get(key, []) for key in tag_keys}
+    notes: dict[str, Sequence[str]] = {}
     if first.reason in (Reason.DROPPED, Reason.UNRESOLVED_EGRESS):
         notes["Path"] = _distinct(map(path_text, item.rows))
         notes["To fix" if first.reason is Reason.DROPPED else "Unknown"] = _distinct(row.note for row in item.rows)

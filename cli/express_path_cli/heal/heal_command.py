@@ -11,7 +11,7 @@ import typer
 
 from express_path.domain.path.reasons import Reason
 from express_path_cli.automation.runs import Run
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
@@ -19,7 +19,6 @@ from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import (
     Deployment,
     KeepGoing,
-    StackName,
     StackOptions,
     check_stop,
     deployment_of,

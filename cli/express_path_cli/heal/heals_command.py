@@ -1,23 +1,22 @@
 """express-path heals: past heals from the ledger, and the commands that undo them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TableFormat
-from express_path_cli.heal.running import Deployment, StackName, deployment_of
+from express_path_cli.heal.running import Deployment, deployment_of
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import OptionError, locating_errors
-from express_path_cli.terminal.files import STDOUT, json_document, write_file
+from express_path_cli.terminal.errors import locating_errors
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1
@@ -111,7 +110,6 @@ _WHAT = "What to list"
 EXAMPLES = """
 express-path heals  # every heal of this account and Region, and how to undo it
 express-path heals --vpc vpc-0a1b2c3d4e5f60718 --format json  # those of one VPC, for other tools
-express-path heals --run 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # one of them
 """
 
 
@@ -119,49 +117,26 @@ VpcIds = Annotated[
     list[str] | None,
     typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
 ]
-RunIds = Annotated[
-    list[str] | None,
-    typer.Option("--run", metavar="RUN-ID", help="Only the heal of this run; repeatable.", rich_help_panel=_WHAT),
-]
 
 
 def heals(
     *,
     vpc: VpcIds = None,
-    run: RunIds = None,
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
     form: options.TableOrJson = TableFormat.TABLE,
-    output: options.Output = None,
 ) -> None:
     """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
 
-    Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 a run is not in the ledger, or the
-    ledger could not be read.
+    Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 the ledger could not be read.
     """
     deployment = deployment_of(stack, region, profile)
     with locating_errors(deployment.account_region):
         history = read_history(deployment.account_region.aws.dynamodb, deployment.runbooks.ledger_table)
-    found = past_heals(history, vpc or (), run or ())
-    _check_all_found(found, run or ())
+    found = past_heals(history, vpc or ())
     if form is TableFormat.JSON:
-        _write([as_heals_json(found, deployment)], output)
+        echo(as_heals_json(found, deployment), nl=False)
     else:
-        _write((f"{line}\n" for line in as_heals_table(found, deployment)), output)
-
-
-def _check_all_found(found: Iterable[PastHeal], run_ids: Iterable[str]) -> None:
-    missing = sorted(set(run_ids) - {heal.run.run_id for heal in found})
-    if missing:
-        raise OptionError(
-            f"the ledger has no heal with the run ID {missing[0]} that changed something",
-            "list all heals without --run and --vpc, or check --region, --profile, and --stack",
-        )
-
-
-def _write(pieces: Iterable[str], output: Path | None) -> None:
-    if output and output != STDOUT:
-        write_file(output, pieces)
-    else:
-        echo("".join(pieces), nl=False)
+        for line in as_heals_table(found, deployment):
+            echo(line)

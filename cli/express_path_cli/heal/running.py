@@ -29,7 +29,6 @@ from express_path_cli.terminal.errors import UNDETERMINED, OptionError, locating
 STOPS_HINT = "undo still works; when the reason is gone: express-path start"
 """What people can do while heals are stopped."""
 
-StackName = Annotated[str, typer.Option(metavar="NAME", help="The stack that deployed the runbooks.")]
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
 
 

@@ -3,11 +3,10 @@
 import shlex
 
 from express_path.adapters.network_reader import assuming
-from express_path_cli.automation.stack import DEFAULT_STACK, read_brake
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName, read_brake
 from express_path_cli.automation.stops import allow_heals, read_stop
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
-from express_path_cli.heal.running import StackName
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import locating_errors
 from express_path_cli.terminal.questions import Yes, confirm

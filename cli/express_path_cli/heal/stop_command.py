@@ -7,7 +7,7 @@ import typer
 
 from express_path.adapters.network_reader import assuming
 from express_path.errors import ApiError
-from express_path_cli.automation.stack import DEFAULT_STACK, read_brake
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName, read_brake
 from express_path_cli.automation.stops import (
     checked_reason,
     new_stop,
@@ -18,7 +18,6 @@ from express_path_cli.automation.stops import (
 )
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect, read_caller
-from express_path_cli.heal.running import StackName
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, locating_errors, one_line, say
 from express_path_cli.terminal.texts import count_text

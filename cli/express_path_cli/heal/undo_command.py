@@ -6,14 +6,13 @@ from typing import Annotated
 import typer
 
 from express_path_cli.automation.runs import Job, Run
-from express_path_cli.automation.stack import DEFAULT_STACK
+from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.heal.running import (
     Batch,
     BatchResult,
     Deployment,
     KeepGoing,
-    StackName,
     deployment_of,
     run_document,
 )

@@ -249,9 +249,7 @@ def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
 def last_sweep(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Sweep:
     """Read what a function wrote to its log about its last sweep. Raise ApiError, RecordError."""
     swept = _records(logs, log_group, now - _WINDOW, "swept")
-    # Earlier versions named no faults.
-    found = [logged for logged in swept if "faults" in logged.record]
-    return _sweep(found[-1].record, found[-1].time) if found else Sweep(None)
+    return _sweep(swept[-1].record, swept[-1].time) if swept else Sweep(None)
 
 
 class _Logged(NamedTuple):

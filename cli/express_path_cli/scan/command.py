@@ -16,10 +16,10 @@ from express_path_cli.findings.baseline import (
     parameter_words,
     read_baseline,
 )
-from express_path_cli.findings.grouping import BY_TABLE, GROUPINGS, TAG, parse_grouping, parse_split
+from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, parse_grouping
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import Format, format_of, write_result
-from express_path_cli.findings.reading import PlanInput, Scan, read_earlier, read_now
+from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
@@ -36,24 +36,22 @@ from express_path_cli.terminal.files import STDOUT
 class ScanOutput:
     """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
 
-    is_split: whether the output is a folder with files for each group of the rendering's grouping. shows_ignored: whether
-    findings are shown that the settings ignore; JSON always has them.
+    split_by: what the output is split by into a folder with files for each group, if it is.
     """
 
     baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
     rendering: RenderOptions
-    is_split: bool
+    split_by: Grouping | None
     settings: Settings
-    shows_ignored: bool
 
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Compare and write a scan, and return the exit status."""
     applied = asked.settings.applied(scan.result.rows, this_day())
     show_failures_and_notes((), applied.notes, quiet=quiet)
-    has_all = asked.shows_ignored or output_format is Format.JSON
+    has_all = output_format is Format.JSON
     shown = [row for row in (applied.rows if has_all else applied.counting) if matches(row, asked.shown)]
     result = replace(
         scan.result,
@@ -68,8 +66,8 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     baseline = asked.baseline or (result.plan.before if result.plan else None)
     if baseline:
         result = _compared(result, baseline, quiet=quiet)
-    if asked.is_split and asked.rendering.grouping and output and not scan.is_empty:
-        write_split(result, asked.rendering.grouping, output)
+    if asked.split_by and output and not scan.is_empty:
+        write_split(result, asked.split_by, output)
         if not quiet:
             say(f"wrote {output / INDEX}: {summary(result.rows, result.evaluated)}")
     elif not scan.is_empty:
@@ -95,7 +93,8 @@ def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
 EXAMPLES = """
 express-path scan --example  # a sample network, without AWS
 express-path scan  # this account, in the Region of your AWS settings
-express-path scan --all-regions --show NON_COMPLIANT  # every Region, only what should change
+express-path scan --all-regions --output paths.html  # every Region, as a page to read and share
+express-path scan --show NON_COMPLIANT  # the subnets, one per line
 express-path scan --organization --role-name Audit  # every account
 express-path scan --from-dump dump --format json --output scan.json  # without AWS
 express-path scan --from scan.json --format sarif --output scan.sarif  # the same scan in another format
@@ -115,11 +114,7 @@ def _complete_failing(incomplete: str) -> list[str]:
 
 
 def _complete_split() -> list[str]:
-    return [TAG, *GROUPINGS]
-
-
-def _complete_grouping() -> list[str]:
-    return [*GROUPINGS, TAG]
+    return [TAG, ACCOUNT]
 
 
 VpcIds = Annotated[
@@ -164,23 +159,6 @@ PlanOption = Annotated[
         rich_help_panel=options.WHERE,
     ),
 ]
-StackParameters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--stack-parameter",
-        metavar="NAME=VALUE",
-        help="With --plan: a parameter of the CloudFormation template; repeatable. Others have their default values.",
-        rich_help_panel=options.WHERE,
-    ),
-]
-PlanOnly = Annotated[
-    bool,
-    typer.Option(
-        "--plan-only",
-        help="With --plan: judge what the plan contains, and do not read the network. Also without credentials.",
-        rich_help_panel=options.WHERE,
-    ),
-]
 SourceFolder = Annotated[
     Path | None,
     typer.Option(
@@ -197,33 +175,8 @@ Shown = Annotated[
         "--show",
         metavar="WORD",
         autocompletion=_complete_word,
-        help="Show only subnets with this compliance or reason; repeatable. The exit status still depends on all subnets.",
-        rich_help_panel=options.HOW,
-    ),
-]
-ShownBefore = Annotated[list[str] | None, typer.Option("--verdict", hidden=True, help="The former name of --show.")]
-ShowIgnored = Annotated[
-    bool,
-    typer.Option(
-        "--show-ignored",
-        help="Also show the findings that the configuration file ignores. They never make the scan fail.",
-        rich_help_panel=options.HOW,
-    ),
-]
-Details = Annotated[
-    bool,
-    typer.Option(
-        "--details",
-        help="List one subnet per line instead of the worklist. COMPLIANT ones are listed with --show COMPLIANT.",
-        rich_help_panel=options.HOW,
-    ),
-]
-GroupBy = Annotated[
-    str | None,
-    typer.Option(
-        metavar="WORD",
-        autocompletion=_complete_grouping,
-        help="Count the subnets of each table, vpc, account, region, reason, or value of a tag (tag:KEY).",
+        help="List the subnets with this compliance or reason, one per line, instead of the worklist; repeatable. The exit "
+        "status still depends on all subnets.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -233,7 +186,7 @@ SplitBy = Annotated[
         metavar="WORD",
         autocompletion=_complete_split,
         help="Write a folder for each owner into the folder that --output names: a page for a ticket, the subnets, commands, "
-        "and patches. WORD is tag:KEY,..., account, or another word of --group-by.",
+        "and patches. WORD is tag:KEY,... or account.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -256,9 +209,7 @@ def scan(
     from_dump: options.FromDump = None,
     example: options.Example = False,
     plan: PlanOption = None,
-    plan_only: PlanOnly = False,
     source: SourceFolder = None,
-    stack_parameter: StackParameters = None,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -266,20 +217,13 @@ def scan(
     organization: options.AllAccounts = False,
     role_name: options.RoleName = None,
     external_id: options.ExternalId = "",
-    workers: options.Workers = 8,
     parameter: options.Parameters = None,
-    config: options.Config = None,
     vpc: VpcIds = None,
     tag: Tags = None,
     baseline: BaselineFile = None,
     fail_on: FailOn = None,
     show: Shown = None,
-    verdict: ShownBefore = None,
-    show_ignored: ShowIgnored = False,
-    details: Details = False,
-    group_by: GroupBy = None,
     split_by: SplitBy = None,
-    tags: options.TagKeys = None,
     output_format: OutputFormat = None,
     output: options.Output = None,
     quiet: options.Quiet = False,
@@ -292,62 +236,44 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    planned = _plan_input(plan, plan_only, source, stack_parameter, region)
+    planned = _plan_file(plan, source, region)
     regions = options.unique(region)
     if planned and not (regions or from_dump or example or aggregator or all_regions):
-        regions = planned.file.regions
-    live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id, workers)
-    network, settings = Source(from_dump, aggregator, live, example), read_settings(config)
+        regions = planned.regions
+    live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
+    network, settings = Source(from_dump, aggregator, live, example), read_settings()
     parameters = settings.rule_parameters(parameter)
-    selected = [*(show or ()), *(verdict or ())]
-    shown = parse_words("--show", selected or WORDS)
-    grouping, selection, tag_keys = (
-        parse_grouping(group_by or BY_TABLE),
-        _selection(vpc, tag),
-        options.tag_keys(tags or settings.tags),
-    )
-    table_options = {"--details": details, "--group-by": bool(group_by)}
-    if split_by:
-        others = {"--plan": bool(plan), "--format": bool(output_format), "--show": bool(selected), **table_options}
-        _check_split(others, output)
-        grouping, chosen = parse_split(split_by), Format.MARKDOWN
-    else:
-        chosen = output_format or (settings.output_format if output is None else None) or format_of(output)
-        _check_table(chosen, table_options)
-    judged_by = options.rule_parameters(parameter) if from_scan else parameters.default
-    given = ScanOptions(network, parameter_words(judged_by), selection, tag_keys, bool(plan))
-    rendering = RenderOptions(details, grouping, bool(selected), given)
+    shown = parse_words("--show", show or WORDS)
+    grouping = parse_grouping(split_by) if split_by else None
+    if grouping:
+        _check_split({"--plan": bool(plan), "--format": bool(output_format), "--show": bool(show)}, output)
+    chosen = Format.MARKDOWN if grouping else output_format or format_of(output)
+    judged_by = options.rule_parameters(parameter) if from_scan else parameters
+    given = ScanOptions(network, parameter_words(judged_by), _selection(vpc, tag), bool(plan))
     failing = _failing(fail_on)
     if NEW in failing and not (baseline or from_scan or plan):
         raise _no_baseline()
     asked = ScanOutput(
-        read_baseline(baseline) if baseline else None, failing, shown, rendering, bool(split_by), settings, show_ignored
+        read_baseline(baseline) if baseline else None,
+        failing,
+        shown,
+        RenderOptions(bool(show), given),
+        grouping,
+        settings,
     )
     if from_scan:
-        grouped = grouping.tag_keys if grouping else ()
-        scanned = read_earlier(from_scan, given, grouped, quiet=quiet)
+        scanned = read_earlier(from_scan, given, quiet=quiet)
         _check_baseline(scanned.result, asked)
     else:
-        scanned = read_now(given, parameters, rendering.tag_keys, planned, quiet=quiet)
+        scanned = read_now(given, parameters, planned, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 
-def _plan_input(
-    file: Path | None,
-    without_network: bool,  # an option of the command
-    source: Path | None,
-    stack_parameters: list[str] | None,
-    regions: list[str] | None,
-) -> PlanInput | None:
+def _plan_file(file: Path | None, source: Path | None, regions: list[str] | None) -> PlanFile | None:
     """Return the plan to judge, if there is one. Raise OptionError for an option that needs one."""
-    needs_plan = {"--plan-only": without_network, "--source": source, "--stack-parameter": stack_parameters}
-    for option, is_given in needs_plan.items():
-        if is_given and not file:
-            raise OptionError(f"{option} needs a plan", "add --plan FILE")
-    if file is None:
-        return None
-    given = dict(_pair(text) for text in stack_parameters or ())
-    return PlanInput(PlanFile(file, options.unique(regions), source, given), without_network)
+    if source and not file:
+        raise OptionError("--source needs a plan", "add --plan FILE")
+    return PlanFile(file, options.unique(regions), source) if file else None
 
 
 def _check_split(given: Mapping[str, bool], output: Path | None) -> None:
@@ -372,22 +298,6 @@ def _check_baseline(earlier: Result, asked: ScanOutput) -> None:
 
 def _no_baseline() -> OptionError:
     return OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise OptionError(f"--stack-parameter {name} has no value", "use NAME=VALUE")
-    return name, value
-
-
-def _check_table(chosen: Format, given: Mapping[str, bool]) -> None:
-    """Raise OptionError for an option that only a table has."""
-    for option, is_given in given.items():
-        if is_given and chosen is not Format.TABLE:
-            raise OptionError(
-                f"{option} and --format {chosen} cannot be used together", f"leave {option} out: it is for the table"
-            )
 
 
 def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:

@@ -94,13 +94,3 @@ class Source:
             raise OptionError(
                 f"--aggregator and {ignored[0]} cannot be used together", "an aggregator contains every account"
             )
-
-
-def metered_source(from_dump: Path | None, aggregator: str | None, live: LiveOptions) -> Source:
-    """Return a source whose accounts also have CloudWatch metrics. Raise OptionError for a dump or an aggregator."""
-    if from_dump or aggregator:
-        raise OptionError(
-            f"{'a dump' if from_dump else 'an aggregator'} contains no CloudWatch metrics",
-            f"leave {'--from-dump' if from_dump else '--aggregator'} out; --organization --role-name reads every account",
-        )
-    return Source(live=live)

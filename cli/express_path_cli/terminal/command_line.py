@@ -190,11 +190,6 @@ CLOSED_PIPE = 141
 class RootCommand(SubcommandGroup):
     """The root of the command: reports every error in one line and with an exit status."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # declared by Typer
-        """Parse the command line. `help` shows the help of the command that follows it, or of express-path."""
-        words = 2 if args[1:2] and args[1] in self.subcommands.groups else 1
-        return super().parse_args(ctx, [*args[1 : 1 + words], "--help"] if args[:1] == ["help"] else args)
-
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer
         """Run a command line and exit with its status. --debug shows the trace of an error."""
         _make_stdout_robust()

@@ -51,7 +51,7 @@ _BY_CODE = {
     ("cloudformation:ValidationError",): "deploy the stack first, or select it with --stack and --region",
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
     ("Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequestsException", "SlowDown"): (
-        "try again later, or use fewer --workers: AWS throttled the calls, even after retries"
+        "try again later: AWS throttled the calls, even after retries"
     ),
     ("InvalidAutomationExecutionParametersException",): (
         "use the whole ID: a subnet ID looks like subnet-0a1b2c3d4e5f60718, and heal prints the ID of each run"

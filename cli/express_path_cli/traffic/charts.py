@@ -1,25 +1,18 @@
-"""Charts of throughput over time: for a terminal, and for a file."""
+"""A chart of throughput over time for a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 
-from express_path_cli.terminal.charts import GUTTER, figure_in, text_figure, text_lines
+from express_path_cli.terminal.charts import GUTTER, text_figure, text_lines
 from express_path_cli.terminal.texts import prefix_of
 from express_path_cli.traffic.symptoms import Diagnosis, Points, Symptom, highest
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Span = tuple[datetime, datetime]
 _ROWS = 10
-_MAX_CHARACTERS = 120
-"""The longest line of text above a chart in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,59 +114,3 @@ def _marks(diagnosis: Diagnosis, columns: int, *, ascii_only: bool) -> Iterator[
 
 def _column(time: datetime, diagnosis: Diagnosis, columns: int) -> int:
     return int((time - diagnosis.start) / (diagnosis.end - diagnosis.start) * columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One chart: its title, the sentences above it, and the diagnosis to draw."""
-
-    title: str
-    sentences: tuple[str, ...]
-    diagnosis: Diagnosis
-
-
-def write_panels(file: Path, panels: Sequence[Panel]) -> None:
-    """Write the charts of all panels to a file, one below the other. Raise OptionError without matplotlib."""
-    texts = [_above(panel) for panel in panels]
-    heights = [3.2 + 0.2 * text.count("\n") for text in texts]
-    description = "\n".join(" ".join((f"{panel.title}:", *panel.sentences)) for panel in panels)
-    with figure_in(file, sum(heights), "Throughput of the NAT gateways on flagged paths", description) as figure:
-        rows = figure.subplots(len(panels), squeeze=False, height_ratios=heights)[:, 0]
-        for axes, panel, text in zip(rows, panels, texts, strict=True):
-            axes.set_title(text, loc="left", fontsize=9)
-            _draw(axes, panel.diagnosis)
-
-
-def _above(panel: Panel) -> str:
-    lines = (line for text in panel.sentences for line in wrap(text, _MAX_CHARACTERS, break_on_hyphens=False))
-    return "\n".join((panel.title, *lines))
-
-
-def _draw(axes: "Axes", diagnosis: Diagnosis) -> None:
-    """Draw throughput, peaks, and below them a bar in the lane of each mark."""
-    from matplotlib.ticker import EngFormatter  # noqa: PLC0415  # optional
-
-    period = timedelta(seconds=diagnosis.period)
-    for times, values in _stretches(diagnosis.load.carried, period):
-        axes.fill_between(times, values, alpha=0.3, color="C0")
-        axes.plot(times, values, color="C0", linewidth=1, label="carried, both directions")
-    for times, values in _stretches(diagnosis.load.peak_bits, period):
-        axes.plot(times, values, color="gray", linestyle=":", linewidth=1, label="highest ten seconds")
-    top = 1.08 * max(highest(diagnosis.load.carried), highest(diagnosis.load.peak_bits), 1.0)
-    lane_height = top / 12
-    found = lanes(diagnosis)
-    for index, lane in enumerate(found, start=1):
-        spans: Any = [(start, end - start) for start, end in lane.spans]  # the types do not include times
-        axes.broken_barh(spans, (-(index + 0.4) * lane_height, 0.7 * lane_height), color="C1")
-        axes.text(
-            -0.01, -(index + 0.4) * lane_height, lane.name, transform=axes.get_yaxis_transform(), ha="right", fontsize=8
-        )
-    axes.set_ylim(-(len(found) + 0.6) * lane_height, top)
-    window: Any = (diagnosis.start, diagnosis.end)
-    axes.set_xlim(window)
-    axes.set_yticks([tick for tick in axes.get_yticks() if 0 <= tick <= top])
-    axes.yaxis.set_major_formatter(EngFormatter("bit/s"))
-    axes.set_xlabel("UTC")
-    axes.grid(alpha=0.3)
-    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    axes.legend(handles.values(), handles.keys(), fontsize=8)

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
@@ -14,8 +13,7 @@ from rich.text import Text
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.costs import COST_SCHEMA_VERSION
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.nat.prices import (
     Amount,
@@ -26,12 +24,11 @@ from express_path_cli.nat.prices import (
     total_of,
     window,
 )
-from express_path_cli.sources.source import metered_source
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
-from express_path_cli.terminal.files import STDOUT, json_document, write_file
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import FILE_WIDTH
 from express_path_cli.terminal.texts import count_text
 from express_path_cli.traffic.costs import CostOptions, CostReport, NatCost, report_on
 
@@ -71,21 +68,17 @@ FlowLogs = Annotated[
 
 def cost(
     *,
-    from_dump: options.HiddenDump = None,
-    aggregator: options.HiddenAggregator = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
     profile: options.Profile = None,
     organization: options.AllAccounts = False,
     role_name: options.RoleName = None,
     external_id: options.ExternalId = "",
-    workers: options.Workers = 8,
     parameter: options.Parameters = None,
     days: Days = 30,
     price_per_gb: PricePerGb = None,
     flow_logs: FlowLogs = None,
     form: options.TableOrJson = TableFormat.TABLE,
-    output: options.Output = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.
@@ -94,30 +87,27 @@ def cost(
     of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
     could not be determined; standard error names it, and the rest is still reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id)
+    source, parameters = Source(live=live), options.rule_parameters(parameter)
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
-    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
+    with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
         network = source.read(parameters, watch)
-        nats = crossed_nats(network.views, evaluate_all(network.views, AccountParameters(parameters), Selection()))
+        nats = crossed_nats(network.views, evaluate_all(network.views, parameters, Selection()))
         report = report_on(nats, network, counted, task_pool)
     show_failures_and_notes(report.failures, report.notes, quiet=quiet)
     if network.views or not network.failures:
-        _write(report, form, output, quiet=quiet)
+        _write(report, form)
     raise typer.Exit(UNDETERMINED if report.failures else 0)
 
 
-def _write(report: CostReport, form: TableFormat, output: Path | None, *, quiet: bool) -> None:
-    if output and output != STDOUT:
-        write_file(output, [as_cost_json(report) if form is TableFormat.JSON else as_text_table(report)])
-        if not quiet:
-            say(f"wrote {output}")
-    elif form is TableFormat.JSON:
+def _write(report: CostReport, form: TableFormat) -> None:
+    if form is TableFormat.JSON:
         echo(as_cost_json(report), nl=False)
     else:
         Terminal().print(as_cost_table(report))
 
 
+SCHEMA_VERSION = 1
 UPPER_BOUND = (
     "Upper bound: NAT gateway metrics do not record destinations, so all processed bytes are counted. "
     "S3 Express costs at most this much."
@@ -144,7 +134,7 @@ def as_cost_json(report: CostReport) -> str:
         "natGateways": [_gateway(cost) for cost in report.gateways],
         "natInstances": [cost.nat.fields() for cost in report.instances],
     }
-    return json_document(COST_SCHEMA_VERSION, document)
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _sum(amounts: Sequence[Amount | None], *, all_read: bool) -> dict[str, Any]:
@@ -216,14 +206,6 @@ def as_cost_table(report: CostReport) -> RenderableType:
     for cost in sorted(report.costs, key=lambda cost: -(cost.bound.usd if cost.bound else 0)):
         table.add_row(*_cells(cost, report))
     return Group(table, *map(Text, _footnotes(report)))
-
-
-def as_text_table(report: CostReport) -> str:
-    """Return the table without colors, for a file."""
-    console = Console(width=FILE_WIDTH, color_system=None, force_terminal=False)
-    with console.capture() as captured:
-        console.print(as_cost_table(report))
-    return captured.get()
 
 
 def _cells(cost: NatCost, report: CostReport) -> Iterator[Text]:

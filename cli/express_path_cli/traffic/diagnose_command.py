@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,17 +13,16 @@ from rich.text import Text
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
-from express_path_cli.sources.source import metered_source
-from express_path_cli.terminal.charts import check_chart
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, say, show_failures_and_notes
+from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
-from express_path_cli.traffic.charts import Panel, as_text_chart, write_panels
+from express_path_cli.traffic.charts import as_text_chart
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing
 from express_path_cli.traffic.symptoms import (
     BAND,
@@ -41,7 +39,7 @@ from express_path_cli.traffic.symptoms import (
 _WHEN = "When to look at"
 EXAMPLES = """
 express-path diagnose  # every NAT on a flagged path, the last 24 hours
-express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3 --chart nat.svg  # the NATs that this subnet crosses
+express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3  # the NATs that this subnet crosses
 express-path diagnose --from 2026-03-01 --to 2026-03-03 --format json  # an incident, in UTC
 """
 
@@ -73,43 +71,21 @@ Since = Annotated[
 Until = Annotated[
     str | None, typer.Option("--to", metavar="TIME", help="The end. Default: now.", rich_help_panel=_WHEN)
 ]
-Period = Annotated[
-    int | None,
-    typer.Option(
-        min=60,
-        metavar="SECONDS",
-        help="The length of a period. Default: the shortest that CloudWatch has, for at most 1440 periods.",
-        rich_help_panel=_WHEN,
-    ),
-]
-Chart = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Also write the charts to this file, which ends in .svg, .png, or .pdf.",
-        rich_help_panel=options.HOW,
-    ),
-]
 
 
 def diagnose(
     *,
     named: Named = None,
-    from_dump: options.HiddenDump = None,
-    aggregator: options.HiddenAggregator = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
     profile: options.Profile = None,
     organization: options.AllAccounts = False,
     role_name: options.RoleName = None,
     external_id: options.ExternalId = "",
-    workers: options.Workers = 8,
     parameter: options.Parameters = None,
     hours: Hours = None,
     since: Since = None,
     until: Until = None,
-    period: Period = None,
-    chart: Chart = None,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -118,35 +94,22 @@ def diagnose(
     Its metrics do not tell how much of the traffic is that of S3 Express. Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
     status: 0 none, 1 some, 2 something could not be determined; standard error names it, and the rest is reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id, workers)
-    source, parameters = metered_source(from_dump, aggregator, live), options.rule_parameters(parameter)
-    during = timing(datetime.now(UTC), hours, since, until, period)
-    if chart:
-        check_chart(chart)
+    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id)
+    source, parameters = Source(live=live), options.rule_parameters(parameter)
+    during = timing(datetime.now(UTC), hours, since, until)
     with watching(quiet=quiet) as watch:
         network = source.read(parameters, watch)
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
-    verdicts = evaluate_all(network.views, AccountParameters(parameters), Selection())
+    verdicts = evaluate_all(network.views, parameters, Selection())
     nats = nats_to_diagnose(network, verdicts, named, source.elsewhere)
-    with watching(quiet=quiet) as watch, TaskPool(workers, watch) as task_pool:
+    with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
         diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)
     if network.views or not network.failures:
-        _draw(diagnoses, chart, quiet=quiet)
         _write(diagnoses, during, form)
     if network.failures or task_pool.failures:
         raise typer.Exit(UNDETERMINED)
     raise typer.Exit(any(diagnosis.has_symptoms for diagnosis in diagnoses))
-
-
-def _draw(diagnoses: list[NatDiagnosis], chart: Path | None, *, quiet: bool) -> None:
-    if chart is None:
-        return
-    drawn = panels(diagnoses)
-    if drawn:
-        write_panels(chart, drawn)
-    if not (drawn and quiet):
-        say(f"wrote {chart}" if drawn else f"{chart} was not written: there are no datapoints to draw")
 
 
 def _write(diagnoses: list[NatDiagnosis], during: Timing, form: TextFormat) -> None:
@@ -378,29 +341,6 @@ def _unseen(during: Timing) -> str:
     """Return which limits the window's resolution hides."""
     shortest = duration_text(shortest_plateau(timedelta(seconds=during.period)))
     return f"A limit of less than {shortest}, or with variations of more than {BAND:.0%}, cannot be seen at this resolution."
-
-
-def panels(nats: Sequence[NatDiagnosis]) -> list[Panel]:
-    """Return the charts for a file: one for every meter with datapoints."""
-    return [
-        _panel(diagnosed, diagnosis)
-        for diagnosed in nats
-        for diagnosis in diagnosed.diagnoses or ()
-        if diagnosis.load.carried
-    ]
-
-
-def _panel(diagnosed: NatDiagnosis, diagnosis: Diagnosis) -> Panel:
-    return Panel(
-        title=f"{meter_name(diagnosis.meter)}: {_state(diagnosis).lower()}",
-        sentences=(
-            _nat_title(diagnosed.nat, diagnosis),
-            f"{headline(diagnosed, diagnosis)}:",
-            *commands(diagnosed)[:_MAX_LINES],
-            *(f"{finding.severity} {_finding_text(finding)}" for finding in diagnosis.findings[:_MAX_LINES]),
-        ),
-        diagnosis=diagnosis,
-    )
 
 
 def _state(diagnosis: Diagnosis) -> str:

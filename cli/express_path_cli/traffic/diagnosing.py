@@ -34,7 +34,7 @@ class Timing:
     period: int
 
 
-def timing(now: datetime, hours: int | None, since: str | None, until: str | None, period: int | None) -> Timing:
+def timing(now: datetime, hours: int | None, since: str | None, until: str | None) -> Timing:
     """Return the window that the options select, without the current period, which is incomplete.
 
     Raise OptionError for a window that is too short to show a plateau, too long, or too old for CloudWatch.
@@ -46,12 +46,7 @@ def timing(now: datetime, hours: int | None, since: str | None, until: str | Non
     finest = finest_period(start, now)
     if finest is None:
         raise _too_old(now)
-    chosen = period or _chosen(end - start, finest)
-    if chosen % finest:
-        raise OptionError(
-            f"--period {chosen}: CloudWatch has only periods of {finest} s since {start:%Y-%m-%d %H:%M} UTC",
-            f"use a multiple of {finest}, or a later window",
-        )
+    chosen = _chosen(end - start, finest)
     during = Timing(_floor(start, chosen), _floor(end, chosen), chosen)
     _check(during)
     return during
@@ -64,11 +59,6 @@ def _check(during: Timing) -> None:
             f"{max(0, periods)} periods of {during.period} s are too few to detect a plateau",
             f"use at least {MIN_PERIODS} periods and {MIN_DURATION // timedelta(minutes=1)} minutes, and --to later "
             "than --from",
-        )
-    if periods > _MAXIMUM:
-        raise OptionError(
-            f"{periods} periods of {during.period} s are too many",
-            f"use at most {_MAXIMUM}: a shorter window or a longer --period",
         )
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from express_path.domain.verdict.parameters import PARAMETERS
 from express_path.errors import ParameterError
-from express_path_cli.aws.options import LiveOptions, rule_parameters, tag_keys
+from express_path_cli.aws.options import LiveOptions, rule_parameters
 from express_path_cli.terminal.errors import OptionError, one_line
 
 
@@ -31,14 +31,6 @@ def test_wrong_parameters_are_refused(pairs: list[str], says: str) -> None:
     with pytest.raises(ParameterError) as raised:
         rule_parameters(pairs)
     assert says in one_line(raised.value)
-
-
-def test_each_tag_key_is_shown_once() -> None:
-    """--tags takes lists, and may be repeated; an unset shell variable between commas is an error."""
-    assert tag_keys(["Name, owner", "Name"]) == ("Name", "owner")
-    for keys in ("owner,", ",", " "):
-        with pytest.raises(OptionError, match="has an empty key"):
-            tag_keys([keys])
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,6 @@ LABELED = replace(
     vpc_name="prod",
     tags={"owner": "data:team", "cost=center": "42"},
 )
-TAG_KEYS = ("owner", "cost=center", "missing")
 DENIED = Failure(
     "account 444455556666 eu-west-1", ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "no | <way>")
 )
@@ -87,7 +86,7 @@ def result_of(*rows: Row, **more: object) -> Result:
 
 def labeled() -> Result:
     """Return a result with a subnet that has names and tags, and one without any."""
-    return result_of(LABELED, replace(FLAGGED, subnet_id="subnet-2", vpc_id="vpc-2"), tag_keys=TAG_KEYS)
+    return result_of(LABELED, replace(FLAGGED, subnet_id="subnet-2", vpc_id="vpc-2"))
 
 
 def compared() -> Result:

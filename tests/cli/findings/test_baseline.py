@@ -191,14 +191,6 @@ def test_a_baseline_that_lacks_findings_is_refused_before_any_read(tmp_path: Pat
     assert len(read_baseline(last).findings) == 2
 
 
-def test_a_minimal_document_is_a_baseline(tmp_path: Path) -> None:
-    """Without the fields that describe the scan, no difference in scope is known."""
-    (tmp_path / "last.json").write_text(json.dumps({"schemaVersion": 1, "subnets": []}), encoding="utf-8")
-    baseline = read_baseline(tmp_path / "last.json")
-    assert baseline == Baseline({}, None)
-    assert notes_on_scope(baseline, Coverage(("3 r",))) == []
-
-
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [

@@ -11,7 +11,6 @@ from express_path_cli.terminal.errors import OptionError
 from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, UNKNOWN
 
 ELSEWHERE = replace(FLAGGED, account_id="444455556666", region="eu-west-1", vpc_id="vpc-2", reason=Reason.PARTLY_NAT)
-PUBLIC = replace(FLAGGED, region="us-west-2", reason=Reason.INTERNET_GATEWAY)
 ROWS = [COMPLIANT, ELSEWHERE, DROPPED, UNKNOWN, LABELED, FLAGGED]
 
 
@@ -19,42 +18,20 @@ ROWS = [COMPLIANT, ELSEWHERE, DROPPED, UNKNOWN, LABELED, FLAGGED]
     ("by", "values"),
     [
         ("account", [("111122223333",), ("444455556666",)]),
-        ("region", [("us-east-1",), ("eu-west-1",)]),
-        ("reason", [("PARTLY_NAT",), ("NAT_GATEWAY",), ("UNRESOLVED_EGRESS",), ("ENDPOINT",), ("DROPPED",)]),
         ("tag:owner", [("(no tag owner)",), ("data:team",)]),
         ("tag:owner,env", [("(no tag owner)", "(no tag env)"), ("data:team", "(no tag env)")]),
-        (
-            "vpc",
-            [
-                (FLAGGED.vpc_id, "", "111122223333", "us-east-1"),
-                (FLAGGED.vpc_id, "prod", "111122223333", "us-east-1"),
-                ("vpc-2", "", "444455556666", "eu-west-1"),
-            ],
-        ),
     ],
 )
 def test_groups_have_the_most_work_first(by: str, values: list[tuple[str, ...]]) -> None:
-    """Flagged subnets come before dropped ones, and those before unresolved ones; reasons are sorted by severity."""
+    """Flagged subnets come before dropped ones, and those before unresolved ones."""
     grouping = parse_grouping(by)
-    assert grouping
     assert [group.values for group in groups(ROWS, grouping)] == values
     assert all(len(grouping.titles) == len(found) for found in values)
 
 
-def test_flagged_groups_are_first() -> None:
-    """A flagged subnet comes before dropped ones, a dropped one before unresolved ones, and before other reasons."""
-    here = [replace(UNKNOWN, region="a")] * 4 + [replace(DROPPED, region="b")] * 2 + [PUBLIC]
-    assert [group.values[0] for group in groups(here, Grouping("region"))] == ["us-west-2", "b", "a"]
-    assert [group.values[0] for group in groups(here, Grouping("reason"))] == [
-        Reason.INTERNET_GATEWAY,
-        Reason.UNRESOLVED_EGRESS,
-        Reason.DROPPED,
-    ]
-
-
 def test_a_group_counts_its_subnets_and_their_tables() -> None:
     """The route tables are those of NON_COMPLIANT subnets."""
-    here, there = groups(ROWS, Grouping("region"))
+    here, there = groups(ROWS, Grouping("account"))
     assert (len(here.rows), here.flagged, here.dropped, here.unresolved, here.route_tables) == (5, 2, 1, 1, 1)
     assert (len(there.rows), there.flagged, there.route_tables, there.needs_work) == (1, 1, 1, True)
 
@@ -62,16 +39,12 @@ def test_a_group_counts_its_subnets_and_their_tables() -> None:
 @pytest.mark.parametrize(("row", "needs_work"), [(COMPLIANT, False), (DROPPED, True), (UNKNOWN, True)])
 def test_a_group_needs_work_if_one_of_its_subnets_does(row: Row, *, needs_work: bool) -> None:
     """The others are only counted."""
-    assert groups([row], Grouping("region"))[0].needs_work is needs_work
+    assert groups([row], Grouping("account"))[0].needs_work is needs_work
 
 
-@pytest.mark.parametrize("by", ["subnet", "zone", "tag: ", "tag:owner,"])
+@pytest.mark.parametrize("by", ["subnet", "region", "table", "tag: ", "tag:owner,"])
 def test_an_unknown_grouping_is_refused(by: str) -> None:
-    """The hint names what is allowed. The worklist is grouped by table."""
+    """The hint names what is allowed."""
     with pytest.raises(OptionError) as raised:
         parse_grouping(by)
-    assert raised.value.hint.endswith("region, reason, or tag:KEY,..., such as tag:owner or tag:owner,stage")
-    with pytest.raises(OptionError, match="subnets cannot be grouped by this") as raised:
-        parse_grouping("VPCs")
-    assert raised.value.hint == "did you mean vpc?"
-    assert parse_grouping("table") is None
+    assert raised.value.hint == "must be account or tag:KEY,..., such as tag:owner or tag:owner,stage"

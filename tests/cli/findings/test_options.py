@@ -22,9 +22,9 @@ MEMBERS = LiveOptions(organization=True, role_name="Audit", external_id="42", al
 SELECTION = Selection(frozenset({"vpc-2", "vpc-1"}), ("team=data",))
 
 
-def printed(options: ScanOptions, *, details: bool = False) -> list[str]:
+def printed(options: ScanOptions, *, lists_subnets: bool = False) -> list[str]:
     """Return the commands for two flagged subnets, the first of which a heal cannot fix."""
-    found = list(options.next_commands(worklist([THROUGH_NAT, PARTLY]), details=details))
+    found = list(options.next_commands(worklist([THROUGH_NAT, PARTLY]), lists_subnets=lists_subnets))
     assert ["account 111122223333" in step.purpose for step in found].count(True) == bool(
         options.source.live.organization or options.source.aggregator
     )
@@ -43,17 +43,17 @@ def accepted(command: str) -> bool:
         (
             ScanOptions(),
             [
-                "express-path scan --details",
+                "express-path scan --show NON_COMPLIANT",
                 "express-path explain subnet-1 --region us-east-1",
                 "express-path heal rtb-2 --region eu-west-1",
             ],
         ),
         (
-            ScanOptions(Source(Path("my dump")), ("publicSubnets=NON_COMPLIANT",), SELECTION, ("owner", "cost center")),
+            ScanOptions(Source(Path("my dump")), ("publicSubnets=NON_COMPLIANT",), SELECTION),
             [
                 (
-                    "express-path scan --details --from-dump 'my dump' --parameter publicSubnets=NON_COMPLIANT "
-                    "--vpc vpc-1 --vpc vpc-2 --tag team=data --tags owner --tags 'cost center'"
+                    "express-path scan --show NON_COMPLIANT --from-dump 'my dump' --parameter publicSubnets=NON_COMPLIANT "
+                    "--vpc vpc-1 --vpc vpc-2 --tag team=data"
                 ),
                 "express-path explain subnet-1 --from-dump 'my dump' --parameter publicSubnets=NON_COMPLIANT",
             ],
@@ -61,14 +61,14 @@ def accepted(command: str) -> bool:
         (
             ScanOptions(Source(example=True), ("publicSubnets=NON_COMPLIANT",)),
             [
-                "express-path scan --details --example --parameter publicSubnets=NON_COMPLIANT",
+                "express-path scan --show NON_COMPLIANT --example --parameter publicSubnets=NON_COMPLIANT",
                 "express-path explain subnet-1 --example --parameter publicSubnets=NON_COMPLIANT",
             ],
         ),
         (
             ScanOptions(Source(live=LIVE)),
             [
-                "express-path scan --details --region eu-west-1 --region us-east-1 --profile 'prod eu' --external-id 7",
+                "express-path scan --show NON_COMPLIANT --region eu-west-1 --region us-east-1 --profile 'prod eu' --external-id 7",
                 "express-path explain subnet-1 --region us-east-1 --profile 'prod eu' --external-id 7",
                 "express-path heal rtb-2 --region eu-west-1 --profile 'prod eu'",
             ],
@@ -77,7 +77,7 @@ def accepted(command: str) -> bool:
             ScanOptions(Source(live=MEMBERS)),
             [
                 (
-                    "express-path scan --details --all-regions --organization --profile prod --role-name Audit "
+                    "express-path scan --show NON_COMPLIANT --all-regions --organization --profile prod --role-name Audit "
                     "--external-id 42"
                 ),
                 "express-path explain subnet-1 --region us-east-1",
@@ -86,7 +86,7 @@ def accepted(command: str) -> bool:
         (
             ScanOptions(Source(aggregator="all", live=LiveOptions(profile="prod"))),
             [
-                "express-path scan --details --aggregator all --profile prod",
+                "express-path scan --show NON_COMPLIANT --aggregator all --profile prod",
                 "express-path explain subnet-1 --region us-east-1",
             ],
         ),
@@ -96,7 +96,7 @@ def accepted(command: str) -> bool:
 def test_commands_have_the_options_of_the_scan(options: ScanOptions, commands: list[str]) -> None:
     """Each command reads the same network, and can be pasted; explain and heal name the Region of their row."""
     assert printed(options) == commands
-    assert printed(options, details=True) == commands[1:]
+    assert printed(options, lists_subnets=True) == commands[1:]
     assert all(map(accepted, [*commands, options.report()]))
 
 
@@ -109,9 +109,9 @@ def test_explain_of_a_dump_selects_the_region_of_its_subnet() -> None:
 
 def test_without_work_there_is_no_command() -> None:
     """A dropped subnet, or one whose route table is unknown, can be explained, but not healed."""
-    commands = [step.command for step in ScanOptions().next_commands(worklist([DROPPED]), details=False)]
-    assert commands == ["express-path scan --details", "express-path explain subnet-3 --region us-east-1"]
+    commands = [step.command for step in ScanOptions().next_commands(worklist([DROPPED]), lists_subnets=False)]
+    assert commands == ["express-path scan --show DROPPED", "express-path explain subnet-3 --region us-east-1"]
     unknown_table = replace(FLAGGED, route_table_id=None)
-    purposes = [step.purpose for step in ScanOptions().next_commands(worklist([unknown_table]), details=False)]
+    purposes = [step.purpose for step in ScanOptions().next_commands(worklist([unknown_table]), lists_subnets=False)]
     assert not any("heal" in purpose for purpose in purposes)
-    assert list(ScanOptions().next_commands(worklist([COMPLIANT]), details=False)) == []
+    assert list(ScanOptions().next_commands(worklist([COMPLIANT]), lists_subnets=False)) == []

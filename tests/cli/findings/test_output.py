@@ -20,7 +20,6 @@ from tests.cli.findings.results import FLAGGED, compared, rendered, result_of
         ("out.csv", Format.CSV),
         ("out.md", Format.MARKDOWN),
         ("out.xml", Format.JUNIT),
-        ("out.junit", Format.JUNIT),
         ("out.SARIF", Format.SARIF),
         ("out.html", Format.HTML),
         ("out.txt", Format.TABLE),

@@ -8,7 +8,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
-from express_path_cli.findings.row import Row, notes_on_tags, rows_of
+from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.network import View
 from tests.cli.findings.results import NAT
 
@@ -58,18 +58,7 @@ def test_each_resource_has_the_name_in_its_tag() -> None:
 
 
 def test_a_tag_is_that_of_the_nearest_resource() -> None:
-    """The subnet's tag comes before the table's, and the table's before the VPC's. Formats show the selected ones."""
+    """The subnet's tag comes before the table's, and the table's before the VPC's."""
     view = _view({"team": "data"}, {"team": "network", "cost": "42"}, {"cost": "7", "owner": "ops"})
     row = _row(VERDICT, view)
     assert row.tags == {"owner": "ops", "team": "data", "cost": "42"}
-    selected = row.selected_tags(("owner", "missing", "cost"))
-    assert list(selected.items()) == [("owner", "ops"), ("cost", "42")]
-
-
-def test_a_tag_that_no_row_has_is_noted() -> None:
-    """The key may be misspelled, and a missing owner is a result, not an error."""
-    rows = [_row(VERDICT, _view({"team": "data"}, {"cost": "42"}, {"owner": "ops"}))]
-    assert notes_on_tags(rows, ("team", "cost", "owner", "Owner")) == [
-        "no subnet that was read has the tag Owner, nor its route table or VPC (keys are case-sensitive)"
-    ]
-    assert notes_on_tags([], ("owner",)) == []

@@ -7,8 +7,8 @@ import pytest
 from express_path.domain.network.resources import Vpc
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.selection import (
-    AccountParameters,
     Selection,
     evaluate_all,
     matches,
@@ -49,7 +49,7 @@ def test_subnets_are_selected_by_vpc_and_tags(selection: Selection, selected: li
 
     A subnet without a key has the tag of its route table, else that of its VPC.
     """
-    assert [verdict.subnet_id for verdict in evaluate_all([VIEW], AccountParameters(), selection)] == selected
+    assert [verdict.subnet_id for verdict in evaluate_all([VIEW], RuleParameters(), selection)] == selected
 
 
 def test_what_no_subnet_has_is_named() -> None:
@@ -76,7 +76,7 @@ def test_a_selection_from_a_selection_has_what_both_select() -> None:
 def test_accounts_and_regions_are_sorted() -> None:
     """Verdicts are sorted by account, Region, and subnet, in whatever order they were read."""
     other = View(Account("000000000001"), Tracer(replace(NETWORK, region="us-west-2")), ("subnet-3", "subnet-1"))
-    verdicts = evaluate_all([VIEW, other], AccountParameters(), Selection())
+    verdicts = evaluate_all([VIEW, other], RuleParameters(), Selection())
     order = [(verdict.account_id, verdict.region, verdict.subnet_id) for verdict in verdicts]
     assert len(order) == 5
     assert order == sorted(order)

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from express_path_cli.findings.settings import FILE, PYPROJECT
+from express_path_cli.findings.settings import FILE
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 NAT = str(dump_of("nat-gateway-zonal"))
 PUBLIC = "INTERNET_GATEWAY"
-ACCOUNT = "123456789012"
 
 
 @pytest.fixture(autouse=True)
@@ -53,54 +52,33 @@ def entry(expires: str = "2999-12-31", **values: str) -> str:
     return "\n".join(["[[ignore]]", *lines, 'reason = "moves in March"', f"expires = {expires}", ""])
 
 
-@pytest.mark.parametrize("name", [FILE, PYPROJECT])
-def test_the_nearest_file_sets_parameters_tags_and_the_format(folder: Path, name: str) -> None:
-    """In this folder or one above it. The command line wins, and a note names the file."""
-    table = "tool.express-path." if name == PYPROJECT else ""
-    top = "[tool.express-path]\n" if table else ""
-    (folder / name).write_text(
-        f'{top}tags = ["owner"]\nformat = "csv"\n[{table}parameters]\npublicSubnets = "NON_COMPLIANT"\n'
-    )
+def test_the_file_sets_parameters(folder: Path) -> None:
+    """The command line wins, and a note names the file. An explanation has the same parameters."""
+    (folder / FILE).write_text('[parameters]\npublicSubnets = "NON_COMPLIANT"\n')
     assert compliance(PUBLIC) == "NON_COMPLIANT"
     assert compliance(PUBLIC, "--parameter", "publicSubnets=NOT_APPLICABLE") == "NOT_APPLICABLE"
-    assert (document()["tagKeys"], document("--tags", "team")["tagKeys"]) == (["owner"], ["team"])
-    found = scan()
-    assert found.stdout.startswith("accountId,")
-    assert f"note: the settings in {folder / name} are used" in found.stderr
-    assert scan("--format", "table").stdout.startswith("2 subnets")
-
-
-def test_a_file_can_be_named_and_python_projects_without_settings_are_passed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A pyproject.toml of a project that does not use them is not the nearest file."""
-    (folder / "own.toml").write_text('parameters = {publicSubnets = "NOT_APPLICABLE"}')
-    (folder / FILE).write_text('parameters = {publicSubnets = "NON_COMPLIANT"}')
-    inner = folder / "project"
-    inner.mkdir()
-    (inner / PYPROJECT).write_text('[project]\nname = "x"\n')
-    monkeypatch.chdir(inner)
-    assert compliance(PUBLIC) == "NON_COMPLIANT"
-    assert compliance(PUBLIC, "--config", str(folder / "own.toml")) == "NOT_APPLICABLE"
-
-
-def test_an_account_has_parameters_of_its_own(folder: Path) -> None:
-    """In a scan, an explanation, and the JSON, which a later command reads with them."""
-    (folder / FILE).write_text(f'[accounts.{ACCOUNT}.parameters]\npublicSubnets = "NON_COMPLIANT"\n')
-    found = document()
-    assert compliance(PUBLIC) == "NON_COMPLIANT"
-    assert (found["parameters"]["publicSubnets"], found["accountParameters"][ACCOUNT]["publicSubnets"]) == (
-        "COMPLIANT",
-        "NON_COMPLIANT",
-    )
-    [public] = [row["subnetId"] for row in found["subnets"] if row["reason"] == PUBLIC]
+    found = scan("--format", "json")
+    assert f"note: the settings in {folder / FILE} are used" in found.stderr
+    [public] = [row["subnetId"] for row in json.loads(found.stdout)["subnets"] if row["reason"] == PUBLIC]
     explained = invoke(["explain", public, "--from-dump", NAT, "--format", "json"])
     assert json.loads(explained.stdout)["compliance"] == "NON_COMPLIANT"
-    Path("scan.json").write_text(json.dumps(found))
-    again = invoke(["scan", "--from", "scan.json", "--format", "json"])
-    assert json.loads(again.stdout)["accountParameters"] == found["accountParameters"]
-    (folder / FILE).write_text('[accounts.444455556666.parameters]\npublicSubnets = "NON_COMPLIANT"\n')
+
+
+def test_the_file_is_in_this_folder_or_the_root_of_its_repository(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is never read from above the repository. That of this folder comes first."""
+    (folder / FILE).write_text('parameters = {publicSubnets = "NON_COMPLIANT"}')
+    inner = folder / "repository" / "folder"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
     assert compliance(PUBLIC) == "COMPLIANT"
+    (inner.parent / ".git").mkdir()
+    assert compliance(PUBLIC) == "COMPLIANT"
+    (inner.parent / FILE).write_text('parameters = {publicSubnets = "NON_COMPLIANT"}')
+    assert compliance(PUBLIC) == "NON_COMPLIANT"
+    (inner / FILE).write_text('parameters = {publicSubnets = "NOT_APPLICABLE"}')
+    assert compliance(PUBLIC) == "NOT_APPLICABLE"
 
 
 @pytest.mark.parametrize("key", ["subnet", "route-table", "vpc", "account"])
@@ -114,14 +92,10 @@ def test_an_ignored_finding_does_not_count(folder: Path, key: str) -> None:
         "account": row["accountId"],
     }
     (folder / FILE).write_text(entry(**{key.replace("-", "_"): ids[key], "finding": "NAT_GATEWAY"}))
-    for output_format in ("table", "csv", "markdown", "sarif", "junit"):
+    for output_format in ("table", "csv", "html"):
         found = scan("--format", output_format)
         assert (found.exit_code, row["subnetId"] in found.stdout) == (0, False)
-    assert f"note: 1 finding ignored by {folder / FILE}: scan --show-ignored lists them" in found.stderr
-    report = invoke(["report", "--from-dump", NAT])
-    assert (report.exit_code, row["subnetId"] in Path("express-path.html").read_text(encoding="utf-8")) == (0, False)
-    shown = scan("--show-ignored", "--details")
-    assert (shown.exit_code, row["subnetId"] in shown.stdout) == (0, True)
+    assert f"note: 1 finding ignored by {folder / FILE}: --format json lists them" in found.stderr
     assert flagged()["ignored"] == {"why": "moves in March", "expires": "2999-12-31"}
 
 
@@ -156,10 +130,8 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("tags = [", "is not valid TOML"),
-        ("tag = 1", "tag: unknown key (did you mean tags?)"),
-        ("tags = 'owner'", "tags: not a list of texts"),
-        ("format = 'jsn'", "format: 'jsn' is not a format (did you mean json?)"),
+        ("ignore = [", "is not valid TOML"),
+        ("parameter = 1", "parameter: unknown key (did you mean parameters?)"),
         ("parameters = 1", "parameters: not a table"),
         (
             "parameters = {publicSubnet = 'COMPLIANT'}",
@@ -167,8 +139,6 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
         ),
         ("parameters = {publicSubnets = 'NO'}", "parameters.publicSubnets: 'NO' is not allowed (must be one of"),
         ("parameters = {publicSubnets = true}", "parameters.publicSubnets: True is not a text"),
-        ("accounts = {prod = {}}", "accounts.prod: not an account ID"),
-        (f"[accounts.{ACCOUNT}.parameters]\nscope = 'ALL'", "scope: cannot differ between accounts"),
         ("ignore = 1", "ignore: not a list"),
         ("[[ignore]]\nreason = 'x'\nexpires = 2999-01-01", "ignore[1]: does not say what to ignore"),
         ("[[ignore]]\nvpc = 'vpc-1'\nexpires = 2999-01-01", "ignore[1].reason: missing"),
@@ -189,9 +159,3 @@ def test_a_fault_of_the_file_is_named(folder: Path, text: str, says: str) -> Non
     [line] = result.stderr.splitlines()
     assert line.startswith(f"express-path: {folder / FILE}")
     assert says in line
-
-
-def test_a_file_that_does_not_exist_is_named() -> None:
-    """The one that --config names."""
-    result = scan("--config", "nowhere.toml")
-    assert (result.exit_code, "nowhere.toml: No such file" in result.stderr) == (2, True)

@@ -25,7 +25,6 @@ from express_path_cli.findings.split import write_split
 from express_path_cli.sources.network import View
 from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
-from tests.cli.findings.formats.html.test_page import Parsed
 from tests.cli.findings.results import FLAGGED, MADE_AT, result_of
 from tests.support.command import invoke
 from tests.support.heal_situation import EXPRESS_LIST_6
@@ -44,7 +43,7 @@ def scan(running_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> 
     with pytest.MonkeyPatch.context() as changed, emptied(running_sandbox, changed):
         dump_network(make_network(running_sandbox), folder / "dump", changed)
     file = folder / "scan.json"
-    invoke(["scan", "--from-dump", str(folder / "dump"), "--tags", "owner", "--output", str(file)])
+    invoke(["scan", "--from-dump", str(folder / "dump"), "--output", str(file)])
     return str(file)
 
 
@@ -67,7 +66,7 @@ def flagged_by_owner(scan: str) -> Counter[str]:
     return Counter(row["tags"].get("owner", "") for row in rows if row["compliance"] == "NON_COMPLIANT")
 
 
-def test_filter_groups_report_and_split_agree(scan: str, split: Path, tmp_path: Path) -> None:
+def test_filter_and_split_agree(scan: str, split: Path, tmp_path: Path) -> None:
     """Each counts the same findings of each owner, whether the tag is that of a subnet, a route table, or a VPC."""
     found = flagged_by_owner(scan)
     document = json.loads(Path(scan).read_text(encoding="utf-8"))
@@ -79,15 +78,6 @@ def test_filter_groups_report_and_split_agree(scan: str, split: Path, tmp_path: 
         invoke(["scan", "--from", scan, "--tag", f"owner={owner}", "--output", str(written)])
         totals = json.loads(written.read_text(encoding="utf-8"))["totals"]
         assert totals["compliances"]["NON_COMPLIANT"] == found[owner]
-    grouped = invoke(["scan", "--from", scan, "--group-by", "tag:owner"]).stdout
-    lines = [re.split(r" {2,}", line) for line in grouped.splitlines()[3:]]
-    assert {line[0]: int(line[2]) for line in lines[:4]} == {owner or "(no tag owner)": found[owner] for owner in found}
-    report = tmp_path / "report.html"
-    invoke(["report", "--from", scan, "--output", str(report)])
-    data = Parsed(report.read_text(encoding="utf-8")).data()
-    assert found == Counter(
-        data["tags"][row[11]][0] for row in data["subnets"] if data["compliances"][row[5]] == "NON_COMPLIANT"
-    )
     index = (split / "index.md").read_text(encoding="utf-8")
     cells = [line.strip("| ").split(" | ") for line in index.splitlines() if line.endswith("ticket.md) |")]
     pages = {cell[-1]: int(cell[2]) for cell in cells if cell[2].isdecimal()}
@@ -230,14 +220,13 @@ def test_other_work_is_only_in_the_ticket(tmp_path: Path) -> None:
     [
         (["--split-by", "tag:owner"], "--split-by writes several files"),
         (["--split-by", "tag:owner", "-o", "-"], "--split-by writes several files"),
-        (["--split-by", "table", "-o", "{new}"], "--split-by table: a folder for each table would be too many"),
-        (["--split-by", "owner", "-o", "{new}"], "--split-by owner: subnets cannot be grouped by this"),
+        (["--split-by", "owner", "-o", "{new}"], "--split-by owner: subnets cannot be split by this"),
         (["--split-by", "account", "-o", "{full}"], "is not empty (use a new or empty folder)"),
         (["--split-by", "account", "-o", "{file}"], "Not a directory"),
         (["--split-by", "account", "-o", "{file}/new"], "Not a directory"),
         *(
             (["--split-by", "account", "-o", "{new}", *option], f"--split-by and {option[0]} cannot be used together")
-            for option in (["--details"], ["--group-by", "vpc"], ["--format", "csv"], ["--show", "COMPLIANT"])
+            for option in (["--format", "csv"], ["--show", "COMPLIANT"])
         ),
     ],
 )

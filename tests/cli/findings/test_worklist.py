@@ -12,7 +12,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.worklist import Change, changes_of, item_record, worklist
 from express_path_cli.sources.network import View
-from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, NAT, TAG_KEYS, UNKNOWN, compared
+from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, NAT, UNKNOWN, compared
 from tests.support.heal_situation import EXPRESS_LIST_6
 from tests.support.make import ACCOUNT, EXPRESS_LIST, by_id, endpoint, route, snapshot, subnet, table
 
@@ -63,9 +63,9 @@ def test_dropped_and_unresolved_subnets_are_listed_separately() -> None:
 
 
 def test_an_item_shows_what_its_subnets_have_in_common() -> None:
-    """Its cells are those of the table and its NATs; notes have the tags, and what to do if no remedy is shown."""
+    """Its cells are those of the table and its NATs; notes have what to do if no remedy is shown."""
     [item] = worklist([LABELED, replace(LABELED, subnet_id="subnet-2", tags={})]).flagged
-    record = item_record(item, TAG_KEYS, is_compared=False)
+    record = item_record(item, is_compared=False)
     assert {title: list(values) for title, values in record.cells.items()} == {
         "Subnets": ["2"],
         "Reason": ["NAT_GATEWAY"],
@@ -77,15 +77,15 @@ def test_an_item_shows_what_its_subnets_have_in_common() -> None:
         "Region": [LABELED.region],
         "NAT": [NAT.id],
     }
-    assert record.notes == {"owner": ["data:team"], "cost=center": ["42"], "missing": []}
+    assert record.notes == {}
     [item] = worklist([DROPPED, replace(DROPPED, subnet_id="subnet-9")]).dropped
-    record = item_record(item, (), is_compared=False)
+    record = item_record(item, is_compared=False)
     assert "NAT" not in record.cells
     assert record.notes == {"Path": [f"0.0.0.0/0 -> {NAT.id}"], "To fix": [DROPPED.note]}
     [item] = worklist([UNKNOWN]).unresolved
-    assert list(item_record(item, (), is_compared=False).notes) == ["Path", "Unknown", "To find out"]
+    assert list(item_record(item, is_compared=False).notes) == ["Path", "Unknown", "To find out"]
     new = {
-        item.first.reason: item_record(item, (), is_compared=True).cells["New"]
+        item.first.reason: item_record(item, is_compared=True).cells["New"]
         for item in worklist(compared().rows).flagged
     }
     assert new == {Reason.PARTLY_NAT: ["1"], Reason.NAT_GATEWAY: ["1"]}

@@ -8,7 +8,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import read_caller
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.sources.network import AccountAccess, NetworkViews
 from express_path_cli.sources.source import Source
@@ -29,7 +29,7 @@ def read_nats(
     """Return what a source shows, by default the live account, and the NATs on its flagged paths."""
     asked = parameters or RuleParameters()
     network = (source or Source()).read(asked, Silent())
-    return network, crossed_nats(network.views, evaluate_all(network.views, AccountParameters(asked), Selection()))
+    return network, crossed_nats(network.views, evaluate_all(network.views, asked, Selection()))
 
 
 def test_each_kind_of_nat_has_its_owner_and_subnets(sandbox: Sandbox) -> None:
@@ -57,7 +57,7 @@ def test_every_flagged_subnet_has_its_nats(name: str) -> None:
     source = Source(from_dump=dump_of(name))
     seen, nats = read_nats(source)
     flagged = [
-        verdict for verdict in evaluate_all(seen.views, AccountParameters(), Selection()) if verdict.reason in CROSSING
+        verdict for verdict in evaluate_all(seen.views, RuleParameters(), Selection()) if verdict.reason in CROSSING
     ]
     for verdict in flagged:
         used = {nat.id for nat in nats if verdict.subnet_id in nat.subnet_ids and nat.region == verdict.region}

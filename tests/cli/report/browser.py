@@ -54,30 +54,28 @@ def launched() -> Iterator[Browser]:
 class Visit:
     """Opens report files, and keeps what they ask for beyond themselves and what they complain of.
 
-    There is one page with scripts and one without, because a new page takes several times as long as a new document.
+    There is one page, because a new page takes several times as long as a new document.
     """
 
     def __init__(self, browser: Browser) -> None:
         """Nothing is open yet."""
         self._browser = browser
-        self._pages: dict[bool, Page] = {}
+        self._page: Page | None = None
         self.requests: list[str] = []
         self.complaints: list[str] = []
 
-    def open(
-        self, file: Path, fragment: str = "", *, size: tuple[int, int] = WIDE, dark: bool = False, script: bool = True
-    ) -> Page:
+    def open(self, file: Path, fragment: str = "", *, size: tuple[int, int] = WIDE) -> Page:
         """Open a file as a person does, from disk, in place of the one before. Nothing of that one remains."""
-        page = self._pages.get(script) or self._new_page(script=script)
+        page = self._page = self._page or self._new_page()
         page.goto("about:blank")  # another fragment of the same file would not load it again
-        page.emulate_media(media="null", color_scheme="dark" if dark else "light", reduced_motion="null")
+        page.emulate_media(color_scheme="light", reduced_motion="null")
         page.set_viewport_size({"width": size[0], "height": size[1]})
         page.goto(f"{file.as_uri()}{fragment}")
         return page
 
-    def _new_page(self, *, script: bool) -> Page:
-        context = self._browser.new_context(java_script_enabled=script)
-        page = self._pages[script] = context.new_page()
+    def _new_page(self) -> Page:
+        context = self._browser.new_context()
+        page = context.new_page()
         page.set_default_timeout(PATIENCE)
         context.route("**/*", self._keep_here)
         page.on("request", self._note)
@@ -104,6 +102,6 @@ class Visit:
         dialog.dismiss()
 
     def close(self) -> None:
-        """Close every page."""
-        for page in self._pages.values():
-            page.context.close()
+        """Close the page."""
+        if self._page:
+            self._page.context.close()

@@ -69,7 +69,7 @@ def take(picture: Path) -> None:
         os.environ.update(sandbox.environment())
         Estate(Account(sandbox))
         file = Path(folder) / "report.html"
-        result = invoke(["report", "--output", str(file)])
+        result = invoke(["scan", "--output", str(file)])
         if result.exit_code != 1:
             sys.exit(result.output)
         visit = Visit(browser)

@@ -11,14 +11,12 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from express_path_cli.findings.costs import NatCharge, NatCosts
 from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.reading import endpoint_names
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
-from express_path_cli.findings.worklist import worklist
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import Failure
@@ -57,7 +55,7 @@ def views_of(scenario: str) -> list[View]:
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
     """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    rows = rows_of(evaluate_all(views, AccountParameters(chosen), Selection()), views)
+    rows = rows_of(evaluate_all(views, chosen, Selection()), views)
     listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in views}
     names = endpoint_names(views, rows)
     return Result(rows, MADE_AT, parameters=chosen, listed=listed, endpoint_names=names, **more)  # type: ignore[arg-type]
@@ -110,15 +108,7 @@ def owned_organization() -> Result:
         tags = {"owner": owner} if owner else {}
         vpcs = {key: replace(vpc, tags={**vpc.tags, **tags}) for key, vpc in snapshot.vpcs.items()}
         views.append(View(view.account, Tracer(replace(snapshot, vpcs=vpcs)), view.subnet_ids))
-    return result_of(views, failures=[DENIED], notes=[NOTE], tag_keys=("owner",))
-
-
-def costs_of(result: Result) -> NatCosts:
-    """Return costs of $100, $200 and so on for each NAT that flagged subnets use; those of the first were measured."""
-    nats = sorted({(item.first.region, nat) for item in worklist(result.rows).flagged for nat in item.nat_ids})
-    charges = {nat: NatCharge(100.0 * number, None, at_least=False) for number, nat in enumerate(nats, 1)}
-    charges[nats[0]] = NatCharge(100.0, 7.5, at_least=True)
-    return NatCosts("2026-01-14", "2026-02-13", charges)
+    return result_of(views, failures=[DENIED], notes=[NOTE])
 
 
 def page_of(result: Result) -> str:

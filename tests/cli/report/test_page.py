@@ -1,13 +1,11 @@
-"""The page in a real browser: how it is filtered, sorted, opened, drawn, linked, shown on every screen, and printed.
+"""The page in a real browser: how it is filtered, sorted, opened, drawn, linked, and shown on every screen.
 
 What its data contains is shown in tests/cli/findings/formats/html.
 """
 
-import csv
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,22 +14,17 @@ from playwright.sync_api import Locator, Page, expect
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.formats.csv import as_csv
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, changes_of, worklist
 from express_path_cli.sources.source import Source
 from tests.cli.findings.formats.html.test_page import HOSTILE
-from tests.cli.findings.results import FLAGGED
-from tests.cli.report.browser import NARROW, WIDE, Visit
-from tests.cli.report.paper import texts_by_page
+from tests.cli.report.browser import NARROW, Visit
 from tests.cli.report.results import (
     DENIED,
     MADE_AT,
-    OWNERS,
     as_account,
-    costs_of,
     named,
     owned_organization,
     result_of,
@@ -50,10 +43,9 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def file(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its report, with links, costs, and the options of its command."""
+    """Its report, with the options of its command."""
     options = ScanOptions(Source(live=LiveOptions(profile="prod eu")), ("publicSubnets=COMPLIANT",))
-    additions = RenderOptions(costs=costs_of(result), console_links=True, scan=options)
-    return written(result, tmp_path_factory.mktemp("report"), additions)
+    return written(result, tmp_path_factory.mktemp("report"), RenderOptions(scan=options))
 
 
 def listed(page: Page) -> list[str]:
@@ -77,7 +69,7 @@ def vpc_of(row: Verdict) -> str:
 
 
 def worked_on(page: Page, kind: str) -> list[list[str]]:
-    """The cells of each row of a part of the worklist, without names and costs."""
+    """The cells of each row of a part of the worklist, without names."""
     return page.locator(f"#work-{kind} .work-row").evaluate_all(  # type: ignore[no-any-return]
         "all => all.map(row => [...row.children].map(cell => "
         "(cell.querySelector('code') ?? cell.querySelector('strong') ?? cell.querySelector('span')).textContent))"
@@ -85,14 +77,13 @@ def worked_on(page: Page, kind: str) -> list[list[str]]:
 
 
 def expected_row(item: WorkItem) -> list[str]:
-    """The same of an item of the command's worklist, with its first NAT and its owners."""
+    """The same of an item of the command's worklist, with its first NAT."""
     row, nat, number = item.first, next(iter(item.nat_ids), "none"), str(len(item.rows))
-    owners = ", ".join(dict.fromkeys(row.tags["owner"] for row in item.rows if "owner" in row.tags))
-    return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id, owners]
+    return [row.route_table_id or "unknown", row.reason, number, nat, row.vpc_id, row.account_id]
 
 
 def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> None:
-    """The table has all subnets, worst first; the worklist, the costs, failures and notes are visible."""
+    """The table has all subnets, worst first; the worklist, failures and notes are visible."""
     page = visit.open(file)
     crossing = [verdict for verdict in result.rows if verdict.reason in CROSSES_NAT]
     expect(page.get_by_role("heading", level=1)).to_have_text(
@@ -111,9 +102,6 @@ def test_everything_is_shown_first(visit: Visit, file: Path, result: Result) -> 
     expect(page.locator("#work-summary")).to_have_text(
         f"{len(flagged)} of {len(result.rows)} subnets reach S3 Express through a NAT ({tables} route tables)."
     )
-    total = sum(charge.upper_bound or 0 for charge in costs_of(result).by_nat.values())
-    expect(page.locator("#work-cost")).to_contain_text(f"at most ${total:,.0f} a month")
-    expect(page.locator("#worklist")).to_contain_text("at most $100 a month, measured at least $7.50")
 
 
 # One call for all values, because each call passes through four processes.
@@ -135,7 +123,6 @@ def test_each_filter_shows_its_subnets(visit: Visit, file: Path, result: Result)
         "account": lambda row: row.account_id,
         "region": lambda row: row.region,
         "vpc": vpc_of,
-        "tag-0": lambda row: row.tags.get("owner", "(no tag)"),
     }
     for choice, value_of in choices.items():
         values = sorted({value_of(row) for row in result.rows})
@@ -173,10 +160,10 @@ def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
     assert len(listed(page)) == len(result.rows)
-    card = page.locator("#rollups .card", has=page.get_by_role("heading", name="By tag owner", exact=True))
+    card = page.locator("#rollups .card", has=page.get_by_role("heading", name="By account", exact=True))
     totals: dict[str, list[int]] = {}
     for row in result.rows:
-        total = totals.setdefault(row.tags.get("owner", "(no tag)"), [0, 0, 0, 0])
+        total = totals.setdefault(row.account_id, [0, 0, 0, 0])
         marks = (row.reason in CROSSES_NAT, row.reason is Reason.DROPPED, row.reason is Reason.UNRESOLVED_EGRESS, True)
         for place, mark in enumerate(marks):
             total[place] += mark
@@ -184,11 +171,11 @@ def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
     names = card.locator("tbody button").all_text_contents()
     assert dict(zip(names, card.locator("tbody tr").evaluate_all(numbers), strict=True)) == totals
     assert [totals[shown][0] for shown in names] == sorted((total[0] for total in totals.values()), reverse=True)
-    chosen = [row for row in result.rows if row.tags.get("owner") == OWNERS[0]]
-    card.get_by_role("button", name=OWNERS[0], exact=True).click()
+    chosen = [row for row in result.rows if row.account_id == names[0]]
+    card.get_by_role("button", name=names[0], exact=True).click()
     assert worked_on(page, "flagged") == list(map(expected_row, worklist(chosen).flagged))
     assert sorted(listed(page)) == ids(chosen)
-    assert "tag%3Aowner=payments" in page.url
+    assert f"account={names[0]}" in page.url
 
 
 def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
@@ -233,7 +220,7 @@ def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> No
 
 
 def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, result: Result) -> None:
-    """A row has the remedy, the patch for each tool, the commands, links to the console, and leads to its subnets."""
+    """A row has the remedy, the patch for each tool, the commands, and leads to its subnets."""
     page = visit.open(file)
     changes = {row.key: change for change in changes_of(worklist(result.rows).flagged) for row in change.rows}
     item = next(item for item in worklist(result.rows).flagged if len(changes[item.first.key].route_table_ids) > 1)
@@ -258,36 +245,8 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
     template.get_by_role("button", name="Copy CloudFormation").click()
     expect(template.get_by_role("button")).to_have_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == remedy.patches["cloudFormation"].rstrip()
-    link = detail.get_by_role("link", name=row.route_table_id).first
-    assert link.get_attribute("href") == (
-        f"https://{row.region}.console.aws.amazon.com/vpcconsole/home?region={row.region}"
-        f"#RouteTableDetails:RouteTableId={row.route_table_id}"
-    )
-    assert link.get_attribute("rel") == "noopener noreferrer"
     detail.get_by_role("button", name=re.compile("Show its subnet")).click()
     assert sorted(listed(page)) == ids(list(item.rows))
-
-
-def downloaded(page: Page) -> str:
-    """The file that the button of the table saves."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download these rows as CSV").click()
-    assert download.value.suggested_filename == "express-path-subnets.csv"
-    return Path(download.value.path()).read_bytes().decode()
-
-
-def test_the_rows_shown_are_saved_as_csv(visit: Visit, file: Path, result: Result) -> None:
-    """The file has the rows, columns and quoting of --format csv, in the order of the table, with formulas disarmed."""
-    page = visit.open(file)
-    page.locator("th[data-column=subnet] button").click()
-    expected = "".join(as_csv(replace(result, rows=sorted(result.rows, key=lambda row: row.subnet_id))))
-    saved = downloaded(page)
-    assert saved == expected
-    for formula in ("'=HYPERLINK", "\n'=1", "'\uff0b1"):
-        assert formula in saved
-    page.locator("#choose-reason").select_option("NAT_GATEWAY")
-    rows = list(csv.reader(StringIO(downloaded(page), newline="")))
-    assert sorted(row[3] for row in rows[1:]) == ids([row for row in result.rows if row.reason is Reason.NAT_GATEWAY])
 
 
 def test_a_link_shows_the_same_again(visit: Visit, file: Path) -> None:
@@ -364,18 +323,6 @@ def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Re
     assert sorted(listed(page)) == ids([verdict for verdict in result.rows if vpc_of(verdict) == vpc])
 
 
-def test_theme_follows_the_system_until_it_is_chosen(visit: Visit, file: Path) -> None:
-    """Light or dark as the system is; the button turns it round, without any storage."""
-    ground = "getComputedStyle(document.body).backgroundColor"
-    for dark in (False, True):
-        page = visit.open(file, dark=dark)
-        first = page.evaluate(ground)
-        page.get_by_role("button", name="Light theme" if dark else "Dark theme").click()
-        lightness = [sum(map(int, re.findall(r"\d+", color)[:3])) for color in (first, page.evaluate(ground))]
-        assert (lightness[0] < lightness[1]) is dark
-        expect(page.get_by_role("button", name="Dark theme" if dark else "Light theme")).to_be_visible()
-
-
 def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path) -> None:
     """A name that is markup is text in the table, in the drawing and in the filters: nothing of it runs."""
     names = [HOSTILE, "<b>bold</b>", "javascript:alert(1)", "\\u003cimg src=x>"]
@@ -394,56 +341,18 @@ def test_hostile_names_are_shown_as_they_are(visit: Visit, tmp_path: Path) -> No
 
 
 def test_the_first_screen_is_what_to_fix(visit: Visit, file: Path) -> None:
-    """The first route tables with their owners are on it, also if something could not be read. Totals and drawings follow."""
+    """The first route tables are on it, also if something could not be read. Totals and drawings follow."""
     page = visit.open(file, size=(1400, 900))
     for place in range(5):
         expect(page.locator("#work-flagged .work-row").nth(place)).to_be_in_viewport(ratio=1)
-    expect(page.locator("#work-flagged th", has_text="owner")).to_be_in_viewport(ratio=1)
     for below in ("#failures-title", "#summary", "#rollups", "#networks"):
         expect(page.locator(below)).not_to_be_in_viewport()
     page.get_by_role("link", name="What could not be read").click()
     expect(page.locator("#failures-title")).to_be_in_viewport()
 
 
-def test_tags_are_in_the_rows_of_the_worklist(visit: Visit, tmp_path: Path) -> None:
-    """Several keys are in one column. Of many values of a route table's subnets, a screen shows two, and paper shows all."""
-    zones = [replace(FLAGGED, subnet_id=f"subnet-{zone}", tags={"owner": f"team-{zone}"}) for zone in "abcd"]
-    rows = [replace(zones[0], tags={"owner": "team-a", "env": "prod"}), *zones[1:]]
-    page = visit.open(written(Result(rows, MADE_AT, tag_keys=("owner", "env")), tmp_path))
-    tags = page.locator(".work-tags .one-tag")
-    assert tags.all_inner_texts() == ["owner: team-a, team-b, and 2 more", "env: prod"]
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert tags.all_inner_texts() == ["owner: team-a, team-b, team-c, team-d", "env: prod"]
-
-
-def test_without_script_the_worklist_is_plain(visit: Visit, file: Path, result: Result) -> None:
-    """Without scripts, the page has every row of the worklist, what to do with the command, and what could not be read."""
-    page = visit.open(file, size=(1400, 900), script=False)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("reach S3 Express through a NAT")
-    expect(page.get_by_role("region", name="Could not be read")).to_be_visible()
-    expect(page.get_by_role("searchbox")).to_have_count(0)
-    found = worklist(result.rows)
-    items = [*found.flagged, *found.dropped, *found.unresolved]
-    cells = "all => all.map(row => [...row.children].map(cell => cell.innerText))"
-    shown = page.locator(".work-row").evaluate_all(cells)
-    assert sorted(row[0].partition("\n")[0] for row in shown) == sorted(
-        item.first.route_table_id or "unknown" for item in items
-    )
-    assert sorted(row[-1] for row in shown) == sorted(expected_row(item)[-1] for item in items)
-    details = page.locator(".detail").all_inner_texts()
-    for change, text in zip(changes_of(items), details, strict=True):
-        assert change.remedy.text in text
-        assert change.remedy.command in text
-    for width in (1400, NARROW[0]):
-        page.set_viewport_size({"width": width, "height": 900})
-        rights = page.locator("noscript :is(td, p, pre, span)").evaluate_all(
-            "all => all.map(one => one.getBoundingClientRect().right)"
-        )
-        assert max(rights) <= width
-
-
 def test_nothing_found_and_nothing_to_fix_are_said(visit: Visit, tmp_path: Path) -> None:
-    """A scan without a subnet has no empty table; if nothing is flagged, there is no worklist, link or cost."""
+    """A scan without a subnet has no empty table; if nothing is flagged, there is no worklist and no link."""
     page = visit.open(written(Result((), MADE_AT), tmp_path))
     expect(page.get_by_role("heading", level=1)).to_have_text("No subnets were found")
     expect(page.get_by_text("publicSubnets")).to_be_visible()
@@ -556,75 +465,3 @@ def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) ->
     assert name in journey.inner_text()
     rights = journey.locator("*").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
     assert max(rights) <= NARROW[0]
-
-
-TOOLS = ("cloudFormation", "terraform")
-HEADING = 12
-"""More pieces of text than a heading has."""
-A4, LETTER = (210, 297), (216, 279)
-"""Paper, in millimeters."""
-MARGINS = 28
-"""The margins of the page above and below, in millimeters."""
-
-
-def test_paper_has_everything(visit: Visit, file: Path, result: Result) -> None:
-    """A print has every row, each change with its patches, each VPC, and every total. The screen is as before afterwards."""
-    page = visit.open(file)
-    before = page.locator("main").inner_text()
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    found = worklist(result.rows)
-    changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
-    texts = page.locator("#worklist .detail pre:visible").all_inner_texts()
-    patches = [text for text in texts if not text.startswith("express-path ")]
-    assert sorted(patches) == sorted(
-        text.rstrip()
-        for change in changes
-        for text in (change.remedy.command, *(change.remedy.patches.get(tool, "") for tool in TOOLS))
-        if text
-    )
-    assert page.locator(".work-row:visible").count() == len(page.locator("#worklist .detail:visible").all())
-    assert page.locator("#rows tr.subnet:visible").count() == len(result.rows)
-    expect(page.locator(".vpc > :is(.canvas, .journeys):visible")).to_have_count(len(set(map(vpc_of, result.rows))))
-    accounts = page.locator("#rollups .card").first.locator("tbody tr:visible")
-    assert accounts.count() == len({row.account_id for row in result.rows})
-    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.className)"
-    page.set_viewport_size({"width": 703, "height": 1000})
-    assert page.locator("#worklist :is(td, pre, .detail)").evaluate_all(cut) == []
-    page.set_viewport_size({"width": WIDE[0], "height": WIDE[1]})
-    page.emulate_media(media="null")
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.locator("#vpcs svg[role=img]").wait_for()
-    assert page.locator("main").inner_text() == before
-
-
-def test_paper_is_a_document(visit: Visit, file: Path, result: Result, tmp_path: Path) -> None:
-    """A print is light, without buttons, with the rows; no page is only a heading, and each drawing is in one piece."""
-    page = visit.open(file, dark=True)
-    open_drawings(page)
-    for name in ("A4", "Letter"):
-        page.pdf(path=tmp_path / f"{name}.pdf", format=name)
-        pages = texts_by_page(tmp_path / f"{name}.pdf")
-        assert len(pages) > 2
-        assert min(pages) > HEADING
-    page.emulate_media(media="print", color_scheme="dark")
-    for button in page.get_by_role("button").filter(has_text=re.compile("theme|CSV|Show|Clear")).all():
-        expect(button).to_be_hidden()
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("#rows tr.subnet").count() == len(result.rows)
-    expect(page.locator(".work-row").first).to_be_visible()
-    for width, height in (A4, LETTER):
-        page.set_viewport_size({"width": round((width - 24) * 96 / 25.4), "height": 900})
-        drawings = page.locator(".canvas > svg").evaluate_all(
-            """all => all.filter(one => one.checkVisibility()).map(one => {
-                const { width, height } = one.getBoundingClientRect();
-                const part = getComputedStyle(one.closest(".vpc")).breakInside;
-                return [height, width / one.viewBox.baseVal.width, part];
-            })"""
-        )
-        assert drawings
-        for tall, scale, inside in drawings:
-            assert tall < (height - MARGINS) * 96 / 25.4
-            assert (scale > 0.7, inside) == (True, "avoid")
-        assert page.locator(".large > .journeys").first.is_visible()
-        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -1,4 +1,4 @@
-"""scan --from and report --from: an earlier scan in another format, without AWS."""
+"""scan --from: an earlier scan in another format, without AWS."""
 
 import json
 import re
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.findings.output import Format
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
@@ -30,10 +29,8 @@ def without_times(text: str) -> str:
 @pytest.mark.parametrize(
     "options",
     [
-        *(["--format", chosen] for chosen in Format),
-        ["--details", "--show", "NON_COMPLIANT"],
-        ["--group-by", "account"],
-        ["--tags", "Name", "--format", "csv"],
+        ["--format", "html"],
+        ["--show", "NON_COMPLIANT"],
         ["--tag", "Name=web-private-a"],
         ["--vpc", "vpc-0elsewhere"],
         ["--fail-on", "never"],
@@ -46,16 +43,6 @@ def test_an_earlier_scan_is_shown_like_a_new_one(options: list[str], tmp_path: P
     earlier, now = invoke(["scan", "--from", file, *options]), invoke(["scan", "--from-dump", TWO, *options])
     assert without_times(earlier.stdout) == without_times(now.stdout) != ""
     assert earlier.exit_code == now.exit_code
-
-
-def test_a_report_is_made_from_an_earlier_scan(tmp_path: Path) -> None:
-    """It is the report of the network itself."""
-    file, pages = scanned(tmp_path, "--tags", "Name"), (tmp_path / "earlier.html", tmp_path / "now.html")
-    earlier = invoke(["report", "--from", file, "--output", str(pages[0])])
-    now = invoke(["report", "--from-dump", TWO, "--tags", "Name", "--output", str(pages[1])])
-    assert (earlier.exit_code, now.exit_code) == (1, 1)
-    first, second = (without_times(page.read_text(encoding="utf-8")) for page in pages)
-    assert first == second
 
 
 def test_a_comparison_is_kept_or_made(tmp_path: Path) -> None:
@@ -80,7 +67,6 @@ def test_a_comparison_is_kept_or_made(tmp_path: Path) -> None:
     assert "--fail-on new needs a baseline" in refused.stderr
 
 
-@pytest.mark.parametrize("command", ["scan", "report"])
 @pytest.mark.parametrize(
     "option",
     [
@@ -93,9 +79,9 @@ def test_a_comparison_is_kept_or_made(tmp_path: Path) -> None:
     ],
     ids=lambda option: option[0],
 )
-def test_an_earlier_scan_was_read_and_judged_already(command: str, option: list[str], tmp_path: Path) -> None:
+def test_an_earlier_scan_was_read_and_judged_already(option: list[str], tmp_path: Path) -> None:
     """An option that selects what is read, or how it is judged, is refused."""
-    result = invoke([command, "--from", scanned(tmp_path), *option])
+    result = invoke(["scan", "--from", scanned(tmp_path), *option])
     assert (result.exit_code, result.stdout) == (2, "")
     assert f"--from and {option[0]} cannot be used together" in result.stderr
 
@@ -113,7 +99,7 @@ def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path:
     builder.ec2.create_tags(Resources=[network.subnet], Tags=[{"Key": "owner", "Value": "web"}])
     sandbox.calls.clear()
     file = str(tmp_path / "scan.json")
-    assert invoke(["scan", "--tags", "owner", "--output", file]).exit_code == 1
+    assert invoke(["scan", "--output", file]).exit_code == 1
     assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == 1
     sandbox.calls.clear()
     for options in (
@@ -121,7 +107,7 @@ def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path:
         ["scan", "--output", str(tmp_path / "summary.md")],
         ["scan", "--output", str(tmp_path / "paths.sarif")],
         ["scan", "--output", str(tmp_path / "paths.xml")],
-        ["report", "--output", str(tmp_path / "report.html")],
+        ["scan", "--output", str(tmp_path / "report.html")],
         ["scan", "--split-by", "tag:owner", "--output", str(tmp_path / "owners")],
     ):
         command, *more = options

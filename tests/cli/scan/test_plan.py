@@ -1,7 +1,6 @@
 """express-path scan --plan: what a plan would do to the paths. tests/terraform compares real plans with their applies."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,8 +12,10 @@ from jsonschema import validate
 
 from benchmarks.command_runs import environment
 from express_path_cli.findings.output import Format
-from tests.support.command import invoke
+from tests.support.command import NO_CREDENTIALS, invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
+
+pytestmark = pytest.mark.usefixtures("no_credentials")
 
 PRIVATE, ANALYTICS, PUBLIC = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "rtb-0e5f7a2c4b9d81366"
 ANALYTICS_SUBNET, PUBLIC_SUBNET = "subnet-0f5b92c8e1d7a3640", "subnet-01e7d4a9c5b8f2360"
@@ -32,7 +33,7 @@ def document(*options: str, status: int | None = None) -> dict[str, Any]:
 
 def alone(plan: PlanBuilder, folder: Path, *options: str) -> dict[str, dict[str, Any]]:
     """Return the subnets of a plan that is judged without a network, by their address."""
-    rows = document("--plan", str(plan.write(folder)), "--plan-only", *options)["subnets"]
+    rows = document("--plan", str(plan.write(folder)), *options)["subnets"]
     return {row["address"]: row for row in rows}
 
 
@@ -59,7 +60,7 @@ def test_a_reference_stands_for_an_id_that_is_not_known(tmp_path: Path) -> None:
 def test_the_document_of_a_plan_fits_the_schema(tmp_path: Path) -> None:
     """The schema describes what a plan adds."""
     schema = json.loads(invoke(["schema"]).stdout)
-    validate(document("--plan", str(nat_route(network()).write(tmp_path)), "--plan-only"), schema)
+    validate(document("--plan", str(nat_route(network()).write(tmp_path))), schema)
     validate(over_sample(PlanBuilder(), tmp_path), schema)
 
 
@@ -330,11 +331,11 @@ def test_an_unknown_route_table_is_null(tmp_path: Path) -> None:
     plan.add("aws_route.nat", values, {**table, "nat_gateway_id": ["aws_nat_gateway.this.id"]})
     either = {"subnet_id": ["aws_subnet.private.id"], "route_table_id": ["aws_route_table.tier", "var.tier"]}
     plan.add("aws_route_table_association.any", {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}, either)
-    found = document("--plan", str(plan.write(tmp_path)), "--plan-only")
+    found = document("--plan", str(plan.write(tmp_path)))
     assert found["routeTables"] == [
         {"routeTableId": None, "address": None, "before": {}, "after": {"UNRESOLVED_EGRESS": 1}}
     ]
-    shown = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"]).stdout
+    shown = invoke(["scan", "--plan", str(tmp_path / "plan.json")]).stdout
     assert "unknown route table: no subnet -> 1 UNRESOLVED_EGRESS" in shown
     assert "NAT_GATEWAY or NO_ROUTE is possible" in found["subnets"][0]["annotation"]
 
@@ -402,7 +403,7 @@ def test_the_region_of_each_of_several_providers_must_be_known(tmp_path: Path) -
     plan = nat_route(network()).add("aws_vpc.dr", {"id": UNKNOWN}, block={"provider_config_key": "aws.dr"})
     regions = {"references": ["local.dr"]}
     plan.document["configuration"]["provider_config"]["aws.dr"] = {"name": "aws", "expressions": {"region": regions}}
-    command = ["scan", "--plan", str(plan.write(tmp_path)), "--plan-only", "--format", "json"]
+    command = ["scan", "--plan", str(plan.write(tmp_path)), "--format", "json"]
     assert invoke(command).exit_code == 1
     plan.add("aws_subnet.dr", {"id": UNKNOWN, "vpc_id": UNKNOWN}, block={"provider_config_key": "aws.dr"})
     plan.write(tmp_path)
@@ -423,24 +424,18 @@ def test_the_region_of_each_of_several_providers_must_be_known(tmp_path: Path) -
     }
 
 
-def test_without_credentials_the_plan_is_judged_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_credentials_the_plan_is_judged_alone(tmp_path: Path) -> None:
     """A pipeline for a pull request may have none; a note says what that means."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     result = invoke(["scan", "--plan", str(nat_route(network()).write(tmp_path)), "--format", "json"])
     assert result.exit_code == 1, result.output
     assert "no AWS credentials" in result.stderr
 
 
-@pytest.mark.parametrize("options", [["--plan-only"], ["--source", "."]])
-def test_options_of_a_plan_need_a_plan(options: list[str]) -> None:
-    """They would be ignored."""
-    result = invoke(["scan", "--example", *options])
+def test_a_source_needs_a_plan() -> None:
+    """It would be ignored."""
+    result = invoke(["scan", "--example", "--source", "."])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "needs a plan" in result.stderr
+    assert "--source needs a plan" in result.stderr
 
 
 # --- hostile input ---------------------------------------------------------------------------------------------------
@@ -479,7 +474,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_a_document_that_is_no_plan_is_an_error(tmp_path: Path, fault: str) -> None:
     """The error names the file and what to do, and no value; nothing is printed to standard output."""
     (tmp_path / "plan.json").write_text(broken(tmp_path, HOSTILE[fault]), encoding="utf-8")
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "plan.json: " in result.stderr
     assert SECRET not in result.stderr
@@ -491,7 +486,7 @@ def test_a_plan_that_is_cut_short_is_an_error(tmp_path: Path, part: int) -> None
     """This is the same for a file that is empty."""
     text = broken(tmp_path, lambda _: None)
     (tmp_path / "plan.json").write_text(text[:part], encoding="utf-8")
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "is cut short" in result.stderr
 
@@ -500,7 +495,7 @@ def test_a_plan_that_is_too_large_is_an_error(tmp_path: Path) -> None:
     """It is not read into memory."""
     with (tmp_path / "plan.json").open("wb") as file:
         file.truncate(200 << 20)
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json"), "--plan-only"])
+    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "has 200 MiB" in result.stderr
 
@@ -515,7 +510,7 @@ def test_secrets_are_never_printed(tmp_path: Path) -> None:
     subnet["after_sensitive"] = {"tags_all": {"Name": True, "owner": True}}
     file = str(plan.write(tmp_path))
     for form in Format:
-        result = invoke(["scan", "--plan", file, "--plan-only", "--format", form, "--tags", "owner"])
+        result = invoke(["scan", "--plan", file, "--format", form])
         assert result.exit_code == 1, result.output
         assert SECRET not in result.output, form
 
@@ -535,7 +530,7 @@ def test_values_of_any_shape_are_no_crash(tmp_path: Path) -> None:
         for block in plan.document["configuration"]["root_module"]["resources"]:
             block["expressions"] = {**block["expressions"], "route": value, "subnet_ids": value}
         file = plan.write(tmp_path, f"plan{number}.json")
-        result = invoke(["scan", "--plan", str(file), "--plan-only", "--format", "json"])
+        result = invoke(["scan", "--plan", str(file), "--format", "json"])
         assert "unexpected" not in result.stderr, (value, result.stderr)
 
 
@@ -613,12 +608,12 @@ def test_ten_thousand_resources_take_seconds(tmp_path: Path, blocks: int, config
         "scan",
         "--plan",
         str(large(blocks).write(tmp_path)),
-        "--plan-only",
         "--output",
         str(tmp_path / "o.json"),
     ]
+    alone = {name: value for name, value in environment().items() if not name.startswith("AWS_")} | NO_CREDENTIALS
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command], env=environment(), capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEASURED, *command], env=alone, capture_output=True, text=True, check=True
     )
     status, seconds, mebibytes = done.stdout.split()
     assert status == "1", done.stderr

@@ -81,4 +81,4 @@ def test_a_terminal_gets_a_few_lines(dump: Path, width: int) -> None:
     half = f"{SUBNETS // 2:,}"
     assert lines[0] == f"{SUBNETS:,} subnets: {half} NON_COMPLIANT, {half} COMPLIANT, 0 NOT_APPLICABLE"
     assert sum(max(1, math.ceil(len(line) / width)) for line in lines) <= LINES
-    assert lines.count("  express-path report --from-dump dump") == 2
+    assert lines.count("  express-path scan --output express-path.html --from-dump dump") == 2

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.command import invoke
 
+pytestmark = pytest.mark.usefixtures("no_credentials")
+
 TEMPLATE = """
 Parameters:
   Cidr: {Type: String, Default: 10.0.0.0/16}
@@ -104,26 +106,27 @@ def rows(file: Path, *options: str) -> dict[str, dict[str, Any]]:
 
 def reasons(file: Path, *options: str) -> dict[str, str]:
     """Return the reason of each subnet of a template that is judged alone."""
-    alone = rows(file, "--plan-only", "--region", "us-east-1", *options)
+    alone = rows(file, "--region", "us-east-1", *options)
     return {name: row["reason"] for name, row in alone.items()}
 
 
 @pytest.mark.parametrize(
-    ("parameters", "app"),
-    [({}, "NAT_GATEWAY"), ({"Nat": "no"}, "NO_ROUTE"), ({"Peer": "pcx-1"}, "ENDPOINT")],
+    ("defaults", "app"),
+    [({}, "NAT_GATEWAY"), ({'"yes", Allowed': '"no", Allowed'}, "NO_ROUTE"), ({'""}\n': '"pcx-1"}\n'}, "ENDPOINT")],
 )
-def test_parameters_and_conditions_decide(template: Path, parameters: dict[str, str], app: str) -> None:
-    """The reasons are those of the stack with these parameters, alone and over a network."""
-    options = [f"--stack-parameter={name}={value}" for name, value in parameters.items()]
+def test_parameters_and_conditions_decide(template: Path, defaults: dict[str, str], app: str) -> None:
+    """The reasons are those of the stack with the default values of the parameters, alone and over a network."""
+    for value, other in defaults.items():
+        template.write_text(TEMPLATE.replace(value, other, 1), encoding="utf-8")
     expected = {"Public": "INTERNET_GATEWAY", "App": app, "Data": "ENDPOINT", "Idle": "NO_ROUTE"}
-    assert reasons(template, *options) == expected
-    over_sample = rows(template, "--example", *options)
+    assert reasons(template) == expected
+    over_sample = rows(template, "--example")
     assert {name: row["reason"] for name, row in over_sample.items()} == expected
 
 
 def test_a_finding_has_the_line_of_the_route(template: Path) -> None:
     """The file is the template."""
-    row = rows(template, "--plan-only", "--region", "us-east-1")["App"]
+    row = rows(template, "--region", "us-east-1")["App"]
     assert row["changedBy"] == ["Resources.AppRoute", "Resources.AppAssociation"]
     assert TEMPLATE.splitlines()[row["line"] - 1] == "  AppRoute:"
     assert row["file"] == template.as_posix()
@@ -159,27 +162,17 @@ def test_what_a_template_does_not_say_is_never_guessed(template: Path, old: str,
 def test_what_is_no_template_is_an_error(template: Path, text: str, fault: str) -> None:
     """The error names the file, and no value."""
     template.write_text(text, encoding="utf-8")
-    result = invoke(["scan", "--plan", str(template), "--plan-only", "--region", "us-east-1"])
+    result = invoke(["scan", "--plan", str(template), "--region", "us-east-1"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert fault in result.stderr
     assert "secret" not in result.stderr
 
 
-def test_a_parameter_must_exist(template: Path) -> None:
-    """A misspelled name would change nothing."""
-    result = invoke(
-        ["scan", "--plan", str(template), "--region", "us-east-1", "--plan-only", "--stack-parameter", "X=1"]
-    )
+def test_a_template_has_no_other_source(template: Path, tmp_path: Path) -> None:
+    """The option would do nothing."""
+    result = invoke(["scan", "--plan", str(template), "--example", "--source", str(tmp_path)])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "has no parameter 'X'" in result.stderr
-
-
-def test_options_that_do_nothing_are_refused(template: Path, tmp_path: Path) -> None:
-    """A template has no other source, and only a template has parameters that are not in the file."""
-    for plan, option in ((template, ["--source", str(tmp_path)]), (change_set(tmp_path), ["--stack-parameter", "A=1"])):
-        result = invoke(["scan", "--plan", str(plan), "--example", *option])
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert f"{option[0]} does nothing" in result.stderr
+    assert "--source does nothing" in result.stderr
 
 
 # --- change sets -----------------------------------------------------------------------------------------------------

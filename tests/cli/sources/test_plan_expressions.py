@@ -8,6 +8,8 @@ import pytest
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 
+pytestmark = pytest.mark.usefixtures("no_credentials")
+
 PRIVATE = "aws_route_table.private"
 COUNTED, KEYED = "aws_route_table.counted", "aws_route_table.keyed"
 SOURCE = """
@@ -98,7 +100,7 @@ def test_expressions(tmp_path: Path, expression: str, refers_to: list[str], expe
     endpoint(plan, names)
     plan.document["variables"] = {"with": {"value": "yes"}}
     (tmp_path / "main.tf").write_text(SOURCE.replace("EXPRESSION", expression), encoding="utf-8")
-    result = invoke(["scan", "--plan", str(plan.write(tmp_path)), "--plan-only", "--format", "json"])
+    result = invoke(["scan", "--plan", str(plan.write(tmp_path)), "--format", "json"])
     rows = json.loads(result.stdout)["subnets"]
     assert {row["reason"] for row in rows if row["address"] == "aws_subnet.private"} == {expected}
 
@@ -154,6 +156,6 @@ def test_modules_give_each_other_values(tmp_path: Path, is_installed: bool) -> N
         (tmp_path / ".terraform" / "modules").mkdir(parents=True)
         listed = {"Modules": [{"Key": "", "Dir": "."}, {"Key": "relay", "Dir": "installed"}]}
         (tmp_path / ".terraform" / "modules" / "modules.json").write_text(json.dumps(listed), encoding="utf-8")
-    result = invoke(["scan", "--plan", str(plan.write(tmp_path)), "--plan-only", "--format", "json"])
+    result = invoke(["scan", "--plan", str(plan.write(tmp_path)), "--format", "json"])
     assert result.exit_code == 0, result.output
     assert [row["reason"] for row in json.loads(result.stdout)["subnets"]] == ["ENDPOINT"]

@@ -45,7 +45,7 @@ BY_POLICY = "not authorized to perform: ec2:DescribeVpcs with an explicit deny i
         (ApiError("sts:GetCallerIdentity", "ExpiredToken", "no"), "sign in again"),
         (ApiError("sts:GetCallerIdentity", "InvalidClientTokenId", "no"), "sign in again"),
         (ApiError("sts:GetCallerIdentity", "AuthFailure", "no"), "check that the Region is enabled"),
-        (ApiError("ec2:DescribeSubnets", "RequestLimitExceeded", "no"), "try again later, or use fewer --workers"),
+        (ApiError("ec2:DescribeSubnets", "RequestLimitExceeded", "no"), "try again later"),
         (ApiError("boto3:client", "NoCredentialsError", "no"), "aws sso login"),
         (ApiError("boto3:client", "ProfileNotFound", "no"), "aws configure list-profiles"),
         (ApiError("logs:StartQuery", "ResourceNotFoundException", "no"), "aws logs describe-log-groups"),

@@ -1,21 +1,18 @@
-"""Charts of throughput over time: in the terminal, and in a file."""
+"""The chart of throughput over time in the terminal."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.terminal.charts import GUTTER
-from express_path_cli.traffic.charts import Panel, as_text_chart, lanes, write_panels
+from express_path_cli.traffic.charts import as_text_chart, lanes
 from express_path_cli.traffic.symptoms import Diagnosis, MeterLoad, Severity, Symptom, SymptomFinding
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 PERIOD = timedelta(minutes=5)
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def points(values: Sequence[float | None]) -> tuple[tuple[datetime, float], ...]:
@@ -95,27 +92,3 @@ def test_gaps_and_idle_times_look_different() -> None:
     assert lines[-1][GUTTER:].strip() in {"??", "???"}
     days = replace(DIAGNOSIS, end=START + timedelta(days=3))
     assert "Mar 01" in as_text_chart(days, 80, ascii_only=False).plain
-
-
-HOSTILE = "</text><script>alert(1)</script> & \"' $x_1$"
-
-
-def test_a_file_has_a_panel_for_each_gateway(tmp_path: Path) -> None:
-    """Titles, sentences, and lanes are text in it, never markup or formulas, and its description has the sentences."""
-    file = tmp_path / "nat.svg"
-    in_packets = replace(DIAGNOSIS, findings=(finding(Symptom.PLATEAU, 36, 72, 1e6, "packets/s"),))
-    idle = Diagnosis(Meter("nat-3"), START, START + 3 * PERIOD, 300, MeterLoad(carried=points([0.0] * 3)), ())
-    panels = [
-        Panel(HOSTILE, ("It ran flat.", "word " * 50), DIAGNOSIS),
-        Panel("nat-2", (), in_packets),
-        Panel("nat-3", (), idle),
-    ]
-    write_panels(file, panels)
-    root = ET.fromstring(file.read_bytes())
-    assert root.findall(f".//{SVG}script") == []
-    text = " ".join(root.itertext())
-    for words in ("Gbit/s", "plateau", "drops", "no ports", "peaks", "no data", "UTC", "nat-2", "nat-3"):
-        assert words in text
-    assert text.count(HOSTILE) == 2  # above the chart, and in the description
-    assert f"{HOSTILE}: It ran flat. word word" in text
-    assert max(len(element.text or "") for element in root.iter(f"{SVG}text")) <= 120

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.selection import AccountParameters, Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.main import app
 from express_path_cli.nat.crossed_nats import crossed_nats
 from express_path_cli.nat.prices import window
@@ -173,7 +173,7 @@ def test_a_network_accounts_gateway_is_read_with_its_role(sandbox: Sandbox) -> N
 def test_a_gateway_of_an_account_that_is_not_reached_is_named() -> None:
     """The gateway is listed without numbers, and the failures say what to do."""
     seen = Source(from_dump=dump_of("nat-gateway-not-listed")).read(RuleParameters(), Silent())
-    nats = crossed_nats(seen.views, evaluate_all(seen.views, AccountParameters(), Selection()))
+    nats = crossed_nats(seen.views, evaluate_all(seen.views, RuleParameters(), Selection()))
     options = CostOptions(window(datetime.now(UTC), 1))
     with TaskPool(1, Silent()) as task_pool:
         report = report_on(nats, seen, options, task_pool)
@@ -207,43 +207,31 @@ def test_each_region_has_its_own_price(sandbox: Sandbox) -> None:
 def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox) -> None:
     """If one Region's metrics are denied, the others are read, and the output says that the sum is incomplete."""
     account = Account(sandbox)
-    network = BehindNatGateway(account)
-    private = nat_gateway_elsewhere(sandbox)
-    carry(account, network.nat, 10, 0)
+    nats = {"us-east-1": BehindNatGateway(account).nat, ELSEWHERE: nat_gateway_elsewhere(sandbox)}
+    carry(account, nats["us-east-1"], 10, 0)
+    both = ("--region", ELSEWHERE, "--region", "us-east-1", "--days", "1")
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
-    both = ("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", "--days", "1")
     result = cost(*both)
     assert result.exit_code == 2
-    assert "account 123456789012 eu-west-1: cloudwatch:GetMetricData failed with AccessDenied" in result.stderr
+    [line] = [line for line in result.stderr.splitlines() if "GetMetricData" in line]
+    assert re.search(r"account 123456789012 \S+: cloudwatch:GetMetricData failed with AccessDenied", line)
     assert "not readable" in result.stdout
     assert "not counting what could not be read" in " ".join(result.stdout.split())
     sandbox.faults.deny("cloudwatch", "GetMetricData", times=1)
     document = cost_json(*both, exit_code=2)
-    found = by_id(document)
-    assert found[private]["upperBound"] is None
-    assert found[private]["bytes"] is None
-    assert found[network.nat]["upperBound"]["bytes"] == pytest.approx(10e9)
+    assert sorted(gateway["upperBound"] is None for gateway in document["natGateways"]) == [False, True]
+    assert all((gateway["bytes"] is None) == (gateway["upperBound"] is None) for gateway in document["natGateways"])
     assert document["upperBound"]["complete"] is False
 
 
 def test_a_region_that_could_not_be_scanned_is_missing_from_the_sum(sandbox: Sandbox) -> None:
     """If one scan is denied, the sum is incomplete; if nothing was read, nothing is printed."""
     BehindNatGateway(Account(sandbox))
-    sandbox.faults.deny("ec2", "DescribeSubnets", times=1)
-    document = cost_json("--region", "eu-west-1", "--region", "us-east-1", "--workers", "1", exit_code=2)
+    document = cost_json("--region", "no-where-1", "--region", "us-east-1", exit_code=2)
     assert document["upperBound"]["complete"] is False
     sandbox.faults.deny("ec2", "DescribeSubnets")
     result = cost()
     assert (result.exit_code, result.stdout) == (2, "")
-
-
-@pytest.mark.parametrize("option", ["--from-dump", "--aggregator"])
-def test_sources_without_metrics_are_one_line(option: str) -> None:
-    """A dump and an aggregator contain no CloudWatch metrics."""
-    result = cost(option, str(dump_of("nat-gateway-zonal")))
-    assert (result.exit_code, result.stdout) == (2, "")
-    [line] = result.stderr.splitlines()
-    assert f"contains no CloudWatch metrics (leave {option} out" in line
 
 
 @pytest.fixture
@@ -279,8 +267,8 @@ def test_the_table_fits_and_cuts_nothing(
         assert result.stdout.index(expensive_and_cheap[1]) < result.stdout.index(expensive_and_cheap[0])
 
 
-def test_the_table_says_what_the_numbers_mean(sandbox: Sandbox, expensive_and_cheap: list[str], tmp_path: Path) -> None:
-    """The footnotes say what is included; a given price needs no access to the Price List; a file has the same text."""
+def test_the_table_says_what_the_numbers_mean(sandbox: Sandbox, expensive_and_cheap: list[str]) -> None:
+    """The footnotes say what is included; a given price needs no access to the Price List."""
     options = ("--days", "1", "--price-per-gb", "0.045")
     text = " ".join(cost(*options).stdout.split())
     assert "Total upper bound: $5,555.97 in 1 day," in text
@@ -289,10 +277,7 @@ def test_the_table_says_what_the_numbers_mean(sandbox: Sandbox, expensive_and_ch
     assert "Prices: $0.045 per GB (from --price-per-gb)." in text
     assert "no GB charge" in text
     assert sandbox.calls.of("pricing") == []
-    file = tmp_path / "cost.json"
-    written = cost(*options, "--format", "json", "--output", str(file))
-    assert (written.exit_code, written.stdout, f"wrote {file}" in written.stderr) == (0, "", True)
-    gateways = by_id(json.loads(file.read_text(encoding="utf-8")))
+    gateways = by_id(cost_json(*options))
     assert gateways.keys() == set(expensive_and_cheap)
     assert {gateway["priceBasis"] for gateway in gateways.values()} == {"given"}
 

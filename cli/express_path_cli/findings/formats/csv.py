@@ -25,7 +25,7 @@ COLUMNS = (
     "routeTableName",
     "vpcName",
 )
-"""The first columns of every scan. A column for each selected tag follows, such as tag:owner."""
+"""The first columns of every scan."""
 LAST_COLUMNS = ("remedy", "command")
 """The last columns of every scan. With a baseline, the column baseline is before them."""
 
@@ -43,7 +43,7 @@ def as_csv(result: Result) -> Iterator[str]:
     line = io.StringIO(newline="")
     writer = csv.writer(line)
     baseline = ["baseline"] if result.comparison else []
-    header = [*COLUMNS, *(_safe(f"tag:{key}") for key in result.tag_keys), *baseline, *LAST_COLUMNS]
+    header = [*COLUMNS, *baseline, *LAST_COLUMNS]
     for cells in chain([header], (_cells(row, result) for row in result.rows)):
         writer.writerow(cells)
         yield line.getvalue()
@@ -67,7 +67,6 @@ def _cells(row: Row, result: Result) -> list[str | None]:
         row.subnet_name,
         row.route_table_name,
         row.vpc_name,
-        *(row.tags.get(key, "") for key in result.tag_keys),
     )
     remedy = (row.remedy.advice, row.remedy.command) if row.remedy else ("", "")
     return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, remedy)]

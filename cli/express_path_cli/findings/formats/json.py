@@ -10,7 +10,7 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
-from express_path_cli.findings.baseline import PAST, PastFinding, parameter_values
+from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.planned import TableChange, known_id
 from express_path_cli.findings.result import Result
@@ -70,11 +70,9 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
         "schemaVersion": SCHEMA_VERSION,
         "madeAt": result.made_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "parameters": coverage.parameters,
-        **_account_parameters(result),
         "accounts": coverage.accounts,
         "filters": coverage.filters,
         "source": _source(scan.source),
-        "tagKeys": result.tag_keys,
         "notRead": [
             {**failure.fields(), "message": failure.message, "hint": failure.hint} for failure in result.failures
         ],
@@ -87,14 +85,6 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
         "endpointNames": dict(sorted(result.endpoint_names.items())),
         "notSelected": _not_selected(result),
     }
-
-
-def _account_parameters(result: Result) -> dict[str, Any]:
-    """Return the parameters of accounts that have their own, if there are any."""
-    found = {
-        account_id: parameter_values(parameters) for account_id, parameters in sorted(result.account_parameters.items())
-    }
-    return {"accountParameters": found} if found else {}
 
 
 def _source(source: Source) -> dict[str, Any]:

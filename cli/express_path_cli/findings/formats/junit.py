@@ -32,7 +32,7 @@ def as_junit(result: Result) -> Iterator[str]:
     )
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites {attributes}>\n'
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
-        yield _as_text(_suite(name, list(rows), result.tag_keys, stamp))
+        yield _as_text(_suite(name, list(rows), stamp))
     if result.failures:
         yield _as_text(_not_determined(result.failures, stamp))
     yield "</testsuites>\n"
@@ -59,7 +59,7 @@ def _suite_name(row: Row) -> str:
     return f"{row.account_id}/{row.region}/{row.vpc_id}"
 
 
-def _suite(name: str, rows: Sequence[Row], tag_keys: Sequence[str], stamp: str) -> Element:
+def _suite(name: str, rows: Sequence[Row], stamp: str) -> Element:
     """Return the suite of a VPC."""
     tables = [list(group) for _, group in groupby(rows, key=lambda row: row.route_table_id)]
     counts = {
@@ -71,7 +71,7 @@ def _suite(name: str, rows: Sequence[Row], tag_keys: Sequence[str], stamp: str) 
     attributes = {key: str(value) for key, value in counts.items()}
     suite = Element("testsuite", attributes, name=name, timestamp=stamp, time="0")
     _properties(suite, rows)
-    suite.extend(_case(table, tag_keys) for table in tables)
+    suite.extend(map(_case, tables))
     return suite
 
 
@@ -79,7 +79,7 @@ def _is_skipped(rows: Sequence[Row]) -> bool:
     return all(row.compliance is Compliance.NOT_APPLICABLE for row in rows)
 
 
-def _case(rows: Sequence[Row], tag_keys: Sequence[str]) -> Element:
+def _case(rows: Sequence[Row]) -> Element:
     """Return the test of a route table; its first row is the worst.
 
     The subnets are in system-out, since a test has no properties in Jenkins' schema.
@@ -94,15 +94,14 @@ def _case(rows: Sequence[Row], tag_keys: Sequence[str]) -> Element:
     elif _is_skipped(rows):
         SubElement(case, "skipped", message=first.annotation)
     names = [f"route table name: {first.route_table_name}"] if first.route_table_name else []
-    lines = [*names, *(_line(row, tag_keys) for row in rows)]
+    lines = [*names, *map(_line, rows)]
     SubElement(case, "system-out").text = "\n".join(lines)
     return case
 
 
-def _line(row: Row, tag_keys: Sequence[str]) -> str:
-    """Return a subnet with its name, its verdict, the baseline's mark, and the selected tags."""
+def _line(row: Row) -> str:
+    """Return a subnet with its name, its verdict, and the baseline's mark."""
     labels = [f"baseline: {row.baseline}"] if row.baseline else []
-    labels += [f"tag {key}: {value}" for key, value in row.selected_tags(tag_keys).items()]
     name = f" {row.subnet_name}" if row.subnet_name else ""
     return ", ".join([f"{row.subnet_id}{name}: {row.annotation}", *labels])
 

@@ -42,14 +42,14 @@ _LENGTHS = (_Length(), _Length(with_subnets=False), _Length(with_subnets=False, 
 """From the longest to the shortest."""
 
 
-def as_markdown(result: Result, *, with_all: bool = False) -> Iterator[str]:
-    """Yield a summary, the worklist with its remedies, and the subnets of the worklist, or with_all every subnet.
+def as_markdown(result: Result, *, lists_subnets: bool = False) -> Iterator[str]:
+    """Yield a summary, the worklist with its remedies, and the subnets of the worklist, or lists_subnets every subnet.
 
     If the text is too long for a comment on GitHub, the subnets are left out, and after them rows of the worklist.
     """
     text = ""
     for length in _LENGTHS:
-        text = "\n".join(_Document(result, length, with_all=with_all).lines()).rstrip("\n") + "\n"
+        text = "\n".join(_Document(result, length, lists_subnets=lists_subnets).lines()).rstrip("\n") + "\n"
         if len(text) <= MAX_COMMENT:
             break
     yield text
@@ -58,8 +58,8 @@ def as_markdown(result: Result, *, with_all: bool = False) -> Iterator[str]:
 class _Document:
     """A text of one length."""
 
-    def __init__(self, result: Result, length: _Length, *, with_all: bool) -> None:
-        self._result, self._length, self._with_all = result, length, with_all
+    def __init__(self, result: Result, length: _Length, *, lists_subnets: bool) -> None:
+        self._result, self._length, self._lists_subnets = result, length, lists_subnets
         self._worklist = worklist(result.rows)
 
     def lines(self) -> Iterator[str]:
@@ -125,18 +125,18 @@ class _Document:
                 command = f" {_code(remedy.command)}" if remedy.command else ""
                 yield f"- {reason}, {change.counted(reason)}: {plain(remedy.text)}{command}"
             if self._length.most is not None and len(changes) > self._length.most:
-                yield "- More changes like these are not listed. `express-path report` shows each of them."
+                yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
             yield ""
 
     def _subnets(self) -> Iterator[str]:
         """Yield a row for each subnet, and say how many are left out."""
         items = chain(self._worklist.flagged, self._worklist.dropped, self._worklist.unresolved)
-        wanted = self._result.rows if self._with_all else [row for item in items for row in item.rows]
+        wanted = self._result.rows if self._lists_subnets else [row for item in items for row in item.rows]
         hidden = len(self._result.rows) - len(wanted)
         if not self._length.with_subnets:
             yield (
                 f"Not listed: {count_text(len(wanted), 'subnet')}, because the text would be too long for a comment on GitHub. "
-                "`express-path scan --details` lists them."
+                "`express-path scan --format csv` lists them."
             )
             return
         if wanted:
@@ -149,13 +149,12 @@ class _Document:
             )
 
     def _subnet_table(self, rows: Iterable[Row]) -> Iterator[str]:
-        tag_keys, is_compared = self._result.tag_keys, self._result.comparison is not None
-        columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path", *map(plain, tag_keys)]
-        yield from table([*columns, *(["Baseline"] if is_compared else [])], map(self._subnet_cells, rows))
+        columns = ["", "Account", "Region", "VPC", "Subnet", "Route table", "Reason", "Path"]
+        baseline = ["Baseline"] if self._result.comparison else []
+        yield from table([*columns, *baseline], map(self._subnet_cells, rows))
 
     def _subnet_cells(self, row: Row) -> list[str]:
-        cells = [*_cells(row), *(plain(row.tags.get(key, "")) for key in self._result.tag_keys)]
-        return [*cells, *([row.baseline or ""] if self._result.comparison else [])]
+        return [*_cells(row), *([row.baseline or ""] if self._result.comparison else [])]
 
 
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -168,7 +167,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 
 def _item_cells(item: WorkItem, result: Result) -> list[tuple[str, str]]:
     """Return the title and the text of each cell of an item of the worklist."""
-    record = item_record(item, result.tag_keys, is_compared=result.comparison is not None)
+    record = item_record(item, is_compared=result.comparison is not None)
     values = [found for found in record.cells.items() if found[0] not in _NAMED.values()]
     cells = [(title, _item_cell(title, found, record.cells)) for title, found in values]
     return [*cells, *((plain(title), _listed(found)) for title, found in record.notes.items())]

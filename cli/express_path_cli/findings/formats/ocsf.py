@@ -1,6 +1,6 @@
 """Rows as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -46,11 +46,11 @@ _ACTIVITIES = {
 def as_ocsf(result: Result) -> Iterator[bytes]:
     """Yield a list of findings, one for each subnet, with the cloud profile."""
     milliseconds, product_version = round(result.made_at.timestamp() * 1000), version("express-path")
-    yield from document(_finding(row, result.tag_keys, milliseconds, product_version) for row in result.rows)
+    yield from document(_finding(row, milliseconds, product_version) for row in result.rows)
 
 
-def _finding(row: Row, tag_keys: Sequence[str], milliseconds: int, product_version: str) -> dict[str, Any]:
-    """Return the finding of a row, with the names and the selected tags of its subnet, if it has any."""
+def _finding(row: Row, milliseconds: int, product_version: str) -> dict[str, Any]:
+    """Return the finding of a row, with the names and the tags of its subnet, if it has any."""
     label = severity(row)
     return {
         "category_uid": 2,
@@ -70,7 +70,7 @@ def _finding(row: Row, tag_keys: Sequence[str], milliseconds: int, product_versi
         "compliance": _compliance(row),
         "cloud": _cloud(row),
         **_activity(row),
-        "resources": [_resource(row, tag_keys)],
+        "resources": [_resource(row)],
         **({"remediation": {"desc": str(row.remedy), "references": [row.remedy.url]}} if row.remedy else {}),
     }
 
@@ -112,8 +112,7 @@ def _finding_info(row: Row, milliseconds: int) -> dict[str, Any]:
     }
 
 
-def _resource(row: Row, tag_keys: Sequence[str]) -> dict[str, Any]:
-    tags = row.selected_tags(tag_keys)
+def _resource(row: Row) -> dict[str, Any]:
     return {
         "uid": subnet_arn(row.account_id, row.region, row.subnet_id),
         "name": row.subnet_name or row.subnet_id,
@@ -127,5 +126,5 @@ def _resource(row: Row, tag_keys: Sequence[str]) -> dict[str, Any]:
             "path": path_text(row),
             "names": row.names(),
         },
-        **({"labels": [f"{key}:{value}" for key, value in tags.items()]} if tags else {}),
+        **({"labels": [f"{key}:{value}" for key, value in row.tags.items()]} if row.tags else {}),
     }

@@ -1,7 +1,7 @@
 """Rows as SARIF 2.1.0, for code scanning and editors (https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
@@ -32,7 +32,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
     A result is a route table and a reason, with the subnets that have it, because a change is made to a route table.
     """
     items = worklist(result.rows).items()
-    fixed = _absent(result.comparison.fixed if result.comparison else (), items, result.tag_keys)
+    fixed = _absent(result.comparison.fixed if result.comparison else (), items)
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
@@ -42,7 +42,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
                 "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
             }
         ],
-        "results": chain((_result(item, result.tag_keys) for item in items), fixed),
+        "results": chain((_result(item) for item in items), fixed),
         "properties": {
             "express-path/dropped": dropped(result.rows),
             "express-path/excluded": exclusions(result.rows),
@@ -65,7 +65,7 @@ def _driver() -> dict[str, Any]:
     return {"name": "express-path", "version": version("express-path"), "rules": rules}
 
 
-def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
+def _result(item: WorkItem) -> dict[str, Any]:
     row, kind = item.first, _KIND[item.first.compliance]
     table = row.route_table_id or "unknown"
     # A network has no files. Viewers group by physical location, so it is the table's position in the network, unless the
@@ -91,7 +91,7 @@ def _result(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
             }
         ],
         "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{row.reason}"},
-        "properties": _properties(item, tag_keys) | _remedy(row.remedy),
+        "properties": _properties(item) | _remedy(row.remedy),
         **_baseline_state(item.mark),
     }
 
@@ -101,9 +101,7 @@ def _baseline_state(mark: Mark | None) -> dict[str, str]:
     return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
 
 
-def _absent(
-    fixed: Iterable[PastFinding], current: Iterable[WorkItem], tag_keys: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _absent(fixed: Iterable[PastFinding], current: Iterable[WorkItem]) -> Iterator[dict[str, Any]]:
     """Yield a result for each route table and reason whose findings are all fixed.
 
     It passes, because some viewers ignore baselineState.
@@ -116,7 +114,7 @@ def _absent(
         rows.pop((*_table_of(item.first), item.first.reason), None)
     for (*_, reason), now in rows.items():
         rule = reason if reason in _REASONS else ""
-        shown = _result(WorkItem(tuple(now)), tag_keys)
+        shown = _result(WorkItem(tuple(now)))
         location = shown["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         yield shown | {
             "ruleId": reason,
@@ -139,7 +137,7 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
         yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
 
 
-def _properties(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
+def _properties(item: WorkItem) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
     names = item.first.names()
     changed_by = list(dict.fromkeys(address for row in item.rows for address in row.changed_by))
@@ -149,7 +147,6 @@ def _properties(item: WorkItem, tag_keys: Sequence[str]) -> dict[str, Any]:
         "subnetNames": {row.subnet_id: row.subnet_name for row in item.rows if row.subnet_name},
         "paths": list(dict.fromkeys(filter(None, map(path_text, item.rows)))),
         "names": {resource: name for resource, name in names.items() if resource != "subnet"},
-        "resourceTags": {key: ", ".join(values) for key, values in item.tags(tag_keys).items()},
         **({"changedBy": changed_by} if changed_by else {}),
     }
 

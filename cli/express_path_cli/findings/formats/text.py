@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
-from express_path_cli.findings.grouping import Grouping, group_layouts, group_record, groups
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.planned import PlanFindings, table_lines
 from express_path_cli.findings.result import Result
@@ -47,17 +46,14 @@ class _Table:
 
     def lines(self) -> Iterator[str]:
         """Yield every line."""
-        details, grouping = self._options.details, self._options.grouping
         yield from self._screen.folded(summary(self._result.rows, self._result.evaluated))
         if self._result.plan:
             yield from self._planned(self._result.plan)
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
-        if grouping:
-            yield from self._groups(grouping)
-        if details:
+        if self._options.lists_subnets:
             yield from self._subnets()
-        if not grouping and not details:
+        else:
             yield from self._rows()
             yield from self._changes()
         yield from self._closing()
@@ -75,13 +71,12 @@ class _Table:
             yield from self._screen.folded(line, "  ")
 
     def _rows(self) -> Iterator[str]:
-        """Yield the worklist, and if they are wanted, the subnets that need no work."""
+        """Yield the worklist."""
         found = self._worklist
         sections: Sequence[tuple[str, str, Sequence[WorkItem]]] = (
             (Compliance.NON_COMPLIANT, "", found.flagged),
             (Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", found.dropped),
             (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved),
-            ("Other subnets", "", found.others if self._options.with_all else ()),
         )
         number = sum(len(items) for *_, items in sections)
         left = number if self._screen.width is None else _MAX_TABLES
@@ -103,36 +98,18 @@ class _Table:
 
     def _record(self, item: WorkItem) -> Record:
         """Return an item's values. In a terminal, an item has two lines, so it has at most two values of a kind."""
-        record = item_record(item, self._result.tag_keys, is_compared=self._result.comparison is not None)
+        record = item_record(item, is_compared=self._result.comparison is not None)
         values = {**record.cells, **record.notes}
         if self._screen.width is None:
             return Record(values)
         first = [title for title in _FIRST if title in values]
         return Record({title: _two_of(values[title]) for title in dict.fromkeys((*first, *values))})
 
-    def _groups(self, grouping: Grouping) -> Iterator[str]:
-        found = groups(self._result.rows, grouping)
-        shown = [group for group in found if group.needs_work or self._options.with_all]
-        if shown:
-            yield ""
-            records = [group_record(group, grouping) for group in shown]
-            yield from record_lines(records, group_layouts(grouping), self._screen)
-        hidden = len(found) - len(shown)
-        if hidden:
-            yield ""
-            yield f"{hidden} more without a subnet that is NON_COMPLIANT, DROPPED, or UNRESOLVED_EGRESS"
-
     def _subnets(self) -> Iterator[str]:
-        """Yield the subnets, without COMPLIANT ones unless they are wanted."""
-        rows = self._result.rows
-        wanted = [row for row in rows if self._options.with_all or row.compliance is not Compliance.COMPLIANT]
-        if wanted:
+        """Yield the subnets."""
+        if self._result.rows:
             yield ""
-            yield from _subnet_lines(sorted(wanted, key=in_order_of_work), self._result)
-        hidden = len(rows) - len(wanted)
-        if hidden:
-            yield ""
-            yield f"{hidden} COMPLIANT not listed; --show COMPLIANT lists them"
+            yield from _subnet_lines(sorted(self._result.rows, key=in_order_of_work), self._result)
 
     def _changes(self) -> Iterator[str]:
         """Yield what to do, worst first, with an example of each reason. A command is one line that can be copied."""
@@ -169,7 +146,7 @@ class _Table:
         for sentence in sentences:
             yield ""
             yield from self._screen.folded(sentence)
-        commands = self._options.scan.next_commands(self._worklist, details=self._options.details)
+        commands = self._options.scan.next_commands(self._worklist, lists_subnets=self._options.lists_subnets)
         for purpose, command in commands:
             yield ""
             yield from self._screen.folded(f"{purpose}:")
@@ -185,7 +162,7 @@ def _subnet_lines(rows: Sequence[Row], result: Result) -> Iterator[str]:
 
     The columns up to the reason contain no spaces, so that they can be selected by their number. The path is last.
     """
-    header = (*_TITLES, *_NAMES, *result.tag_keys, *(["Baseline"] if result.comparison else []), "Path")
+    header = (*_TITLES, *_NAMES, *(["Baseline"] if result.comparison else []), "Path")
     return aligned([header, *(_cells(row, result) for row in rows)])
 
 
@@ -207,7 +184,6 @@ def _cells(row: Row, result: Result) -> tuple[str, ...]:
         row.subnet_name,
         row.route_table_name,
         row.vpc_name,
-        *(row.tags.get(key, "") for key in result.tag_keys),
         *([row.baseline or ""] if result.comparison else []),
         _path(row),
     )

@@ -141,11 +141,6 @@ class Template:
         if "Transform" in self._template:
             raise PlanError(self._path, "has a Transform, which only CloudFormation can expand", _REMEDY)
         declared = self._template.get("Parameters") or {}
-        for name in parameters:
-            if name not in declared:
-                raise PlanError(
-                    self._path, f"has no parameter {name!r:.100}", f"its parameters are {', '.join(declared)}"
-                )
         for name, parameter in declared.items():
             if not isinstance(parameter, dict):
                 raise PlanError(self._path, "has a parameter that is not an object", _REMEDY)

@@ -82,20 +82,14 @@ class Planned:
 class PlanFile:
     """A plan, or the template of a new stack, that was read from a file."""
 
-    def __init__(
-        self,
-        file: Path,
-        regions: Sequence[str] = (),
-        source: Path | None = None,
-        parameters: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, file: Path, regions: Sequence[str] = (), source: Path | None = None) -> None:
         """Read the plan. Raise PlanError, and OptionError if source is given and has no configuration.
 
         regions: those of --region, of which one is for resources whose Region the plan does not say. source: the folder
         in which the plan was made; without it, the folder of the file is used if it has a configuration. For a change
-        set, it is the file with the template. parameters: of a template.
+        set, it is the file with the template.
         """
-        self._file, self._parameters = file, parameters or {}
+        self._file = file
         self._given = regions[0] if len(regions) == 1 else ""
         document = {} if file.suffix.lower() in SUFFIXES else read_document(file)
         self._is_template = not document or not (
@@ -103,10 +97,8 @@ class PlanFile:
         )
         self._template: Template | None = None
         self._configuration: Configuration | None = None
-        ignored = "--source" if self._is_template and source else ""
-        ignored = "--stack-parameter" if parameters and not self._is_template else ignored
-        if ignored:
-            raise OptionError(f"{ignored} does nothing for {file}", "leave it out")
+        if self._is_template and source:
+            raise OptionError(f"--source does nothing for {file}", "leave it out")
         if is_change_set(document):
             if source:
                 region = region_of_change_set(document) or self._given
@@ -145,7 +137,7 @@ class PlanFile:
         settings = self._given or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
         region = here.pop() if len(here) == 1 else settings
         if self._is_template:
-            self._template = Template(self._file, _required(region), self._parameters)
+            self._template = Template(self._file, _required(region), {})
             self._use(self._template.plan())
         notes = [] if self._plan.is_complete else [INCOMPLETE]
         self._default_to(region)

@@ -27,7 +27,7 @@ def rows_in(result: Result) -> list[dict[str, str]]:
 
 
 def test_each_field_is_in_its_column() -> None:
-    """The path is in one cell, columns of tags have their keys, and unknown values are empty."""
+    """The path is in one cell, and unknown values are empty."""
     first, second = rows_in(labeled())
     assert first == {
         "accountId": LABELED.account_id,
@@ -45,11 +45,8 @@ def test_each_field_is_in_its_column() -> None:
         "vpcName": LABELED.vpc_name,
         "remedy": REMEDY.advice,
         "command": REMEDY.command,
-        "tag:owner": "data:team",
-        "tag:cost=center": "42",
-        "tag:missing": "",
     }
-    assert {value for column, value in second.items() if "Name" in column or ":" in column} == {""}
+    assert {value for column, value in second.items() if "Name" in column} == {""}
     two_hops = replace(FLAGGED, path=(NAT._replace(id="tgw-1"), NAT._replace(destination="::/0")))
     [row, unknown] = rows_in(result_of(two_hops, UNKNOWN))
     assert row["path"] == f"0.0.0.0/0 -> tgw-1, then ::/0 -> {NAT.id}"

@@ -9,7 +9,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, TrafficPath
@@ -46,13 +45,13 @@ OF_PLANS = {"address", "routeTableAddress", "changedBy", "file", "line"}
 
 def test_the_schema_has_no_field_that_documents_lack() -> None:
     """With a baseline, a document has every field; without one, it lacks the marks and the lists of past findings."""
-    found = document(replace(compared(), account_parameters={FLAGGED.account_id: RuleParameters()}))
+    found = document(compared())
     assert found.keys() == SCHEMA.schema["properties"].keys() - {"plan", "routeTables"}
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys() - OF_PLANS
     optional = {"note", "lacks", "otherPaths", "ignored"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
-    assert found.keys() - without.keys() == {"fixed", "unknown", "replaced", "accountParameters"}
+    assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
     assert all(fields - subnet.keys() - optional == {"baseline"} for subnet in without["subnets"])
     other = replace(
         FLAGGED,

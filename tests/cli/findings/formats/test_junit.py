@@ -85,7 +85,7 @@ def test_labels_are_in_the_output() -> None:
     named, unnamed = suites_in(labeled())
     [output] = [element.text for element in named.iter("system-out")]
     subnet = f"{LABELED.subnet_id} app-a: {LABELED.annotation}"
-    assert output == f"route table name: {ODD}\n{subnet}, tag owner: data:team, tag cost=center: 42"
+    assert output == f"route table name: {ODD}\n{subnet}"
     assert [element.text for element in unnamed.iter("system-out")] == [f"subnet-2: {FLAGGED.annotation}"]
     [suite] = suites_in(compared())
     lines = dict(line.split(":", 1) for line in "\n".join(suite.itertext()).splitlines() if line.startswith("subnet-"))

@@ -51,7 +51,7 @@ def test_each_subnet_is_a_finding() -> None:
 
 
 def test_a_resource_has_a_name_and_labels() -> None:
-    """The name is the subnet's, or its ID. Labels are the selected tags."""
+    """The name is the subnet's, or its ID. Labels are its tags."""
     first, second = (finding["resources"][0] for finding in findings_in(labeled()))
     assert (first["name"], first["labels"]) == ("app-a", ["owner:data:team", "cost=center:42"])
     assert first["data"]["names"] == LABELED.names()

@@ -66,7 +66,7 @@ def test_a_fingerprint_stays_with_the_table_and_the_reason() -> None:
 
 
 def test_a_result_has_properties() -> None:
-    """They have the names, the tags, the paths, and the remedy; `tags` keeps the meaning that SARIF gives it."""
+    """They have the names, the paths, and the remedy."""
     first, second = (result["properties"] for result in run_of(labeled())["results"])
     assert first == {
         "routeTableId": LABELED.route_table_id,
@@ -74,12 +74,11 @@ def test_a_result_has_properties() -> None:
         "subnetNames": {LABELED.subnet_id: LABELED.subnet_name},
         "paths": [f"0.0.0.0/0 -> {LABELED.path[0].id}"],
         "names": {"routeTable": LABELED.route_table_name, "vpc": LABELED.vpc_name},
-        "resourceTags": LABELED.tags,
         "remedy": REMEDY.advice,
         "remedyUrl": REMEDY.url,
         "command": REMEDY.command,
     }
-    assert (second["names"], second["resourceTags"]) == ({}, {})
+    assert second["names"] == {}
     [fine] = run_of(result_of(COMPLIANT))["results"]
     assert "remedy" not in fine["properties"]
 

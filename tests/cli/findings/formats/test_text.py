@@ -1,8 +1,7 @@
-"""The table of a scan: the worklist, groups, and subnets, in terminals and in pipes."""
+"""The table of a scan: the worklist and the subnets, in terminals and in pipes."""
 
 import io
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,6 @@ from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path_cli.findings.formats.text import as_text
-from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
@@ -29,7 +27,6 @@ from tests.cli.findings.results import (
     LABELED,
     NAT,
     REMEDY,
-    TAG_KEYS,
     UNKNOWN,
     compared,
     result_of,
@@ -47,11 +44,11 @@ LONG = replace(DROPPED, note=FIX, remedy=Remedy(f"AWS drops the traffic: {FIX}."
 EVERY = (FLAGGED, replace(FLAGGED, subnet_id="subnet-0b"), CENTRAL, LONG, COMPLIANT)
 
 
-def terminal(*rows: Row, options: RenderOptions | None = None, tag_keys: Sequence[str] = (), **console: object) -> str:
+def terminal(*rows: Row, options: RenderOptions | None = None, **console: object) -> str:
     """Return the table as a terminal shows it."""
     usual = {"force_terminal": True, "color_system": None, "legacy_windows": False}
     screen = Screen(Console(file=io.StringIO(), **(usual | console)))  # type: ignore[arg-type]
-    return "".join(as_text(result_of(*rows, tag_keys=tag_keys), options or RenderOptions(), screen))
+    return "".join(as_text(result_of(*rows), options or RenderOptions(), screen))
 
 
 def piped(*rows: Row, options: RenderOptions | None = None, **more: object) -> list[str]:
@@ -88,21 +85,21 @@ def test_a_table_fits(width: int) -> None:
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_an_item_is_at_most_two_lines(width: int) -> None:
-    """Also one with names, tags, several NATs, and what is unknown. Only names and tags are ever cut, at their end."""
+    """Also one with names, several NATs, and what is unknown. Only names are ever cut, at their end."""
     nats = [NAT._replace(id=f"nat-{number:017}") for number in range(3)]
     named = replace(
         LABELED, route_table_name="private-a-" * 4, vpc_name="production", reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY
     )
     rows = [replace(named, subnet_id=f"subnet-{nat.id}", path=(nat,)) for nat in nats]
     rows += [LONG, replace(UNKNOWN, note="set networkRoleArn", path=(NAT,) * 4), CENTRAL]
-    shown = terminal(*rows, width=width, tag_keys=TAG_KEYS)
+    shown = terminal(*rows, width=width)
     worklist = shown[: shown.index("What to do")]
     items = re.findall(r"\n +\d+  .*(?:\n  +[^\d\s].*)*", worklist)
     assert len(items) == 4
     assert [item for item in items if item.count("\n") > 2] == []
     for whole in (named.reason, nats[0].id, "and 2 more", named.route_table_id, named.account_id, "priva"):
         assert str(whole) in items[0]
-    wide = terminal(named, width=300, tag_keys=TAG_KEYS)
+    wide = terminal(named, width=300)
     assert f"  {named.route_table_name}  " in wide, "a name is not cut where there is room"
 
 
@@ -113,9 +110,9 @@ def test_a_terminal_lists_twenty_tables() -> None:
     lines = terminal(*rows, width=120).splitlines()
     assert sum(bool(re.match(r" +1  rtb-|  +1  NAT_", line)) for line in lines) == 20
     place = lines.index("5 more route tables. To see each, with what to do:")
-    assert lines[place + 1] == "  express-path report"
-    selected = RenderOptions(scan=ScanOptions(selection=Selection(frozenset(["vpc-1"])), tag_keys=("owner",)))
-    command = "  express-path scan --output express-path.html --vpc vpc-1 --tags owner"
+    assert lines[place + 1] == "  express-path scan --output express-path.html"
+    selected = RenderOptions(scan=ScanOptions(selection=Selection(frozenset(["vpc-1"]))))
+    command = "  express-path scan --output express-path.html --vpc vpc-1"
     assert command in terminal(*rows, width=120, options=selected).splitlines()
     assert sum(bool(re.match(r" +1  (NAT_|DROPPED)", line)) for line in piped(*rows)) == 25
     assert not any("more route table" in line for line in piped(*rows))
@@ -142,7 +139,7 @@ def test_rows_of_one_account_name_it_once() -> None:
 
 
 def test_the_worst_is_first_and_parts_are_separate() -> None:
-    """NAT paths by reason, then dropped subnets with their fix, then unresolved ones; others only if they are wanted."""
+    """NAT paths by reason, then dropped subnets with their fix, then unresolved ones."""
     lines = piped(*EVERY, EXCLUDED, UNKNOWN)
     rows = [line.split()[:3] for line in lines if re.match(r" +\d+  ", line)]
     assert rows == [
@@ -156,12 +153,12 @@ def test_the_worst_is_first_and_parts_are_separate() -> None:
     assert "3 of 7 subnets reach S3 Express through a NAT (2 route tables)." in lines
     assert f"EXCLUDED: {EXCLUDED_FIX}" in lines
     assert any("express-path explain" in line for line in lines)
-    assert "ENDPOINT" in "\n".join(piped(*EVERY, options=RenderOptions(with_all=True)))
 
 
-def test_details_are_one_line_each() -> None:
+def test_subnets_are_one_line_each() -> None:
     """A line has everything that grep may look for, and the first seven columns have no spaces."""
-    lines = piped(*EVERY, replace(UNKNOWN, path=()), options=RenderOptions(details=True))
+    listing = RenderOptions(lists_subnets=True)
+    lines = piped(*EVERY, replace(UNKNOWN, path=()), options=listing)
     [line] = [line for line in lines if FLAGGED.subnet_id in line and " NAT_GATEWAY " in line]
     ids = (FLAGGED.account_id, FLAGGED.region, FLAGGED.vpc_id, FLAGGED.subnet_id, FLAGGED.route_table_id)
     assert line.split()[:7] == [*ids, "NON_COMPLIANT", "NAT_GATEWAY"]
@@ -171,13 +168,9 @@ def test_details_are_one_line_each() -> None:
     [unknown] = [line for line in lines if " UNRESOLVED_EGRESS " in line]
     assert unknown.endswith("its route table is not known")
     assert any(line.startswith("Account  ") for line in lines)  # numbers are at the right, account IDs are not
-    assert not any("ENDPOINT" in line for line in lines)
-    assert "1 COMPLIANT not listed; --show COMPLIANT lists them" in lines
-    every = piped(*EVERY, options=RenderOptions(details=True, with_all=True))
-    assert sum("subnet-" in line for line in every) == len(EVERY) + 1  # and the next command
-    assert [
-        line for line in terminal(*EVERY, width=80, options=RenderOptions(details=True)).splitlines() if line in every
-    ]
+    assert sum("  subnet-" in line for line in lines) == len(EVERY) + 1
+    assert not any("express-path scan" in line for line in lines)
+    assert {*lines} & {*terminal(*EVERY, width=80, options=listing).splitlines()}
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
@@ -185,20 +178,11 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     evil = "rtb-1\x1b[2J\r\n0 subnets\u202e\u0085"
     for lines in (
         piped(replace(FLAGGED, route_table_id=evil, vpc_id=evil)),
-        piped(replace(FLAGGED, subnet_id=evil, annotation=evil, path=()), options=RenderOptions(details=True)),
+        piped(replace(FLAGGED, subnet_id=evil, annotation=evil, path=()), options=RenderOptions(lists_subnets=True)),
         terminal(replace(FLAGGED, route_table_id=evil), replace(DROPPED, note=evil), width=80).splitlines(),
     ):
         assert not any(line.startswith("0 subnets") for line in lines)
         assert all(line.isprintable() for line in lines)
-
-
-def test_a_long_name_does_not_push_columns_away() -> None:
-    """A terminal shortens names; IDs and what a pipe gets are whole."""
-    options = RenderOptions(grouping=Grouping("vpc"))
-    for value in ("部署" * 40, "x" * 200):
-        row = replace(FLAGGED, account_id=value)
-        assert max(cell_len(line) for line in terminal(row, width=80, options=options).splitlines()[:4]) <= 80
-        assert any(value in line for line in piped(row, options=options))
 
 
 def test_a_terminal_shows_two_of_many_values() -> None:
@@ -212,31 +196,15 @@ def test_a_terminal_shows_two_of_many_values() -> None:
     assert any(line.endswith("nat-1, nat-2, nat-3, nat-4") for line in piped(*rows))
 
 
-def test_names_and_tags_are_columns() -> None:
-    """The names of the table and the VPC, and the values of selected tags, are in the worklist and the details."""
+def test_names_are_columns() -> None:
+    """The names of the table and the VPC are in the worklist and in the list of subnets."""
     row = replace(LABELED, route_table_name="private-a")
-    [line] = [line for line in piped(row, tag_keys=TAG_KEYS) if line.startswith("      1  ")]
+    [line] = [line for line in piped(row) if line.startswith("      1  ")]
     words = line.split()
-    assert (words[3], words[5], words[-3:]) == ("private-a", "prod", ["data:team", "42", "-"])
-    lines = piped(row, tag_keys=TAG_KEYS, options=RenderOptions(details=True))
-    assert next(line for line in lines if line.startswith("1111")).split()[7:13] == [
-        *("app-a", "private-a", "prod"),
-        *("data:team", "42", "-"),
-    ]
-    assert not any("express-path scan --details" in line for line in lines)
-
-
-def test_groups_replace_the_worklist() -> None:
-    """Each group is one row; groups without work are counted, and there are no remedies."""
-    lines = piped(*EVERY, options=RenderOptions(grouping=Grouping("reason")))
-    header = next(place for place, line in enumerate(lines) if "NON_COMPLIANT  Route tables  DROPPED" in line)
-    rows = [line.split() for line in lines[header + 1 : lines.index("", header)]]
-    assert [row[0] for row in rows] == ["NAT_GATEWAY", "NAT_BEYOND_TRANSIT_GATEWAY", "DROPPED"]
-    assert any("1 more without" in line for line in lines)
-    assert not any(line.startswith("What to do") for line in lines)
-    assert len(piped(COMPLIANT, options=RenderOptions(grouping=Grouping("vpc"), with_all=True))) > len(
-        piped(COMPLIANT, options=RenderOptions(grouping=Grouping("vpc")))
-    )
+    assert (words[3], words[5]) == ("private-a", "prod")
+    lines = piped(row, options=RenderOptions(lists_subnets=True))
+    names = next(line for line in lines if line.startswith("1111")).split()[7:10]
+    assert names == ["app-a", "private-a", "prod"]
 
 
 def tables(number: int, **changed: object) -> list[Row]:
@@ -258,8 +226,11 @@ def test_only_a_few_changes_are_printed() -> None:
     lines = piped(*tables(5))
     assert sum(line.startswith("NAT_GATEWAY, 1 subnet: Associate rtb-") for line in lines) == 3
     assert lines.count(REMEDY.command) == 3
-    assert lines[lines.index("2 more changes. To see each, with what to do:") + 1] == "  express-path report"
-    assert "  express-path report" not in piped(*tables(3))
+    assert (
+        lines[lines.index("2 more changes. To see each, with what to do:") + 1]
+        == "  express-path scan --output express-path.html"
+    )
+    assert "  express-path scan --output express-path.html" not in piped(*tables(3))
 
 
 def test_the_changes_have_an_example_of_each_reason() -> None:
@@ -287,7 +258,7 @@ def test_a_comparison_is_counted_and_listed() -> None:
     assert f"  fixed: 111122223333 us-east-1 {FLAGGED.vpc_id} subnet-fixed NAT_GATEWAY -> ENDPOINT" in lines
     [row] = [line.split()[:3] for line in lines if line.endswith(NAT.id) and " NAT_GATEWAY " in line]
     assert row == ["2", "1", "NAT_GATEWAY"]
-    details = lines_of(compared(), RenderOptions(details=True))
+    details = lines_of(compared(), RenderOptions(lists_subnets=True))
     assert {line.split()[3] for line in details if line.startswith("1111") and " new " in line} == {
         "subnet-new",
         "subnet-worse",

@@ -5,14 +5,12 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from express_path.domain.network.resources import TargetKind, partition
+from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
-from express_path_cli.findings.costs import NatCosts
-from express_path_cli.findings.formats.csv import COLUMNS, LAST_COLUMNS
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, TrafficPath
@@ -30,50 +28,16 @@ LINE_STYLES: Mapping[Reason, str] = {
 _REASON_INDEXES = {reason: index for index, reason in enumerate(Reason)}
 
 
-_CONSOLE_DOMAINS = {
-    "aws": "console.aws.amazon.com",
-    "aws-cn": "console.amazonaws.cn",
-    "aws-us-gov": "console.amazonaws-us-gov.com",
-}
-"""The domain of the console in each partition; the consoles of isolated partitions have no public domain.
-
-https://docs.aws.amazon.com/general/latest/gr/mgmt-console.html
-"""
-
-
 def page_data(result: Result, options: RenderOptions) -> dict[str, Any]:
-    """Return the data block: rows, lists, meanings of reasons, rule parameters, columns of the CSV, and options."""
+    """Return the data block: rows, lists, meanings of reasons, rule parameters, and options of the commands to copy."""
     return {
         "parameters": _parameters(result.parameters),
         "compliances": list(COMPLIANCES),
         "reasons": [[reason, MEANINGS[reason], LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason],
         **_Lists(result).all(),
-        "csvColumns": [*COLUMNS, *(f"tag:{key}" for key in result.tag_keys), *LAST_COLUMNS],
-        "costs": _costs(options.costs) if options.costs else None,
-        "consoles": _consoles(result) if options.console_links else {},
         "explainOptions": shlex.join(options.scan.explain_options()),
         "healOptions": shlex.join(options.scan.heal_options()),
     }
-
-
-def _costs(costs: NatCosts) -> dict[str, Any]:
-    """Return the days, and for each NAT its Region, id, upper bound, measured cost, and 1 if that is only a part."""
-    charges = [
-        (*nat, charge.upper_bound, charge.measured, int(charge.at_least)) for nat, charge in costs.by_nat.items()
-    ]
-    return {"start": costs.start, "end": costs.end, "nats": charges}
-
-
-def _consoles(result: Result) -> dict[str, str]:
-    """Return the address of the VPC console of each Region that has one."""
-    regions = sorted({row.region for row in result.rows})
-    return {region: address for region in regions if (address := console_address(region))}
-
-
-def console_address(region: str) -> str:
-    """Return the address of the VPC console of a Region, to which a fragment is added; empty if it has none."""
-    domain = _CONSOLE_DOMAINS.get(partition(region))
-    return f"https://{region}.{domain}/vpcconsole/home?region={region}" if domain else ""
 
 
 def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
@@ -109,24 +73,21 @@ class _Lists:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies", "tags")
+        names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies")
         self._lists = {name: _Distinct() for name in names}
 
     def all(self) -> dict[str, Any]:
         """Return all lists, the rows as subnets, and the worklist.
 
-        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, remedy, and tags if
-        keys were selected. It is a list, since names in every row would make the page several times as large. An item
+        A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, and remedy. It is a list, since names in every row would make the page several times as large. An item
         of the worklist: kind, vpc, table, reason, and the ids of its NATs; its subnets are those that have the same vpc,
         table and reason.
         """
         subnets, items = list(map(self._row, self._result.rows)), self._worklist()
         lists = {name: values.values() for name, values in self._lists.items()}
-        return {**lists, "subnets": subnets, "worklist": items, "tagKeys": self._result.tag_keys}
+        return {**lists, "subnets": subnets, "worklist": items}
 
     def _row(self, row: Row) -> list[Any]:
-        tag_keys = self._result.tag_keys
-        tags = [self._lists["tags"].index(tuple(row.tags.get(key, "") for key in tag_keys))] if tag_keys else []
         deciding = self._path(TrafficPath(row.reason, row.path))
         others = tuple(map(self._path, row.other_paths))
         return [
@@ -141,7 +102,6 @@ class _Lists:
             deciding,
             self._lists["otherPaths"].index(others),
             self._remedy(row.remedy),
-            *tags,
         ]
 
     def _vpc(self, row: Row) -> int:

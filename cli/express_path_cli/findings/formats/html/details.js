@@ -17,18 +17,17 @@ function detailOf(subnet) {
 function hopList(subnet) {
     const { path } = subnet;
     const steps = [
-        step("subnet", resource(subnet.id, subnet.vpc.region), subnet.name, subnet.zone),
-        step("route table", resource(subnet.table.id || "unknown", subnet.vpc.region), subnet.table.name, ""),
-        ...hopSteps(path, subnet.vpc.region),
+        step("subnet", code(subnet.id), subnet.name, subnet.zone),
+        step("route table", code(subnet.table.id || "unknown"), subnet.table.name, ""),
+        ...hopSteps(path),
     ];
     return element("ol", { class: `hops line-${path.reason.line}` }, ...steps);
 }
 
-const hopSteps = (path, region) =>
+const hopSteps = (path) =>
     path.hops.map((hop, place) => {
         const how = `${place ? "route" : "deciding route"} ${hop.destination}`;
-        const cost = hop.isNat ? costOf(region, hop.id) : "";
-        return step(hop.kind, resource(hop.id, region), hop.name, cost ? `${how}, ${cost}` : how, hop.isNat);
+        return step(hop.kind, code(hop.id), hop.name, how, hop.isNat);
     });
 
 function step(kind, id, name, how, isNat = false) {
@@ -88,7 +87,7 @@ function patch(title, text, isOpen) {
     return [
         element(
             "details",
-            { class: "patch", open: isOpen || isPrinting },
+            { class: "patch", open: isOpen },
             element("summary", {}, title),
             element("pre", { tabindex: "0", "aria-label": title, role: "group" }, code(text.trimEnd())),
             copyButton(title, text.trimEnd()),

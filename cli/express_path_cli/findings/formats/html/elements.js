@@ -36,11 +36,8 @@ const numbers = new Intl.NumberFormat("en");
 /** A number and its noun, such as 1,200 subnets. */
 const count = (number, noun) => `${numbers.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-/** Whether the page is on its way to paper, where everything is shown. */
-let isPrinting = false;
-
 /** Whether the screen is a phone's, where a list begins with few rows. */
 const isNarrow = matchMedia("screen and (max-width: 700px)");
 
 /** How many rows a list begins with. */
-const firstOf = (many, few) => (isPrinting ? Infinity : isNarrow.matches ? few : many);
+const firstOf = (many, few) => (isNarrow.matches ? few : many);

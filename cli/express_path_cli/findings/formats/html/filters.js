@@ -7,12 +7,6 @@ const CHOICES = {
     account: { title: "Account", id: "choose-account", of: (subnet) => subnet.vpc.account },
     region: { title: "Region", id: "choose-region", of: (subnet) => subnet.vpc.region },
     vpc: { title: "VPC", id: "choose-vpc", of: (subnet) => subnet.vpc.key },
-    ...Object.fromEntries(
-        tagKeys.map((key, place) => [
-            `tag:${key}`,
-            { title: `Tag ${key}`, id: `choose-tag-${place}`, of: (subnet) => subnet.tags[place] || NO_TAG },
-        ]),
-    ),
 };
 
 /** What is shown: search and filters are "" for all, sort is a column's key, with a minus for descending. */

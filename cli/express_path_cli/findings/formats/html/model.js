@@ -39,9 +39,6 @@ const remedies = data.remedies.map(([text, command, cloudFormation, terraform]) 
     terraform,
 }));
 
-const { tagKeys } = data;
-const NO_TAG = "(no tag)";
-
 const tables = data.tables.map(([id, name]) => ({ id, name }));
 
 /** What to fix: kind is flagged, dropped or unresolved; the rows are worst first. */
@@ -63,7 +60,7 @@ function worklistKey(vpc, table, reason) {
 }
 
 const subnets = data.subnets.map((row, place) => {
-    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others, remedy, tags] = row;
+    const [id, name, vpc, zone, table, compliance, reason, annotation, path, others, remedy] = row;
     const subnet = {
         id,
         name,
@@ -80,7 +77,6 @@ const subnets = data.subnets.map((row, place) => {
         path: paths[path],
         otherPaths: otherPaths[others],
         remedy: remedies[remedy],
-        tags: tagKeys.length ? data.tags[tags] : [],
         searchText: null,
     };
     worklistRows.get(worklistKey(vpc, table, reason))?.subnets.push(subnet);
@@ -113,7 +109,6 @@ function searchTextOf(subnet) {
         subnet.table.name,
         subnet.compliance,
         subnet.reason.name,
-        ...subnet.tags,
         ...subnet.path.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind, hop.name]),
     ]
         .join("\n")

@@ -14,30 +14,6 @@ function changed() {
     writeFragment();
 }
 
-/** Show all rows and details, because paper has no buttons, or again what was shown before. */
-function setPrinting(isStarting) {
-    isPrinting = isStarting;
-    show();
-}
-
-/** The theme is the system's until the button is pressed; nothing is stored. */
-function makeTheme() {
-    const system = matchMedia("(prefers-color-scheme: dark)");
-    const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-    const button = byId("theme");
-    const showLabel = () => {
-        button.textContent = isDark() ? "Light theme" : "Dark theme";
-    };
-    button.addEventListener("click", () => {
-        document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-        showLabel();
-    });
-    system.addEventListener("change", showLabel);
-    showLabel();
-    button.hidden = false;
-}
-
-makeTheme();
 makeSummary(changed);
 makeParameters();
 if (subnets.length > 0) {
@@ -57,6 +33,4 @@ if (subnets.length > 0) {
         show();
     });
     isNarrow.addEventListener("change", show);
-    addEventListener("beforeprint", () => setPrinting(true));
-    addEventListener("afterprint", () => setPrinting(false));
 }

@@ -1,7 +1,7 @@
 """The report as one self-contained HTML document: it needs no network, no other file and no storage."""
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -13,7 +13,7 @@ from express_path_cli.findings.formats.html.data import page_data
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.summary import dropped, exclusions
-from express_path_cli.findings.worklist import CROSSES_NAT, Change, changes_of, item_record, worklist
+from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.files import to_json
 
@@ -23,9 +23,7 @@ SCRIPTS = (
     "filters.js",
     "summary.js",
     "rollups.js",
-    "resources.js",
     "details.js",
-    "download.js",
     "table.js",
     "worklist.js",
     "layout.js",
@@ -53,7 +51,6 @@ def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         without_failures="" if result.failures else "hidden",
         without_notes="" if result.notes else "hidden",
-        worklist="".join(_worklist(result)),
         data=_data(result, options),
     )
 
@@ -89,43 +86,6 @@ def _hash(text: str) -> str:
 def _failure(failure: Failure) -> str:
     text = f"<strong>{escape(failure.where)}</strong> {escape(failure.message)}"
     return f"<li>{text}{f' <em>{escape(failure.hint)}</em>' if failure.hint else ''}</li>"
-
-
-_NAMED = {"Route table": "Table name", "VPC": "VPC name", "Account": "Region"}
-"""The columns that have another value below their own."""
-
-
-def _worklist(result: Result) -> Iterator[str]:
-    """Yield what to fix as plain elements, for a browser without scripts: the tables of each change, and its command."""
-    found = worklist(result.rows)
-    changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
-    titles = ("Route table", "Reason", "Subnets", "NAT", "VPC", "Account", *result.tag_keys)
-    yield "<section><h2>What to fix</h2>"
-    yield '<p class="quiet">The totals, filters, and drawings need JavaScript, which this file contains.</p>'
-    if changes:
-        heads = "".join(f'<th scope="col">{escape(title)}</th>' for title in titles)
-        yield f'<table class="work"><thead><tr>{heads}</tr></thead>'
-        yield from (part for change in changes for part in _change(change, titles, result.tag_keys))
-        yield "</table>"
-    yield "</section>"
-
-
-def _change(change: Change, titles: Sequence[str], tag_keys: Sequence[str]) -> Iterator[str]:
-    found, remedy = worklist(change.rows), change.remedy
-    yield "<tbody>"
-    for item in (*found.flagged, *found.dropped, *found.unresolved):
-        record = item_record(item, tag_keys, is_compared=False)
-        values: Mapping[str, Sequence[str]] = {"NAT": (), **record.cells, **record.notes}
-        cells = (_cell(title, values[title], values.get(_NAMED.get(title, ""), ())) for title in titles)
-        yield f'<tr class="work-row">{"".join(cells)}</tr>'
-    command = f"<pre><code>{escape(remedy.command)}</code></pre>" if remedy.command else ""
-    text = f'<div class="detail"><p>{escape(remedy.text)}</p>{command}</div>'
-    yield f'<tr class="opened"><td colspan="{len(titles)}">{text}</td></tr></tbody>'
-
-
-def _cell(title: str, values: Sequence[str], names: Sequence[str]) -> str:
-    called = "".join(f'<span class="called">{escape(name)}</span>' for name in names if name)
-    return f'<td data-title="{escape(title)}"><span>{escape(", ".join(values))}{called}</span></td>'
 
 
 def _data(result: Result, options: RenderOptions) -> str:

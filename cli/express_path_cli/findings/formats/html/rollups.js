@@ -1,16 +1,15 @@
-// Totals by account, Region and tag: which of them send the most subnets through a NAT. A value is a filter.
+// Totals by account and Region: which of them send the most subnets through a NAT. A value is a filter.
 
 const FIRST_VALUES = 8;
 const HEADINGS = { account: "By account", region: "By Region" };
 
 function makeRollups(changed) {
-    const keys = Object.keys(CHOICES).filter((key) => ["account", "region"].includes(key) || key.startsWith("tag:"));
-    byId("rollups").append(...keys.map((key) => rollup(key, changed)));
+    byId("rollups").append(...Object.keys(HEADINGS).map((key) => rollup(key, changed)));
     byId("rollups").hidden = false;
 }
 
 function rollup(key, changed) {
-    const title = key.startsWith("tag:") ? key.slice(4) : CHOICES[key].title;
+    const { title } = CHOICES[key];
     const rows = totalsBy(CHOICES[key].of);
     const most = Math.max(1, ...rows.map(({ crossing }) => crossing));
     const shown = rows.map((total) => rollupRow(key, total, most, changed));
@@ -33,7 +32,7 @@ function rollup(key, changed) {
     return element(
         "div",
         { class: "card" },
-        element("h2", {}, HEADINGS[key] ?? `By tag ${title}`),
+        element("h2", {}, HEADINGS[key]),
         element(
             "table",
             { class: "rollup" },

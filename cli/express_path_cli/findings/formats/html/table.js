@@ -52,7 +52,7 @@ function makeTable(changed) {
     const heads = COLUMNS.map(({ key, title }) =>
         element(
             "th",
-            { scope: "col", role: "columnheader", "data-column": key, "data-title": title, "aria-sort": "none" },
+            { scope: "col", role: "columnheader", "data-column": key, "aria-sort": "none" },
             element(
                 "button",
                 { type: "button", onclick: () => sortBy(key, changed) },
@@ -62,11 +62,6 @@ function makeTable(changed) {
         ),
     );
     byId("subnets").append(
-        element(
-            "p",
-            { class: "actions" },
-            element("button", { type: "button", class: "action", onclick: downloadCsv }, "Download these rows as CSV"),
-        ),
         element(
             "table",
             { role: "table", class: "paths" },
@@ -103,7 +98,7 @@ function showTable(found) {
         head.setAttribute("aria-sort", isSorted ? (descending ? "descending" : "ascending") : "none");
     }
     pageSize = firstOf(100, 10);
-    const opened = isPrinting ? 0 : listed.findIndex((subnet) => state.open.has(subnet.id));
+    const opened = listed.findIndex((subnet) => state.open.has(subnet.id));
     turnTo(Math.max(0, Math.floor(opened / pageSize)));
 }
 
@@ -160,7 +155,6 @@ function rowsOf(subnet) {
                 role: key === "subnet" ? "rowheader" : "cell",
                 scope: key === "subnet" ? "row" : null,
                 "data-title": title,
-                "data-where": key === "vpc" ? `${subnet.vpc.account} ${subnet.vpc.region} ${subnet.zone}` : null,
                 class: `cell-${key}`,
             },
             ...cell(subnet),

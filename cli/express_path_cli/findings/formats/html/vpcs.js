@@ -3,8 +3,6 @@
 const MORE_VPCS = 50;
 /** How many subnets a list of paths names. */
 const LISTED = 10;
-/** The largest drawing that is still legible on A4 or Letter, in CSS pixels. */
-const PAPER = { width: 880, height: 800 };
 const LINES = {
     nat: "crosses a NAT",
     endpoint: "gateway endpoint",
@@ -51,7 +49,6 @@ function listVpcs() {
     const shown = listedVpcs.slice(0, shownVpcs);
     const panels = shown.map(panelOf);
     byId("vpcs").replaceChildren(...panels);
-    if (isPrinting) panels.forEach((panel, place) => draw(panel, shown[place]));
     const left = listedVpcs.length - shown.length;
     const more = element(
         "button",
@@ -76,7 +73,7 @@ function panelOf(vpc) {
         : `${count(vpc.subnets.length, "subnet")}, none through a NAT`;
     const panel = element(
         "details",
-        { class: "vpc", "data-vpc": vpc.key, open: isPrinting || openVpcs.has(vpc.key) },
+        { class: "vpc", "data-vpc": vpc.key, open: openVpcs.has(vpc.key) },
         element(
             "summary",
             {},
@@ -93,7 +90,7 @@ function panelOf(vpc) {
         ),
     );
     panel.addEventListener("toggle", () => {
-        if (isPrinting || !panel.isConnected) return;
+        if (!panel.isConnected) return;
         if (panel.open) openVpcs.add(vpc.key);
         else openVpcs.delete(vpc.key);
         draw(panel, vpc);
@@ -146,14 +143,10 @@ function draw(panel, vpc) {
     );
     const { paddingInlineStart, paddingInlineEnd } = getComputedStyle(canvas);
     const room = canvas.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
-    const picture = pictureOf(vpc, room > 0 && !isPrinting ? room : PAPER.width);
-    const { width, height } = picture;
-    const isLarge = width.baseVal.value > PAPER.width || height.baseVal.value > PAPER.height;
-    panel.classList.toggle("large", isLarge);
-    canvas.append(picture);
+    canvas.append(pictureOf(vpc, Math.max(room, 1)));
 }
 
-/** The same paths as lists from top to bottom, for narrow screens, and for paper that a drawing does not fit on. */
+/** The same paths as lists from top to bottom, for narrow screens. */
 function journeysOf(vpc) {
     const items = groupsOf(vpc).flatMap((group) =>
         [...group.byTable].map(([table, governed]) => journey(vpc, group.first, table, governed)),
@@ -163,13 +156,12 @@ function journeysOf(vpc) {
 
 function journey(vpc, first, table, governed) {
     const { path, otherPaths } = first;
-    const { region } = vpc;
-    const shown = isPrinting || governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
+    const shown = governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
     const names = shown.map((subnet) =>
         element(
             "li",
             {},
-            resource(subnet.id, region),
+            code(subnet.id),
             subnet.name ? element("span", { class: "called" }, subnet.name) : null,
         ),
     );
@@ -192,8 +184,8 @@ function journey(vpc, first, table, governed) {
         element(
             "ol",
             { class: `hops line-${path.reason.line}` },
-            step("route table", resource(table.id || "unknown", region), table.name, ""),
-            ...hopSteps(path, region),
+            step("route table", code(table.id || "unknown"), table.name, ""),
+            ...hopSteps(path),
             ...end,
         ),
         ...otherPathList({ otherPaths }),

@@ -1,7 +1,6 @@
 // What to fix: one row for each route table and reason, because people fix route tables, not subnets.
 
 const MORE_ROWS = 100;
-const LISTED_VALUES = 2;
 
 const SECTIONS = [
     { kind: "flagged", title: "Route tables to fix" },
@@ -9,20 +8,15 @@ const SECTIONS = [
     { kind: "unresolved", title: "Paths that could not be followed" },
 ];
 
-/** The tags are in one column, which a single tag gives its name. */
-const TAGS = tagKeys.length > 1 ? "Tags" : tagKeys[0];
-const HEADS = ["Route table", "Reason", "Subnets", "NAT", "VPC", "Account", ...(TAGS === undefined ? [] : [TAGS])];
+const HEADS = ["Route table", "Reason", "Subnets", "NAT", "VPC", "Account"];
 
 const shownRows = {};
 const openRows = new Set();
 let foundByRow = new Map();
-/** On paper, the first row of each change that several tables share. */
-let printedChanges = new Map();
 
 function makeWorklist() {
     byId("worklist").append(
         element("p", { id: "work-summary" }),
-        element("p", { id: "work-cost", class: "quiet" }),
         ...SECTIONS.map(({ kind }) => element("div", { id: `work-${kind}` })),
     );
     byId("worklist").hidden = false;
@@ -37,9 +31,7 @@ function showWorklist(found) {
         if (kept.length) foundByRow.set(one, kept);
     }
     for (const { kind } of SECTIONS) shownRows[kind] = firstOf(20, 5);
-    printedChanges = new Map();
     byId("work-summary").textContent = workSummary(found);
-    byId("work-cost").textContent = workCost();
     SECTIONS.forEach(listRows);
 }
 
@@ -52,16 +44,6 @@ function workSummary(found) {
     const what = isNat ? `${isOne ? "reaches" : "reach"} S3 Express through a NAT` : `${isOne ? "is" : "are"} NON_COMPLIANT`;
     const tableCount = new Set(flagged.map(([one]) => `${one.vpc.key} ${one.table.id}`)).size;
     return `${numbers.format(number)} of ${count(found.length, "subnet")} ${what} (${count(tableCount, "route table")}).`;
-}
-
-/** What the NATs of the rows cost together, each of them once; empty if the report has no costs. */
-function workCost() {
-    const nats = [...foundByRow.keys()].flatMap((one) => one.nats.map((id) => `${one.vpc.region} ${id}`));
-    const bounds = [...new Set(nats)].map((nat) => charges.get(nat)?.bound ?? null).filter((bound) => bound !== null);
-    if (bounds.length === 0) return "";
-    const sum = dollars(bounds.reduce((total, bound) => total + bound, 0));
-    const period = `from metrics of ${data.costs.start} to ${data.costs.end}`;
-    return `At ${count(bounds.length, "NAT gateway")} of this list, S3 Express traffic costs at most ${sum} a month (${period}).`;
 }
 
 function listRows(section) {
@@ -102,7 +84,7 @@ function listRows(section) {
 }
 
 function workRows(one) {
-    const isOpen = isPrinting || openRows.has(one.key);
+    const isOpen = openRows.has(one.key);
     const button = element(
         "button",
         {
@@ -122,13 +104,12 @@ function workRows(one) {
         cell("Reason", "reason", element("span", {}, ...breakable(one.reason.name))),
         cell("Subnets", "subnets", subnetNumber(one)),
         cell("NAT", "nat", ...natsOf(one)),
-        cell("VPC", "vpc", element("span", {}, resource(one.vpc.id, one.vpc.region), called(one.vpc.name))),
+        cell("VPC", "vpc", element("span", {}, code(one.vpc.id), called(one.vpc.name))),
         cell(
             "Account",
             "where",
             element("span", {}, element("code", {}, one.vpc.account), element("span", { class: "called" }, one.vpc.region)),
         ),
-        ...(TAGS === undefined ? [] : [cell(TAGS, "tags", element("span", {}, ...tagLines(one)))]),
     );
     shown.addEventListener("click", (event) => clickedWork(event, shown, one));
     return isOpen ? [shown, workDetail(one)] : [shown];
@@ -140,33 +121,13 @@ function subnetNumber(one) {
     return element("span", {}, element("strong", {}, numbers.format(kept)), text);
 }
 
-/** The values of each tag that subnets of a row have, in a line each. */
-function tagLines(one) {
-    return tagKeys.flatMap((key, place) => {
-        const values = [...new Set(foundByRow.get(one).map((subnet) => subnet.tags[place]))].filter(Boolean);
-        const shown = isPrinting ? values : values.slice(0, LISTED_VALUES);
-        const more = values.length - shown.length;
-        const text = [...shown, ...(more ? [`and ${numbers.format(more)} more`] : [])].join(", ");
-        const name = element("span", { class: "quiet" }, `${key}: `);
-        return text ? [element("span", { class: "one-tag" }, ...(tagKeys.length > 1 ? [name] : []), text)] : [];
-    });
-}
-
 function natsOf(one) {
     if (one.nats.length === 0) return [element("span", { class: "quiet" }, "none")];
     return [
         element(
             "span",
             {},
-            ...one.nats.map((id) => {
-                const cost = costOf(one.vpc.region, id);
-                return element(
-                    "span",
-                    { class: "one-nat" },
-                    resource(id, one.vpc.region),
-                    cost ? element("span", { class: "called" }, cost) : null,
-                );
-            }),
+            ...one.nats.map((id) => element("span", { class: "one-nat" }, code(id))),
         ),
     ];
 }
@@ -189,9 +150,6 @@ function clickedWork(event, shown, one) {
 
 function workDetail(one) {
     const [first] = foundByRow.get(one);
-    const change = first.remedy.command; // that of all tables of a VPC that need the same endpoint
-    const printed = change && printedChanges.get(change);
-    if (isPrinting && change) printedChanges.set(change, printed ?? one);
     const actions = [
         [`Show ${one.subnets.length === 1 ? "its subnet" : "its subnets"}`, () => showSubnetsOf(one)],
         ["Show the drawing of its VPC", () => goToVpc(one.vpc)],
@@ -209,9 +167,7 @@ function workDetail(one) {
                     "div",
                     {},
                     element("h4", {}, "What to do"),
-                    ...(printed
-                        ? [element("p", {}, "This is the same change as that of ", code(printed.table.id), " above.")]
-                        : remedyOf(first, one.table.id || first.id, first.remedy)),
+                    ...remedyOf(first, one.table.id || first.id, first.remedy),
                 ),
             ),
         ),

@@ -1,21 +1,18 @@
-"""The data of the page: what its scripts show of rows, paths, the worklist, costs, and links."""
+"""The data of the page: what its scripts show of rows, paths, and the worklist."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.findings.costs import NatCharge, NatCosts
-from express_path_cli.findings.formats.html.data import console_address, page_data
+from express_path_cli.findings.formats.html.data import page_data
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.worklist import CROSSES_NAT, changes_of, worklist
 from express_path_cli.sources.source import Source
-from tests.cli.findings.results import TAG_KEYS, labeled
+from tests.cli.findings.results import labeled
 from tests.cli.report.results import organization, result_of, views_of
 
 
@@ -112,42 +109,11 @@ def test_tables_that_are_changed_together_have_one_remedy() -> None:
         assert all(remedies[row.key] == expected for row in change.rows)
 
 
-def test_tags_are_those_of_the_rows() -> None:
-    """The columns of the CSV that the page saves have them, too."""
-    data = data_of(labeled())
-    assert data["tagKeys"] == list(TAG_KEYS)
-    assert data["csvColumns"][-5:-2] == ["tag:owner", "tag:cost=center", "tag:missing"]
-    assert [data["tags"][row[11]] for row in data["subnets"]] == [["data:team", "42", ""], ["", "", ""]]
-
-
-@pytest.mark.parametrize(
-    ("region", "address"),
-    [
-        ("eu-west-1", "https://eu-west-1.console.aws.amazon.com/vpcconsole/home?region=eu-west-1"),
-        ("cn-north-1", "https://cn-north-1.console.amazonaws.cn/vpcconsole/home?region=cn-north-1"),
-        ("us-gov-west-1", "https://us-gov-west-1.console.amazonaws-us-gov.com/vpcconsole/home?region=us-gov-west-1"),
-        ("us-iso-east-1", ""),
-    ],
-)
-def test_the_console_is_that_of_the_partition(region: str, address: str) -> None:
-    """Each public partition has its own domain; isolated ones have none."""
-    assert console_address(region) == address
-
-
-def test_what_options_add_is_in_the_data() -> None:
-    """Costs of NATs, links to the console, and the options of the commands to copy; without options, none is."""
-    costs = NatCosts("2026-01-14", "2026-02-13", {("us-east-1", "nat-1"): NatCharge(1.6, None, at_least=True)})
+def test_commands_have_the_options_of_the_scan() -> None:
+    """Those of the commands to copy."""
     scan = ScanOptions(Source(live=LiveOptions(profile="prod eu")), ("scope=ALL",))
-    data = data_of(labeled(), RenderOptions(costs=costs, console_links=True, scan=scan))
-    assert data["costs"] == {
-        "start": "2026-01-14",
-        "end": "2026-02-13",
-        "nats": [["us-east-1", "nat-1", 1.6, None, 1]],
-    }
-    assert list(data["consoles"]) == ["us-east-1"]
+    data = data_of(labeled(), RenderOptions(scan=scan))
     assert data["explainOptions"] == "--profile 'prod eu' --parameter scope=ALL"
     assert data["healOptions"] == "--profile 'prod eu'"
-    plain = data_of(labeled())
-    assert (plain["costs"], plain["consoles"], plain["healOptions"]) == (None, {}, "")
     from_dump = data_of(labeled(), RenderOptions(scan=ScanOptions(Source(Path("my dump")))))
     assert (from_dump["explainOptions"], from_dump["healOptions"]) == ("--from-dump 'my dump'", "")

@@ -1,1 +1,0 @@
-"""express-path report."""
