@@ -5,9 +5,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -74,26 +73,6 @@ HOW = "How to show it"
 """The panels of --help."""
 
 
-def _aws_settings() -> Any:  # noqa: ANN401  # botocore has no type hints
-    """Return botocore's session, imported here because only completion needs it."""
-    return import_module("botocore.session").Session()
-
-
-def _complete_profile() -> list[str]:
-    """Return what a shell completes --profile to: the profiles of the AWS settings."""
-    return [str(name) for name in _aws_settings().available_profiles]
-
-
-def _complete_region() -> list[str]:
-    """Return what a shell completes --region to: the Regions that botocore lists, in every partition."""
-    session = _aws_settings()
-    return [
-        str(region)
-        for partition in session.get_available_partitions()
-        for region in session.get_available_regions("ec2", partition)
-    ]
-
-
 FromDump = Annotated[
     Path | None,
     typer.Option(
@@ -122,7 +101,6 @@ Regions = Annotated[
     typer.Option(
         "--region",
         metavar="REGION",
-        autocompletion=_complete_region,
         help="A Region to read; repeatable.",
         rich_help_panel=WHERE,
     ),
@@ -131,7 +109,6 @@ Region = Annotated[
     str | None,
     typer.Option(
         metavar="REGION",
-        autocompletion=_complete_region,
         help="The Region. Default: the one in your AWS settings.",
         rich_help_panel=WHERE,
     ),
@@ -144,7 +121,6 @@ Profile = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        autocompletion=_complete_profile,
         help="The profile of your AWS settings.",
         rich_help_panel=WHERE,
     ),

@@ -1,6 +1,6 @@
 """Make the result of a scan from a network that is read now, or from the JSON document of an earlier scan."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,10 +11,10 @@ from express_path.errors import ApiError
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.planned import judge
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, combined, rows_of
+from express_path_cli.findings.row import combined, rows_of
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import evaluate_all, tags_of
-from express_path_cli.sources.network import NetworkViews, View
+from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.plan.planned import PlanFile
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
@@ -73,7 +73,6 @@ def read_now(
             (view.account.id, view.region): frozenset(copies.get(subnet_id, subnet_id) for subnet_id in view.subnet_ids)
             for view in views
         },
-        endpoint_names=endpoint_names(views, rows),
         plan=judged,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
@@ -90,19 +89,6 @@ def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan
         if error.code != "NoCredentialsError":
             raise
         return NetworkViews(notes=[NO_CREDENTIALS])
-
-
-def endpoint_names(views: Iterable[View], rows: Iterable[Row]) -> dict[str, str]:
-    """Return the Name tags of the endpoints on the paths of rows."""
-    paths = {path for row in rows for path in (row.path, *(other.hops for other in row.other_paths))}
-    hop_ids = {hop.id for path in paths for hop in path}
-    snapshots = [tracer.snapshot for tracer in dict.fromkeys(view.tracer for view in views)]
-    return {
-        endpoint.id: endpoint.tags["Name"]
-        for snapshot in snapshots
-        for endpoint in map(snapshot.vpc_endpoints.get, hop_ids & snapshot.vpc_endpoints.keys())
-        if endpoint and endpoint.tags.get("Name")
-    }
 
 
 def read_earlier(file: Path, given: ScanOptions, *, quiet: bool) -> Scan:

@@ -17,8 +17,7 @@ class Result:
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
-    evaluated or not. endpoint_names: the Name tags of the endpoints on the paths, by ID. plan: what the plan changes whose
-    result this is.
+    evaluated or not. plan: what the plan changes whose result this is.
     """
 
     rows: Sequence[Row]
@@ -30,7 +29,6 @@ class Result:
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
-    endpoint_names: Mapping[str, str] = field(default_factory=dict)
     plan: PlanFindings | None = None
 
     @property

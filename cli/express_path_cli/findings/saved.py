@@ -95,7 +95,6 @@ def _result(document: Description) -> Result:
         filters=coverage.filters,
         comparison=_comparison(document, found) if "fixed" in document else None,
         listed=listed,
-        endpoint_names=_tags(document, "endpointNames", DOCUMENT),
     )
 
 

@@ -102,20 +102,6 @@ DEFECTS: dict[str, list[Defect]] = {
             ". subnet-1: ApiError: throttled; everything: SightLostError: denied aws logs tail /aws/lambda/express-path-Eval",
         ),
     ],
-    "one type recorded daily": [
-        (
-            lambda it: it.set_recorder(
-                {"allSupported": True},
-                {
-                    "recordingFrequency": "CONTINUOUS",
-                    "recordingModeOverrides": [{"resourceTypes": [SUBNET], "recordingFrequency": "DAILY"}],
-                },
-            ),
-            "frequency",
-            "WARN",
-            f"once a day: {SUBNET};",
-        ),
-    ],
     "things are gone": [
         (
             lambda it: it.config.stop_configuration_recorder(ConfigurationRecorderName="default"),
@@ -178,18 +164,6 @@ DEFECTS: dict[str, list[Defect]] = {
             "AccessDenied: the role may not",
         ),
         (
-            lambda it: it.set_recorder(
-                {
-                    "exclusionByResourceTypes": {"resourceTypes": [TABLE]},
-                    "recordingStrategy": {"useOnly": "EXCLUSION_BY_RESOURCE_TYPES"},
-                }
-            ),
-            "recorded-types",
-            "FAIL",
-            f"does not record {TABLE}",
-        ),
-        (lambda it: it.set_rule("DELETING"), "rule", "FAIL", "is DELETING"),
-        (
             lambda it: it.functions.put_function_concurrency(
                 FunctionName=it.named("PlanFunction"), ReservedConcurrentExecutions=0
             ),
@@ -226,7 +200,6 @@ DEFECTS: dict[str, list[Defect]] = {
             "FAIL",
             "AccessDenied: no",
         ),
-        (lambda it: it.set_function("EvaluateFunction", "Failed"), "function", "FAIL", "is Failed"),
         (lambda it: it.remediate(Automatic=True), "mode", "FAIL", "RemediationMode OFF, but AWS Config is set to ON"),
         (
             lambda it: it.dynamodb.delete_resource_policy(ResourceArn=it.arn("LedgerTable")),
@@ -262,7 +235,7 @@ DEFECTS: dict[str, list[Defect]] = {
     ],
 }
 """Defects that do not influence each other, by the name of their test."""
-ONLY_WARNINGS = ("warnings", "evaluations failed", "one type recorded daily")
+ONLY_WARNINGS = ("warnings", "evaluations failed")
 
 
 @pytest.mark.parametrize("defects", DEFECTS)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from moto.awslambda.models import lambda_backends
 from moto.cloudformation.models import cloudformation_backends
 from moto.config.models import config_backends
 from moto.sns.models import sns_backends
@@ -125,11 +124,6 @@ class WholeStack(Stack):
             self.iam.delete_role_policy(RoleName=role, PolicyName=policy)
         self.iam.delete_role(RoleName=role)
 
-    def set_function(self, logical_id: str, state: str) -> None:
-        """Set the state that Lambda reports for a function."""
-        backend: Any = lambda_backends[self.sandbox.account_id][self.sandbox.region]
-        backend.get_function(self.named(logical_id)).state = state
-
     def _rule(self) -> dict[str, Any]:
         described = self.template.properties("ConfigRule")
         properties = self.template.deployed({name: value for name, value in described.items() if name != "Description"})
@@ -168,10 +162,6 @@ class WholeStack(Stack):
     def delete_stack(self) -> None:
         """Delete the stack but keep everything that it deployed."""
         self.cloudformation.delete_stack(StackName=STACK)
-
-    def set_rule(self, state: str) -> None:
-        """Set the state that AWS Config reports for the rule."""
-        self._known_rules[RULE].config_rule_state = state
 
     def delete_rule(self) -> None:
         """Delete the rule as a person would."""

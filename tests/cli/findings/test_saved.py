@@ -108,7 +108,6 @@ def changed(document: Any, path: str, value: object) -> None:
         ("notRead", [{"where": "here"}], "here: field message"),
         ("totals.evaluated", 99, "does not list all subnets"),
         ("totals.compliances.NON_COMPLIANT", 0, "does not list all subnets"),
-        ("endpointNames", {"vpce-1": 1}, "field vpce-1"),
         ("notSelected", 1, "field notSelected"),
         ("changes", {}, "field changes"),
         ("changes.0.url", "https://example.com", "field url"),

@@ -13,7 +13,6 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.reading import endpoint_names
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all
@@ -57,8 +56,7 @@ def result_of(views: Sequence[View], parameters: RuleParameters | None = None, *
     chosen = parameters or RuleParameters()
     rows = rows_of(evaluate_all(views, chosen, Selection()), views)
     listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in views}
-    names = endpoint_names(views, rows)
-    return Result(rows, MADE_AT, parameters=chosen, listed=listed, endpoint_names=names, **more)  # type: ignore[arg-type]
+    return Result(rows, MADE_AT, parameters=chosen, listed=listed, **more)  # type: ignore[arg-type]
 
 
 def as_account(view: View, number: int) -> View:
@@ -95,7 +93,6 @@ def named(view: View, name: str) -> View:
         subnets={key: renamed(subnet) for key, subnet in snapshot.subnets.items()},
         vpcs={key: replace(resource, tags=tags) for key, resource in snapshot.vpcs.items()},
         route_tables={key: replace(resource, tags=tags) for key, resource in snapshot.route_tables.items()},
-        vpc_endpoints={key: replace(resource, tags=tags) for key, resource in snapshot.vpc_endpoints.items()},
     )
     return View(view.account, Tracer(changed), view.subnet_ids)
 

@@ -445,23 +445,3 @@ def test_a_drawing_does_not_cut_names_where_there_is_room(visit: Visit, tmp_path
     texts = page.locator("#vpcs svg text").all_text_contents()
     assert texts.count(name) > 2
     assert [text for text in texts if "…" in text] == []
-
-
-def test_a_phone_shows_paths_from_top_to_bottom(visit: Visit, tmp_path: Path) -> None:
-    """On a phone each hop is below the one before, with its whole id and name, and nothing is cut off."""
-    name = "data-processing-" * 4
-    views = [named(view, name) for view in views_of("transit-gateway-inspection-then-egress")]
-    page = visit.open(written(result_of(views), tmp_path), size=NARROW)
-    journey = page.locator(".journey").first
-    expect(journey).to_be_visible()
-    expect(page.locator(".canvas").first).to_be_hidden()
-    steps = journey.locator(".hops > li")
-    subnet_id = journey.locator(".members code").first.text_content()
-    [verdict] = [verdict for verdict in result_of(views).rows if verdict.subnet_id == subnet_id]
-    for hop, text in zip(verdict.path, steps.all_inner_texts()[1:], strict=True):
-        assert hop.id in text
-    tops = steps.evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
-    assert tops == sorted(set(tops))
-    assert name in journey.inner_text()
-    rights = journey.locator("*").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
-    assert max(rights) <= NARROW[0]

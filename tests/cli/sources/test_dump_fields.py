@@ -204,18 +204,6 @@ def test_the_same_dump_without_a_fault_is_read(tmp_path: Path) -> None:
     assert list(region.network.subnets) == ["subnet-1"]
 
 
-NEEDED = ("Account", "Region", "OwnerId", "DestinationCidrBlock", "arn")
-NULLABLE = [case for case in WRONG if case[1][-1] not in NEEDED]
-
-
-@pytest.mark.parametrize(
-    ("name", "place"), [case[:2] for case in NULLABLE], ids=[".".join(map(str, case[1])) for case in NULLABLE]
-)
-def test_null_is_the_same_as_absent(tmp_path: Path, name: str, place: tuple[str | int, ...]) -> None:
-    """Other tools than the AWS CLI write what is not there as null."""
-    assert read_dump(dumped(tmp_path, name, place, None))
-
-
 @pytest.mark.parametrize(
     ("name", "change"),
     [

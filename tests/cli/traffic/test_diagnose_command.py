@@ -26,7 +26,7 @@ from express_path_cli.traffic.symptoms import (
     Symptom,
     SymptomFinding,
 )
-from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
+from sandbox.networks import Account, BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 
@@ -177,7 +177,6 @@ def test_whoever_reads_a_symptom_finds_what_to_do() -> None:
 
 # --- the command -----------------------------------------------------------------------------------------------------
 
-NETWORK_ACCOUNT = "222222222222"
 MINUTES = 1500
 PACKET = 1400.0
 
@@ -448,15 +447,3 @@ def test_a_region_that_cannot_be_read_is_named_beside_the_others(network: Behind
     failed, absent = alone.stderr.splitlines()
     assert "account 123456789012 no-where-1: " in failed
     assert "(it may be in an account or Region that could not be read)" in absent
-
-
-def test_central_egress_is_diagnosed_in_the_network_account(sandbox: Sandbox) -> None:
-    """With the role, the gateway beyond the transit gateway is diagnosed."""
-    hub = Hub(Account(sandbox, NETWORK_ACCOUNT, first=100))
-    spokes = Account(sandbox)
-    hub.share(spokes)
-    spoke = hub.join(spokes)
-    carry(hub.account, hub.nat, throttled(Random(2)))
-    role = f"networkRoleArn=arn:aws:iam::{NETWORK_ACCOUNT}:role/Network"
-    [nat] = diagnose_json("--parameter", role, exit_code=1)["nats"]
-    assert (nat["id"], nat["accountId"], nat["subnetIds"]) == (hub.nat, NETWORK_ACCOUNT, [spoke.subnet])

@@ -1,7 +1,6 @@
 """Symptoms in a NAT gateway's metrics, with their times, and a clear result if there are none."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from math import pi, sin
@@ -334,28 +333,6 @@ def test_traffic_under_a_ceiling_runs_flat() -> None:
     assert timedelta(hours=8) < plateau.end - plateau.start < timedelta(hours=11)
     assert plateau.jitter < 0.01
     assert plateau.usual_jitter == pytest.approx(0.08, abs=0.03)
-
-
-@settings(max_examples=40)
-@given(seed=st.integers(0, 10**6), factor=st.integers(-2, 2))
-def test_order_and_scale_do_not_matter(seed: int, factor: int) -> None:
-    """The order of points does not matter. With twice the bytes, plateaus have the same times and twice the level."""
-    random = Random(seed)
-    points = at(limited(random))
-    expected = plateaus(points, FIVE_MINUTES, 1.0)
-    scaled = [(time, value * 2.0**factor) for time, value in random.sample(points, len(points))]
-    assert [(plateau.start, plateau.end) for plateau in plateaus(scaled, FIVE_MINUTES, 1.0)] == [
-        (plateau.start, plateau.end) for plateau in expected
-    ]
-    assert plateaus(scaled, FIVE_MINUTES, 1.0) == [
-        replace(
-            plateau,
-            level=pytest.approx(plateau.level * 2.0**factor),
-            jitter=pytest.approx(plateau.jitter),
-            usual_jitter=pytest.approx(plateau.usual_jitter),
-        )
-        for plateau in expected
-    ]
 
 
 @settings(max_examples=40)

@@ -82,7 +82,6 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
             "compliances": {compliance.value: compliances[compliance] for compliance in Compliance},
             "reasons": dict(sorted(Counter(row.reason.value for row in rows).items())),
         },
-        "endpointNames": dict(sorted(result.endpoint_names.items())),
         "notSelected": _not_selected(result),
     }
 

@@ -133,9 +133,8 @@ class _Lists:
         ]
 
     def _path(self, path: TrafficPath) -> int:
-        names = self._result.endpoint_names
         hops = tuple(
-            (label, hop.id, hop.destination, names.get(hop.id, ""), int(is_nat))
+            (label, hop.id, hop.destination, int(is_nat))
             for hop, (label, is_nat) in zip(path.hops, _hop_labels(path), strict=True)
         )
         return self._lists["paths"].index((_REASON_INDEXES[path.reason], hops))

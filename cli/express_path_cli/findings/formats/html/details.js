@@ -27,7 +27,7 @@ function hopList(subnet) {
 const hopSteps = (path) =>
     path.hops.map((hop, place) => {
         const how = `${place ? "route" : "deciding route"} ${hop.destination}`;
-        return step(hop.kind, code(hop.id), hop.name, how, hop.isNat);
+        return step(hop.kind, code(hop.id), "", how, hop.isNat);
     });
 
 function step(kind, id, name, how, isNat = false) {

@@ -77,7 +77,6 @@ function boxKind(hop, line, isLast) {
 function hopBox(hop, line, isLast) {
     const kind = boxKind(hop, line, isLast);
     const lines = [title(hop.kind), mono(hop.id)];
-    if (hop.name) lines.push(plain(hop.name));
     if (kind === "end") lines.push(plain("traffic ends here"));
     if (kind === "unresolved") lines.push(plain("path unknown from here"));
     return { kind, lines };

@@ -17,7 +17,7 @@ const reasons = data.reasons.map(([name, meaning, line, heals], rank) => ({
 
 const paths = data.paths.map(([reason, hops]) => ({
     reason: reasons[reason],
-    hops: hops.map(([kind, id, destination, name, isNat]) => ({ kind, id, destination, name, isNat: isNat === 1 })),
+    hops: hops.map(([kind, id, destination, isNat]) => ({ kind, id, destination, isNat: isNat === 1 })),
 }));
 
 const otherPaths = data.otherPaths.map((indexes) => indexes.map((index) => paths[index]));
@@ -109,7 +109,7 @@ function searchTextOf(subnet) {
         subnet.table.name,
         subnet.compliance,
         subnet.reason.name,
-        ...subnet.path.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind, hop.name]),
+        ...subnet.path.hops.flatMap((hop) => [hop.destination, hop.id, hop.kind]),
     ]
         .join("\n")
         .toLowerCase();

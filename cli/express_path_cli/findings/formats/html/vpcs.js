@@ -1,8 +1,6 @@
 // The list of VPCs; each opens to its drawing.
 
 const MORE_VPCS = 50;
-/** How many subnets a list of paths names. */
-const LISTED = 10;
 const LINES = {
     nat: "crosses a NAT",
     endpoint: "gateway endpoint",
@@ -67,7 +65,6 @@ function showMoreVpcs() {
 }
 
 function panelOf(vpc) {
-    const compliant = vpc.subnets.filter((subnet) => subnet.compliance === "COMPLIANT").length;
     const crossing = vpc.crossing
         ? `${numbers.format(vpc.crossing)} of ${count(vpc.subnets.length, "subnet")} through a NAT`
         : `${count(vpc.subnets.length, "subnet")}, none through a NAT`;
@@ -85,7 +82,6 @@ function panelOf(vpc) {
                 code(vpc.id || "no VPC"),
             ),
             element("span", { class: "quiet" }, `${vpc.region} · account ${vpc.account}`),
-            proportion(vpc, compliant),
             element("span", { class: vpc.crossing ? "crossing nat" : "crossing" }, crossing),
         ),
     );
@@ -96,31 +92,6 @@ function panelOf(vpc) {
         draw(panel, vpc);
     });
     return panel;
-}
-
-function proportion(vpc, compliant) {
-    const all = vpc.subnets.length;
-    const parts = [
-        ["nat", vpc.crossing],
-        ["endpoint", compliant],
-        ["none", all - vpc.crossing - compliant],
-    ];
-    let from = 0;
-    const bars = parts.map(([line, number]) => {
-        const bar = drawn("rect", {
-            class: `part-${line}`,
-            x: (100 * from) / all,
-            width: (100 * number) / all,
-            height: 8,
-        });
-        from += number;
-        return bar;
-    });
-    return drawn(
-        "svg",
-        { class: "proportion", viewBox: "0 0 100 8", preserveAspectRatio: "none", "aria-hidden": "true" },
-        ...bars,
-    );
 }
 
 function draw(panel, vpc) {
@@ -134,7 +105,6 @@ function draw(panel, vpc) {
     });
     panel.append(
         canvas,
-        journeysOf(vpc),
         element(
             "p",
             { class: "under" },
@@ -144,52 +114,6 @@ function draw(panel, vpc) {
     const { paddingInlineStart, paddingInlineEnd } = getComputedStyle(canvas);
     const room = canvas.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd);
     canvas.append(pictureOf(vpc, Math.max(room, 1)));
-}
-
-/** The same paths as lists from top to bottom, for narrow screens. */
-function journeysOf(vpc) {
-    const items = groupsOf(vpc).flatMap((group) =>
-        [...group.byTable].map(([table, governed]) => journey(vpc, group.first, table, governed)),
-    );
-    return element("ul", { class: "journeys", "aria-label": `Paths of ${vpc.id}` }, ...items);
-}
-
-function journey(vpc, first, table, governed) {
-    const { path, otherPaths } = first;
-    const shown = governed.length <= LISTED + 1 ? governed : governed.slice(0, LISTED);
-    const names = shown.map((subnet) =>
-        element(
-            "li",
-            {},
-            code(subnet.id),
-            subnet.name ? element("span", { class: "called" }, subnet.name) : null,
-        ),
-    );
-    if (shown.length < governed.length)
-        names.push(element("li", { class: "quiet" }, `and ${numbers.format(governed.length - shown.length)} more`));
-    const end = path.hops.length === 0 ? [element("li", { class: "quiet" }, first.reason.meaning)] : [];
-    return element(
-        "li",
-        { class: "journey" },
-        element(
-            "p",
-            { class: "from" },
-            element("strong", {}, count(governed.length, "subnet")),
-            " ",
-            badge(first.compliance),
-            " ",
-            element("span", { class: "name" }, ...breakable(first.reason.name)),
-        ),
-        element("ul", { class: "members" }, ...names),
-        element(
-            "ol",
-            { class: `hops line-${path.reason.line}` },
-            step("route table", code(table.id || "unknown"), table.name, ""),
-            ...hopSteps(path),
-            ...end,
-        ),
-        ...otherPathList({ otherPaths }),
-    );
 }
 
 /** Open a VPC's drawing and scroll to it. */

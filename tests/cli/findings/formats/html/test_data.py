@@ -42,9 +42,9 @@ def test_data_tells_every_verdict() -> None:
 def test_a_path_that_crosses_a_nat_marks_its_nat() -> None:
     """Every path whose reason is a NAT has one hop marked as NAT, a gateway or an instance; no other path has one."""
     page = data_of(organization())
-    marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["paths"] for hop in hops if hop[4]}
+    marked = {(page["reasons"][reason][0], hop[0]) for reason, hops in page["paths"] for hop in hops if hop[3]}
     for reason, hops in page["paths"]:
-        assert sum(hop[4] for hop in hops) == (page["reasons"][reason][0] in CROSSES_NAT)
+        assert sum(hop[3] for hop in hops) == (page["reasons"][reason][0] in CROSSES_NAT)
     assert {kind for _, kind in marked} == {"NAT gateway", "NAT instance's interface"}
     assert {reason for reason, _ in marked} >= {"PARTLY_NAT", "NAT_GATEWAY", "NAT_INSTANCE"}
 
