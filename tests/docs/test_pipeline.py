@@ -41,7 +41,7 @@ class Done(NamedTuple):
 
 
 def blocks() -> list[dict[str, Any]]:
-    """Return the pipelines of the document: for the network on GitHub and GitLab, and the four for plans."""
+    """Return the pipelines of the document: for the network on GitHub and GitLab, and the three for plans."""
     found = re.findall(r"^```yaml\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     return [yaml.safe_load(text) for text in found]
 
@@ -54,13 +54,12 @@ def documented() -> tuple[dict[str, Any], dict[str, Any]]:
 
 def plan_commands() -> dict[str, list[str]]:
     """Return the lines with express-path of each pipeline for plans."""
-    github, gitlab, atlantis, codebuild = blocks()[2:]
+    github, gitlab, atlantis = blocks()[2:]
     steps = [step for step in atlantis["workflows"]["default"]["plan"]["steps"] if isinstance(step, dict)]
     scripts = {
         "github": [step.get("run", "") for step in github["jobs"]["paths"]["steps"]],
         "gitlab": gitlab["paths"]["script"],
         "atlantis": [step["run"] for step in steps],
-        "codebuild": codebuild["phases"]["build"]["commands"],
     }
     return {name: [line for line in lines if "express-path scan" in line] for name, lines in scripts.items()}
 

@@ -57,12 +57,12 @@ class WrittenBy:
         return f"make one with: {self.command} {file.name}"
 
 
-def read_json(file: Path, written_by: WrittenBy, option: str = "") -> Description:
-    """Return the JSON object in a file. Messages name the option that named the file.
+def read_json(file: Path, written_by: WrittenBy) -> Description:
+    """Return the JSON object in a file.
 
     Raise OptionError if the file cannot be read, was not written by the command, or has another schemaVersion.
     """
-    name, hint = f"{option} {file}".lstrip(), written_by.hint(file)
+    name, hint = str(file), written_by.hint(file)
     try:
         document = json.loads(file.read_bytes(), object_pairs_hook=without_repeated_keys)
     except OSError as error:

@@ -10,9 +10,6 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-FILE_WIDTH = 120
-"""The width of a table in a file, in columns, for tables that are wrapped there."""
-
 
 class Screen:
     """A console to write lines to. It is used directly, since rich's own tables take 30 s for 100,000 lines.

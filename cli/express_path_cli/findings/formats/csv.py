@@ -43,7 +43,7 @@ def as_csv(result: Result) -> Iterator[str]:
     line = io.StringIO(newline="")
     writer = csv.writer(line)
     baseline = ["baseline"] if result.comparison else []
-    header = [*COLUMNS, *baseline, *LAST_COLUMNS]
+    header: list[str | None] = [*COLUMNS, *baseline, *LAST_COLUMNS]
     for cells in chain([header], (_cells(row, result) for row in result.rows)):
         writer.writerow(cells)
         yield line.getvalue()
