@@ -11,7 +11,7 @@ from typing import Any
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventsBackend, Rule, events_backends
 from moto.sqs.models import sqs_backends
-from moto.utilities.arns import Arn, parse_arn
+from moto.utilities.arns import parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.dynamic import Moto
@@ -153,9 +153,10 @@ class EventBridge:
             return self._put_events(original, backend, events)
 
         def send(rule: Rule, event: Event, transform_input: bool = True) -> None:  # noqa: FBT001, FBT002  # moto's
-            self._send(original_send, rule, event, transform_input)
+            del transform_input
+            self._send(rule, event)
 
-        original, original_send = EventsBackend.put_events, Rule.send_to_targets
+        original = EventsBackend.put_events
         patches.set(EventsBackend, "put_events", put_events)
         patches.set(Rule, "send_to_targets", send)
 
@@ -175,29 +176,20 @@ class EventBridge:
                 return {"ErrorCode": failing.code, "ErrorMessage": f"The test requested {failing.code}."}
         return None
 
-    def _send(self, original: Moto, rule: Rule, event: Event, transform_input: bool) -> None:  # noqa: FBT001  # moto's
-        """Deliver to functions, queues, and buses; moto, whose events have no account, delivers to the other targets."""
+    def _send(self, rule: Rule, event: Event) -> None:
+        """Deliver to functions and queues. Nobody reads what topics get here."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
-        others = []
         for target in rule.targets:
-            arn = parse_arn(target["Arn"])
-            if arn.service in ("lambda", "sqs"):
+            service = parse_arn(target["Arn"]).service
+            if service in ("lambda", "sqs"):
                 dead_letter_arn = target.get("DeadLetterConfig", {}).get("Arn", "")
                 with self._lock:
                     self.held.append(Delivery(target["Arn"], _delivered(event), None, rule.arn, dead_letter_arn))
-            elif arn.service == "events" and arn.resource_type == "event-bus":
-                _forward(arn, event)
-            elif arn.service != "sns":  # moto cannot send to topics, and nobody reads them here
-                others.append(target)
+            elif service != "sns":
+                raise NotImplementedError(f"the sandbox does not deliver to {target['Arn']}")
         if not self.holds:
             self.deliver()
-        if others:
-            targets, rule.targets = rule.targets, others
-            try:
-                original(rule, event, transform_input)
-            finally:
-                rule.targets = targets
 
     def _invoke(self, delivery: Delivery) -> Delivery:
         """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice.
@@ -224,17 +216,6 @@ def _sent(queue_arn: str, delivery: Delivery) -> bool:
     arn = parse_arn(queue_arn)
     sqs_backends[arn.account][arn.region].send_message(arn.resource_id, json.dumps(delivery.event))
     return True
-
-
-def _forward(arn: Arn, event: Event) -> None:
-    """Send an event to the rules of another bus; it keeps its account, Region, time, and resources.
-
-    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-cross-account.html. The policy of the other bus is not
-    checked.
-    """
-    bus = events_backends[arn.account][arn.region].describe_event_bus(arn.resource_id)
-    for rule in list(bus.rules.values()):
-        rule.send_to_targets(dict(event))  # type: ignore[arg-type]  # moto types its events
 
 
 def _size(entry: Mapping[str, Any]) -> int:

@@ -236,19 +236,6 @@ class BehindNatInstance(PublicSide):
         """Terminate the instance."""
         self.account.ec2.terminate_instances(InstanceIds=[self.instance])
 
-    def succeed(self, instance_type: str = "t4g.nano") -> None:
-        """Start the instance's successor; a floating interface moves to it, else the route leads to its own."""
-        floating = self.interface
-        self.instance, primary = self.account.instance(self.public, instance_type)
-        found = self.account.ec2.describe_network_interfaces(
-            Filters=[{"Name": "network-interface-id", "Values": [floating]}]
-        )["NetworkInterfaces"]
-        if found:
-            self.attach(self.instance)
-        else:
-            self.interface = primary
-            self.account.replace(self.table, NetworkInterfaceId=primary)
-
 
 class BehindFirewall(PublicSide):
     """A private subnet whose table leads to an appliance's endpoint, and on from there to a NAT gateway."""

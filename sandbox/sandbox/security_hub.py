@@ -1,4 +1,4 @@
-"""Security Hub CSPM where moto lacks it: findings that are checked, merged, filtered, and announced as events.
+"""Security Hub CSPM where moto lacks it: findings that are checked, merged, and filtered.
 
 `apply` lets moto answer with it. `findings_of` returns the findings of one account and Region, for tests.
 """
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import RLock
 from typing import Any
 
@@ -24,8 +24,7 @@ from sandbox.wire import Request
 #
 # What requests to Security Hub are authorized on, and the condition keys that they bring.
 #
-# https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecurityhub.html; the paths of
-# ASFFSyntaxPath: https://docs.aws.amazon.com/securityhub/latest/userguide/finding-update-batchupdatefindings.html
+# https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssecurityhub.html
 
 
 HUB = "hub/default"
@@ -33,17 +32,6 @@ HUB = "hub/default"
 
 def _on_the_hub(request: Request) -> Iterator[Authorization]:
     yield Authorization(request.action, request.arn("securityhub", HUB))
-
-
-def _update_resources(request: Request) -> Iterator[Authorization]:
-    """Yield what an update needs. Each attribute that it sets is a condition key."""
-    keys = {}
-    for name, value in request.parameters.items():
-        inner = value if isinstance(value, dict) and name != "UserDefinedFields" else {"": value}
-        for path, found in inner.items():
-            key = f"securityhub:ASFFSyntaxPath/{name}" + (f".{path}" if path else "")
-            keys[key] = [str(found)]
-    yield Authorization(request.action, request.arn("securityhub", HUB), keys)
 
 
 def _import_resources(request: Request) -> Iterator[Authorization]:
@@ -54,14 +42,13 @@ def _import_resources(request: Request) -> Iterator[Authorization]:
 
 READERS: Mapping[str, Callable[[Request], Iterator[Authorization]]] = {
     "securityhub:BatchImportFindings": _import_resources,
-    "securityhub:BatchUpdateFindings": _update_resources,
     "securityhub:GetFindings": _on_the_hub,
 }
 
 
 # --- checks --------------------------------------------------------------------------------------------------------
 #
-# What Security Hub refuses in a finding, and in an update of one.
+# What Security Hub refuses in a finding.
 #
 # Lengths: https://docs.aws.amazon.com/securityhub/latest/userguide/asff-required-attributes.html and
 # https://docs.aws.amazon.com/securityhub/latest/userguide/asff-top-level-attributes.html.
@@ -86,16 +73,11 @@ MAXIMUM_BYTES = 240 * 1024
 """Of one finding (https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_BatchImportFindings.html)."""
 
 MAXIMUM_TEXT = 512
-"""Characters of a note and of a recommendation.
-
-https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Note.html,
-https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Recommendation.html
-"""
+"""Characters of a recommendation (https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_Recommendation.html)."""
 
 MAXIMUM_FIELDS = 50
 MAXIMUM_KEY = 128
-MAXIMUM_VALUE = {"ProductFields": 2048, "UserDefinedFields": 1024}
-WORKFLOW = ("NEW", "NOTIFIED", "RESOLVED", "SUPPRESSED")
+MAXIMUM_VALUE = 2048
 COMPLIANCE = ("PASSED", "WARNING", "FAILED", "NOT_AVAILABLE")
 RECORD_STATES = ("ACTIVE", "ARCHIVED")
 SEVERITIES = ("INFORMATIONAL", "LOW", "MEDIUM", "HIGH", "CRITICAL")
@@ -125,21 +107,8 @@ def check_finding(given: dict[str, Any], account_id: str, region: str) -> None:
     check_text(
         given.get("Remediation", {}).get("Recommendation", {}).get("Text", "x"), "Remediation.Recommendation.Text"
     )
-    check_fields(given, "ProductFields")
+    check_fields(given)
     check_size(given)
-
-
-def check_update(given: dict[str, Any]) -> None:
-    """Raise InvalidInputError for a malformed BatchUpdateFindings request."""
-    note = given.get("Note")
-    if note is not None:
-        check_text(note.get("Text"), "Note.Text")
-        check_text(note.get("UpdatedBy"), "Note.UpdatedBy")
-    if "Workflow" in given:
-        _one_of(given["Workflow"].get("Status"), WORKFLOW)
-    if "Severity" in given:
-        _one_of(given["Severity"].get("Label"), SEVERITIES)
-    check_fields(given, "UserDefinedFields")
 
 
 def checked_timestamp(value: str) -> datetime:
@@ -159,14 +128,14 @@ def check_text(value: object, name: str) -> None:
         raise InvalidInputError(f"{name} must have 1 to {MAXIMUM_TEXT} characters")
 
 
-def check_fields(given: dict[str, Any], name: str) -> None:
-    """Raise InvalidInputError unless a map has at most 50 entries, none of them blank or too long."""
-    found = given.get(name) or {}
+def check_fields(given: dict[str, Any]) -> None:
+    """Raise InvalidInputError unless ProductFields has at most 50 entries, none of them blank or too long."""
+    found = given.get("ProductFields") or {}
     if len(found) > MAXIMUM_FIELDS:
-        raise InvalidInputError(f"{name} has more than {MAXIMUM_FIELDS} entries")
+        raise InvalidInputError(f"ProductFields has more than {MAXIMUM_FIELDS} entries")
     for key, value in found.items():
-        if not 0 < len(key) < MAXIMUM_KEY or not value.strip() or len(value) > MAXIMUM_VALUE[name]:
-            raise InvalidInputError(f"{name} has a bad entry {key}")
+        if not 0 < len(key) < MAXIMUM_KEY or not value.strip() or len(value) > MAXIMUM_VALUE:
+            raise InvalidInputError(f"ProductFields has a bad entry {key}")
 
 
 def check_size(given: dict[str, Any]) -> None:
@@ -185,7 +154,7 @@ def _one_of(value: object, allowed: tuple[str, ...]) -> None:
 # The filters of GetFindings that are evaluated here. Any other filter is refused.
 #
 # https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_AwsSecurityFindingFilters.html: values of one attribute
-# are alternatives if they must be equal, and all of them must hold if they must not; attributes are combined with AND.
+# are alternatives, and attributes are combined with AND.
 
 
 Finding = dict[str, Any]
@@ -194,23 +163,7 @@ MAXIMUM_ATTRIBUTES = 10
 MAXIMUM_VALUES = 20
 """https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_GetFindings.html, "Filters"."""
 
-ATTRIBUTES: dict[str, Callable[[Finding], list[str]]] = {
-    "AwsAccountId": lambda finding: [finding["AwsAccountId"]],
-    "ComplianceStatus": lambda finding: [finding["Compliance"]["Status"]],
-    "GeneratorId": lambda finding: [finding["GeneratorId"]],
-    "Id": lambda finding: [finding["Id"]],
-    "ProductArn": lambda finding: [finding["ProductArn"]],
-    "RecordState": lambda finding: [finding["RecordState"]],
-    "Region": lambda finding: [finding["Region"]],
-    "ResourceId": lambda finding: [resource["Id"] for resource in finding["Resources"]],
-    "Title": lambda finding: [finding["Title"]],
-    "WorkflowStatus": lambda finding: [finding["Workflow"]["Status"]],
-}
-TESTS: dict[str, Callable[[str, str], bool]] = {
-    "EQUALS": lambda value, wanted: value == wanted,
-    "PREFIX": lambda value, wanted: value.startswith(wanted),
-    "NOT_EQUALS": lambda value, wanted: value != wanted,
-}
+ATTRIBUTES = ("AwsAccountId", "GeneratorId", "Id", "ProductArn", "RecordState", "Region")
 
 
 def chosen_findings(findings: Iterable[Finding], filters: dict[str, list[dict[str, str]]]) -> list[Finding]:
@@ -220,15 +173,12 @@ def chosen_findings(findings: Iterable[Finding], filters: dict[str, list[dict[st
     for name, tests in filters.items():
         if name not in ATTRIBUTES:
             raise InvalidInputError(f"the sandbox does not evaluate the filter {name}")
+        if any(test["Comparison"] != "EQUALS" for test in tests):
+            raise InvalidInputError(f"the sandbox evaluates only EQUALS, not {tests}")
         if len(tests) > MAXIMUM_VALUES:
             raise InvalidInputError(f"the filter {name} has more than {MAXIMUM_VALUES} values")
-    return [finding for finding in findings if all(_fits(finding, name, tests) for name, tests in filters.items())]
-
-
-def _fits(finding: Finding, name: str, tests: list[dict[str, str]]) -> bool:
-    values = ATTRIBUTES[name](finding)
-    results = [any(TESTS[test["Comparison"]](value, test["Value"]) for value in values) for test in tests]
-    return all(results) if tests and tests[0]["Comparison"] == "NOT_EQUALS" else any(results)
+    wanted = {name: {test["Value"] for test in tests} for name, tests in filters.items()}
+    return [finding for finding in findings if all(finding[name] in values for name, values in wanted.items())]
 
 
 # --- findings ------------------------------------------------------------------------------------------------------
@@ -262,13 +212,11 @@ UPDATABLE = (
 class Findings:
     """The findings, and the knobs for tests.
 
-    `events` are the "Security Hub Findings - Imported" events so far, in the form in which EventBridge delivers them.
-    `failing` has the error codes with which the next updates or imports of a finding fail, by its id.
+    `failing` has the error codes with which the next imports of a finding fail, by its id.
     """
 
     account_id: str
     region: str
-    events: list[dict[str, Any]] = field(default_factory=list)
     failing: dict[str, list[str]] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
     _findings: dict[Key, Finding] = field(default_factory=dict)
@@ -321,64 +269,18 @@ class Findings:
                 if key in self._severities:
                     finding["Severity"] = earlier["Severity"]
             self._findings[key] = finding
-            self._announce(finding)
 
-    def update_all(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Carry out a BatchUpdateFindings request, and return its answer. UpdatedAt stays."""
-        check_update(request)
-        processed, unprocessed, seen = [], [], set()
-        for identifier in request["FindingIdentifiers"]:
-            key = (identifier["ProductArn"], identifier["Id"])
-            code = "DuplicatedFindingIdentifier" if key in seen else self._update(key, request)
-            seen.add(key)
-            if code:
-                failure = {"ErrorCode": code, "ErrorMessage": f"The update of {key[1]} failed."}
-                unprocessed.append({"FindingIdentifier": identifier, **failure})
-            else:
-                processed.append(identifier)
-        return {"ProcessedFindings": processed, "UnprocessedFindings": unprocessed}
-
-    def _update(self, key: Key, request: dict[str, Any]) -> str:
-        """Update one finding; return the code of the error if that fails."""
+    def update(self, key: Key, request: dict[str, Any]) -> None:
+        """Change a finding as a customer does. UpdatedAt stays."""
         with self.lock:
-            if code := self._failure(key[1]):
-                return code
-            if key not in self._findings:
-                return "FindingNotFound"
             updated = self._findings[key] | {name: request[name] for name in UPDATABLE if name in request}
-            if "Note" in request:
-                updated["Note"] = {**request["Note"], "UpdatedAt": datetime.now(UTC).isoformat()}
             if "Severity" in request:
                 self._severities.add(key)
             self._findings[key] = deepcopy(updated)
-            self._announce(updated)
-            return ""
 
     def _failure(self, finding_id: str) -> str:
         codes = self.failing.get(finding_id)
         return codes.pop(0) if codes else ""
-
-    def _announce(self, finding: Finding) -> None:
-        """Add the event that each import and each update of a finding causes, with the whole finding.
-
-        https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-cwe-event-formats.html
-        """
-        partition = finding["ProductArn"].split(":")[1]
-        product = finding["ProductArn"].partition(":product/")[2]
-        arn = f"arn:{partition}:securityhub:{self.region}::product/{product}/{finding['Id']}"
-        self.events.append(
-            {
-                "version": "0",
-                "id": f"00000000-0000-0000-0000-{len(self.events):012}",
-                "detail-type": "Security Hub Findings - Imported",
-                "source": "aws.securityhub",
-                "account": self.account_id,
-                "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "region": self.region,
-                "resources": [arn],
-                "detail": {"findings": [deepcopy(finding)]},
-            }
-        )
 
 
 def _workflow(earlier: Finding, now: Finding) -> str:
@@ -425,8 +327,11 @@ def _import(findings: Findings, parameters: Parameters) -> dict[str, Any]:
 
 
 def _update(findings: Findings, parameters: Parameters) -> dict[str, Any]:
-    _check_number(parameters.get("FindingIdentifiers") or [], "FindingIdentifiers")
-    return findings.update_all(parameters)
+    given = parameters.get("FindingIdentifiers") or []
+    _check_number(given, "FindingIdentifiers")
+    for identifier in given:
+        findings.update((identifier["ProductArn"], identifier["Id"]), parameters)
+    return {"ProcessedFindings": given, "UnprocessedFindings": []}
 
 
 def _get(findings: Findings, parameters: Parameters) -> dict[str, Any]:

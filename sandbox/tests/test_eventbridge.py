@@ -101,23 +101,6 @@ def test_what_a_queue_does_not_take_goes_to_its_dead_letter_queue(
     assert (delivery.error is None) is (takes == RULE)
 
 
-def test_an_event_for_another_bus_keeps_where_it_comes_from(sandbox: Sandbox, events: Client) -> None:
-    """A rule can forward to a bus of another account, whose rules get the event unchanged."""
-    received: list[Any] = []
-    sandbox.eventbridge.register("central", received.append)
-    sandbox.eventbridge.register("consumer", lambda _event: None)
-    other: Client = sandbox.client("events", credentials=sandbox.credentials("210987654321"))
-    arn = other.create_event_bus(Name="central")["EventBusArn"]
-    other.put_rule(Name="all", EventBusName="central", EventPattern=json.dumps({"source": ["test"]}))
-    function = {"Id": "function", "Arn": "arn:aws:lambda:us-east-1:210987654321:function:central"}
-    other.put_targets(Rule="all", EventBusName="central", Targets=[function])
-    events.put_targets(Rule="rule", Targets=[{"Id": "bus", "Arn": arn}])
-    events.put_events(Entries=[entry(1) | {"Resources": ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]}])
-    [event] = received
-    assert (event["account"], event["time"]) == ("123456789012", "2025-11-27T00:00:00Z")
-    assert event["resources"] == ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]
-
-
 def test_requests_that_are_too_large_are_refused(sandbox: Sandbox, events: Client) -> None:
     """All entries together have at most 256 KB, and there are at most ten."""
     sandbox.eventbridge.register("consumer", lambda _event: None)

@@ -10,7 +10,7 @@ from moto.sqs.models import sqs_backends
 
 from sandbox import remediation
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.values import Created, TemplateError
+from sandbox.cloudformation.values import Created
 from sandbox.remediation import remediations_of
 
 # --- AWS Config ----------------------------------------------------------------------------------------------------
@@ -135,14 +135,6 @@ def create_invoke_config(account: Account, name: str, properties: dict[str, Any]
     return Created(name)
 
 
-def update_invoke_config(
-    account: Account, _physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]
-) -> None:
-    """Set them anew. moto keeps the earlier ones unless they are deleted first."""
-    account.call("lambda", "delete_function_event_invoke_config", FunctionName=properties["FunctionName"])
-    account.call("lambda", "put_function_event_invoke_config", **_invoke_settings(properties))
-
-
 def _invoke_settings(properties: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in properties.items() if (key, value) != ("Qualifier", UNQUALIFIED)}
 
@@ -186,31 +178,6 @@ def create_role(account: Account, name: str, properties: dict[str, Any]) -> Crea
     return Created(name, {"Arn": made["Arn"], "RoleId": made["RoleId"]})
 
 
-def update_role(account: Account, physical_id: str, earlier: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Update the description, the trust, the boundary, and the policies of a role."""
-    account.call("iam", "update_role", RoleName=physical_id, Description=properties.get("Description", ""))
-    trust = properties["AssumeRolePolicyDocument"]
-    account.call("iam", "update_assume_role_policy", RoleName=physical_id, PolicyDocument=json.dumps(trust))
-    if boundary := properties.get("PermissionsBoundary"):
-        account.call("iam", "put_role_permissions_boundary", RoleName=physical_id, PermissionsBoundary=boundary)
-    elif "PermissionsBoundary" in earlier:
-        account.call("iam", "delete_role_permissions_boundary", RoleName=physical_id)
-    policies = properties.get("Policies", [])
-    for policy in policies:
-        account.call("iam", "put_role_policy", RoleName=physical_id, **policy)
-    for name in _names(earlier.get("Policies", [])) - _names(policies):
-        account.call("iam", "delete_role_policy", RoleName=physical_id, PolicyName=name)
-    managed, before = set(properties.get("ManagedPolicyArns", [])), set(earlier.get("ManagedPolicyArns", []))
-    for arn in managed - before:
-        account.call("iam", "attach_role_policy", RoleName=physical_id, PolicyArn=arn)
-    for arn in before - managed:
-        account.call("iam", "detach_role_policy", RoleName=physical_id, PolicyArn=arn)
-
-
-def _names(policies: list[dict[str, Any]]) -> set[str]:
-    return {policy["PolicyName"] for policy in policies}
-
-
 def delete_role(account: Account, physical_id: str, properties: dict[str, Any]) -> None:
     """Delete a role after its policies."""
     for policy in properties.get("Policies", []):
@@ -250,12 +217,6 @@ def create_queue(account: Account, name: str, properties: dict[str, Any]) -> Cre
     url = account.call("sqs", "create_queue", QueueName=name, Attributes=properties, tags=tags)["QueueUrl"]
     found = account.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
     return Created(url, {"Arn": found["QueueArn"], "QueueName": name, "QueueUrl": url})
-
-
-def update_queue(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Set the attributes of a queue. Attributes that the template has no more keep their values."""
-    attributes = {name: value for name, value in properties.items() if name not in ("QueueName", "Tags")}
-    account.call("sqs", "set_queue_attributes", QueueUrl=physical_id, Attributes=attributes)
 
 
 def delete_queue(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
@@ -322,17 +283,6 @@ def create_event_rule(account: Account, name: str, properties: dict[str, Any]) -
     arn = account.call("events", "put_rule", Name=name, **properties)["RuleArn"]
     account.call("events", "put_targets", Rule=name, Targets=targets, **_bus(properties))
     return Created(name, {"Arn": arn})
-
-
-def update_event_rule(account: Account, physical_id: str, earlier: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Put the rule and its targets as they are to be."""
-    settings = {name: value for name, value in properties.items() if name not in ("Name", "Targets")}
-    account.call("events", "put_rule", Name=physical_id, **settings)
-    targets = properties.get("Targets", [])
-    account.call("events", "put_targets", Rule=physical_id, Targets=targets, **_bus(properties))
-    removed = {row["Id"] for row in earlier.get("Targets", [])} - {row["Id"] for row in targets}
-    if removed:
-        account.call("events", "remove_targets", Rule=physical_id, Ids=sorted(removed), **_bus(properties))
 
 
 def delete_event_rule(account: Account, physical_id: str, properties: dict[str, Any]) -> None:
@@ -415,16 +365,6 @@ def create_table(account: Account, name: str, properties: dict[str, Any]) -> Cre
     return Created(name, {"Arn": made["TableArn"]})
 
 
-def update_table(account: Account, physical_id: str, earlier: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Update the resource policy of a table. TemplateError if anything else differs, which is not known here."""
-    changed = {name for name in earlier.keys() | properties if earlier.get(name) != properties.get(name)}
-    if changed != {"ResourcePolicy"} or "ResourcePolicy" not in properties:
-        raise TemplateError(f"updates of {sorted(changed)} of a table are not known here")
-    policy = json.dumps(properties["ResourcePolicy"]["PolicyDocument"])
-    found = account.call("dynamodb", "describe_table", TableName=physical_id)["Table"]
-    account.call("dynamodb", "put_resource_policy", ResourceArn=found["TableArn"], Policy=policy)
-
-
 def delete_table(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
     """Delete a table. ClientError if it is protected against deletion."""
     account.call("dynamodb", "delete_table", TableName=physical_id)
@@ -481,17 +421,6 @@ def create_document(account: Account, name: str, properties: dict[str, Any]) -> 
     return Created(name)
 
 
-def update_document(account: Account, physical_id: str, _earlier: dict[str, Any], properties: dict[str, Any]) -> None:
-    """Create a new version of a document, and make it the default version, as the update method NewVersion does.
-
-    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ssm-document.html
-    """
-    content = {"Content": properties["Content"], "DocumentFormat": "JSON", "DocumentVersion": "$LATEST"}
-    made = account.call("ssm", "update_document", Name=physical_id, **content)["DocumentDescription"]
-    version = made["DocumentVersion"]
-    account.call("ssm", "update_document_default_version", Name=physical_id, DocumentVersion=version)
-
-
 def delete_document(account: Account, physical_id: str, _properties: dict[str, Any]) -> None:
     """Delete a document."""
     account.call("ssm", "delete_document", Name=physical_id)
@@ -528,20 +457,20 @@ KINDS = {
     "AWS::CloudWatch::Alarm": Kind(create_alarm, delete_alarm, update_alarm),
     "AWS::Config::ConfigRule": Kind(create_rule, delete_rule, update_rule),
     "AWS::Config::RemediationConfiguration": Kind(create_remediation, delete_remediation, update_remediation),
-    "AWS::DynamoDB::Table": Kind(create_table, delete_table, update_table),
+    "AWS::DynamoDB::Table": Kind(create_table, delete_table),
     "AWS::Events::EventBus": Kind(create_event_bus, delete_event_bus),
     "AWS::Events::EventBusPolicy": Kind(create_event_bus_policy, delete_event_bus_policy, update_event_bus_policy),
-    "AWS::Events::Rule": Kind(create_event_rule, delete_event_rule, update_event_rule),
-    "AWS::IAM::Role": Kind(create_role, delete_role, update_role),
+    "AWS::Events::Rule": Kind(create_event_rule, delete_event_rule),
+    "AWS::IAM::Role": Kind(create_role, delete_role),
     "AWS::IAM::RolePolicy": Kind(create_role_policy, delete_role_policy, update_role_policy),
-    "AWS::Lambda::EventInvokeConfig": Kind(create_invoke_config, delete_invoke_config, update_invoke_config),
+    "AWS::Lambda::EventInvokeConfig": Kind(create_invoke_config, delete_invoke_config),
     "AWS::Lambda::EventSourceMapping": Kind(create_mapping, delete_mapping),
     "AWS::Lambda::Function": Kind(create_function, delete_function, update_function),
     "AWS::Lambda::Permission": Kind(create_permission, delete_permission),
     "AWS::Logs::LogGroup": Kind(create_log_group, delete_log_group, update_log_group),
     "AWS::S3::Bucket": Kind(create_bucket, delete_bucket),
     "AWS::S3::BucketPolicy": Kind(create_bucket_policy, delete_bucket_policy, update_bucket_policy),
-    "AWS::SQS::Queue": Kind(create_queue, delete_queue, update_queue),
+    "AWS::SQS::Queue": Kind(create_queue, delete_queue),
     "AWS::SQS::QueuePolicy": Kind(create_queue_policy, delete_queue_policy, update_queue_policy),
-    "AWS::SSM::Document": Kind(create_document, delete_document, update_document),
+    "AWS::SSM::Document": Kind(create_document, delete_document),
 }

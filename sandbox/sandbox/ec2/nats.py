@@ -41,7 +41,7 @@ def create_regional(backend: Moto, parameters: dict[str, Any]) -> Moto:
         nat_gateway.failure_message = f"Network {vpc.id} has no Internet gateway attached"
         return nat_gateway
     nat_gateway.route_table_id = _make_route_table(backend, nat_gateway, gateway)
-    nat_gateway.address_set = _addresses(backend, vpc.id, parameters)
+    nat_gateway.address_set = _addresses(backend, vpc.id)
     return nat_gateway
 
 
@@ -78,27 +78,21 @@ def _make_route_table(backend: Moto, nat_gateway: Moto, gateway: Moto) -> str:
     return str(table.id)
 
 
-def _addresses(backend: Moto, vpc_id: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the addresses in each zone: the given ones, or one for each zone in which the VPC has subnets."""
-    zones = [(entry, entry.get("AllocationIds", [])) for entry in parameters.get("AvailabilityZoneAddresses", [])]
-    if not zones:
-        subnets = backend.describe_subnets(filters={"vpc-id": vpc_id})
-        names = sorted({(subnet.availability_zone, subnet.availability_zone_id) for subnet in subnets})
-        zones = [
-            ({"AvailabilityZone": name, "AvailabilityZoneId": zone_id}, [backend.allocate_address("vpc").allocation_id])
-            for name, zone_id in names
-        ]
+def _addresses(backend: Moto, vpc_id: str) -> list[dict[str, Any]]:
+    """Return one address for each zone in which the VPC has subnets."""
+    subnets = backend.describe_subnets(filters={"vpc-id": vpc_id})
+    zones = sorted({(subnet.availability_zone, subnet.availability_zone_id) for subnet in subnets})
+    allocated = [(name, zone_id, backend.allocate_address("vpc")) for name, zone_id in zones]
     return [
         {
-            "AllocationId": allocation_id,
-            "PublicIp": backend.address_by_allocation([allocation_id])[0].public_ip,
-            "AvailabilityZone": zone.get("AvailabilityZone"),
-            "AvailabilityZoneId": zone.get("AvailabilityZoneId"),
+            "AllocationId": address.allocation_id,
+            "PublicIp": address.public_ip,
+            "AvailabilityZone": name,
+            "AvailabilityZoneId": zone_id,
             "IsPrimary": True,
             "Status": "succeeded",
         }
-        for zone, allocation_ids in zones
-        for allocation_id in allocation_ids
+        for name, zone_id, address in allocated
     ]
 
 
@@ -200,35 +194,18 @@ def _delete_nat_gateway(self: Moto) -> ActionResult:
 
 # --- NAT instances -------------------------------------------------------------------------------------------------
 #
-# Instances that forward: their source/destination check, their interfaces, and routes of prefix lists to them.
+# Instances that forward: their interfaces, and routes of prefix lists to them.
 
 
 def apply_instances(patches: Patches, knobs: Knobs) -> None:
-    """Correct ModifyInstanceAttribute, RunInstances and, for interfaces as targets, CreateRoute.
+    """Correct RunInstances and, for interfaces as targets, CreateRoute.
 
-    moto stores an instance's source/destination check separately from its interface's, keeps the primary interface of
-    a terminated instance, and loses the prefix list of a route to an interface
+    moto keeps the primary interface of a terminated instance, and loses the prefix list of a route to an interface
     (https://docs.aws.amazon.com/vpc/latest/userguide/VPC_NAT_Instance.html).
     """
     del knobs
-    patches.wrap(EC2Response, "modify_instance_attribute", _modifying)
     patches.wrap(Instance, "prep_nics", _with_interfaces)
     patches.wrap(EC2Backend, "create_route", _routing)
-
-
-def _modifying(original: Moto) -> Moto:
-    def modify_instance_attribute(self: Moto) -> ActionResult:
-        """Set the check of an instance: it is that of its primary interface.
-
-        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyInstanceAttribute.html.
-        """
-        answer: ActionResult = original(self)
-        value = self._get_param("SourceDestCheck.Value")
-        if value is not None:
-            self.ec2_backend.get_instance(self._get_param("InstanceId")).nics[0].source_dest_check = value
-        return answer
-
-    return modify_instance_attribute
 
 
 def _with_interfaces(original: Moto) -> Moto:

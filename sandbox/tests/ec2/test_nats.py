@@ -142,16 +142,6 @@ def interface(ec2: Client, interface_id: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_check_of_an_instance_is_that_of_its_interface(ec2: Client, subnet_id: str) -> None:
-    """ModifyInstanceAttribute and ModifyNetworkInterfaceAttribute change the same source/destination check."""
-    instance_id, interface_id = run(ec2, subnet_id)
-    assert interface(ec2, interface_id)["SourceDestCheck"] is True
-    ec2.modify_instance_attribute(InstanceId=instance_id, SourceDestCheck={"Value": False})
-    assert interface(ec2, interface_id)["SourceDestCheck"] is False
-    ec2.modify_network_interface_attribute(NetworkInterfaceId=interface_id, SourceDestCheck={"Value": True})
-    assert interface(ec2, interface_id)["SourceDestCheck"] is True
-
-
 def test_primary_interface_ends_with_its_instance(ec2: Client, subnet_id: str) -> None:
     """A terminated instance takes its primary interface with it, unless DeleteOnTermination is false.
 
