@@ -83,6 +83,8 @@ def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan
     """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
     if plan is None:
         return source.read(parameters, watch)
+    if plan.is_alone:
+        return NetworkViews()
     try:
         return source.read(parameters, watch, for_plan=True)
     except ApiError as error:

@@ -159,6 +159,14 @@ PlanOption = Annotated[
         rich_help_panel=options.WHERE,
     ),
 ]
+PlanOnly = Annotated[
+    bool,
+    typer.Option(
+        "--plan-only",
+        help="With --plan: judge what the plan contains, and do not read the network.",
+        rich_help_panel=options.WHERE,
+    ),
+]
 SourceFolder = Annotated[
     Path | None,
     typer.Option(
@@ -209,6 +217,7 @@ def scan(
     from_dump: options.FromDump = None,
     example: options.Example = False,
     plan: PlanOption = None,
+    plan_only: PlanOnly = False,
     source: SourceFolder = None,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
@@ -236,7 +245,8 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    planned = _plan_file(plan, source, region)
+    _check_plan({"--plan-only": plan_only, "--source": bool(source)}, plan)
+    planned = PlanFile(plan, options.unique(region), source, is_alone=plan_only) if plan else None
     regions = options.unique(region)
     if planned and not (regions or from_dump or example or aggregator or all_regions):
         regions = planned.regions
@@ -269,11 +279,11 @@ def scan(
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 
-def _plan_file(file: Path | None, source: Path | None, regions: list[str] | None) -> PlanFile | None:
-    """Return the plan to judge, if there is one. Raise OptionError for an option that needs one."""
-    if source and not file:
-        raise OptionError("--source needs a plan", "add --plan FILE")
-    return PlanFile(file, options.unique(regions), source) if file else None
+def _check_plan(given: Mapping[str, bool], plan: Path | None) -> None:
+    """Raise OptionError for an option that does nothing without a plan."""
+    for option, is_given in given.items():
+        if is_given and not plan:
+            raise OptionError(f"{option} needs a plan", "add --plan FILE")
 
 
 def _check_split(given: Mapping[str, bool], output: Path | None) -> None:

@@ -431,11 +431,18 @@ def test_without_credentials_the_plan_is_judged_alone(tmp_path: Path) -> None:
     assert "no AWS credentials" in result.stderr
 
 
-def test_a_source_needs_a_plan() -> None:
-    """It would be ignored."""
-    result = invoke(["scan", "--example", "--source", "."])
+@pytest.mark.parametrize("options", [["--plan-only"], ["--source", "."]])
+def test_options_of_a_plan_need_a_plan(options: list[str]) -> None:
+    """They would be ignored."""
+    result = invoke(["scan", "--example", *options])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "--source needs a plan" in result.stderr
+    assert f"{options[0]} needs a plan" in result.stderr
+
+
+def test_a_plan_can_be_judged_without_reading_the_network(tmp_path: Path) -> None:
+    """A pipeline may have credentials that may not read it. With the sample network, there would be more subnets."""
+    found = document("--plan", str(nat_route(network()).write(tmp_path)), "--example", "--plan-only")
+    assert [row["address"] for row in found["subnets"]] == ["aws_subnet.private"]
 
 
 # --- hostile input ---------------------------------------------------------------------------------------------------

@@ -82,14 +82,16 @@ class Planned:
 class PlanFile:
     """A plan, or the template of a new stack, that was read from a file."""
 
-    def __init__(self, file: Path, regions: Sequence[str] = (), source: Path | None = None) -> None:
+    def __init__(
+        self, file: Path, regions: Sequence[str] = (), source: Path | None = None, *, is_alone: bool = False
+    ) -> None:
         """Read the plan. Raise PlanError, and OptionError if source is given and has no configuration.
 
         regions: those of --region, of which one is for resources whose Region the plan does not say. source: the folder
         in which the plan was made; without it, the folder of the file is used if it has a configuration. For a change
-        set, it is the file with the template.
+        set, it is the file with the template. is_alone: whether the plan is judged without a network.
         """
-        self._file = file
+        self._file, self.is_alone = file, is_alone
         self._given = regions[0] if len(regions) == 1 else ""
         document = {} if file.suffix.lower() in SUFFIXES else read_document(file)
         self._is_template = not document or not (
