@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.network.addresses import Family, parse_cidr
-from express_path.domain.network.resources import PrefixList, Vpc
+from express_path.domain.network.resources import Association, NatGateway, PrefixList, Vpc
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids
@@ -118,6 +118,64 @@ def test_a_path_that_is_unknown_for_a_denied_read_names_the_read(
 
 
 TO_NAT = route("0.0.0.0/0", "nat-1")
+EDGE = Association(gateway_id="igw-1")
+
+
+@pytest.mark.parametrize(
+    ("tables", "governing"),
+    [
+        ([table("rtb-1", TO_NAT, subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-1"),
+        ([table("rtb-1", TO_NAT, subnets=("subnet-2",)), table("rtb-0", main=True)], "rtb-0"),
+        ([table("rtb-0", main=True, vpc_id="vpc-2")], None),
+        ([replace(table("rtb-0"), associations=(Association(main=True, state="disassociated"),))], None),
+        ([replace(table("rtb-1"), associations=(EDGE,)), table("rtb-0", main=True)], "rtb-0"),
+        ([replace(table("rtb-0"), associations=(Association(main=True), EDGE))], "rtb-0"),
+        (
+            [
+                replace(table("rtb-1"), associations=(EDGE, Association(subnet_id="subnet-1"))),
+                table("rtb-0", main=True),
+            ],
+            "rtb-1",
+        ),
+        (
+            [table("rtb-1", subnets=("subnet-1",)), table("rtb-2", subnets=("subnet-1",)), table("rtb-0", main=True)],
+            None,
+        ),
+        ([table("rtb-1", main=True), table("rtb-2", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", main=True)], None),
+        ([table("rtb-1", main=True), table("rtb-2", main=True), table("rtb-3", subnets=("subnet-1",))], "rtb-3"),
+        ([table("rtb-1", subnets=("subnet-1", "subnet-1"))], "rtb-1"),
+        ([table("rtb-regional", main=True)], "rtb-regional"),
+        ([table("rtb-regional", subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-regional"),
+        ([table("rtb-0")], None),
+        ([replace(table("rtb-0"), associations=(Association(),))], None),
+    ],
+    ids=[
+        "explicit",
+        "main",
+        "another VPC's main",
+        "not associated",
+        "edge",
+        "main and edge",
+        "explicit and edge",
+        "two explicit",
+        "two main",
+        "three main",
+        "explicit beside two main",
+        "explicit twice",
+        "a regional NAT gateway's is main",
+        "a regional NAT gateway's",
+        "of nothing",
+        "of a pool",
+    ],
+)
+def test_the_governing_table(tables: list, governing: str | None) -> None:
+    """The explicitly associated table, else the main one of the subnet's own VPC, else none.
+
+    Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
+    """
+    regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
+    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == governing
 
 
 @pytest.mark.parametrize(
