@@ -76,7 +76,7 @@ check: test ## The same as `make test`.
 .PHONY: verify
 verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
-	CLIENTS_TURNS=1 CLIENTS_SECONDS=1.6 .venv/bin/python -m benchmarks
+	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
 
 .PHONY: faults
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.

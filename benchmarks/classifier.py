@@ -13,7 +13,7 @@ from random import Random
 
 from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_instrument.bench.classify import cause_of, load_points
-from express_path_instrument.bench.processor import OwnTimes, ProcessorTimes, use_between
+from express_path_instrument.bench.processor import ProcessorTimes, use_between
 from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, Step, Target
 
 CONNECTIONS, SECONDS, CPUS = (1, 8, 16, 32, 48, 64), 10.0, 16
@@ -69,8 +69,8 @@ class _Run:
         usual = connections / speed * 1e3
         own, requests = self.cpu_of_request * relative * SECONDS, round(speed * SECONDS)
         machine = own + self.other * SECONDS * (os.cpu_count() or 1)
-        before, after = ProcessorTimes(0, OwnTimes(), 0), ProcessorTimes(SECONDS, OwnTimes(), machine)
-        use = use_between(before, after, OwnTimes(own), own / self.workers / SECONDS, self.usable)
+        before, after = ProcessorTimes(0, 0, 0), ProcessorTimes(SECONDS, 0, machine)
+        use = use_between(before, after, own, own / self.workers / SECONDS, self.usable)
         is_throttled = self.throttled_share and relative < connections
         hangs = self.random.random() < self.hang_share
         return Step(

@@ -119,7 +119,7 @@ def _timed(send: Callable[[], int]) -> Run:
 
 def _bench(load: Load, processes: int) -> Run:
     tally = HttpEngine(processes).run(load)
-    return _run(tally.requests, tally.cpu.cpu)
+    return _run(tally.requests, tally.cpu)
 
 
 def _run(requests: int, cpu_seconds: float) -> Run:

@@ -262,13 +262,13 @@ def test_compliant_and_busy_resources_are_not_remediated(
 
     def stay(_event: object) -> None:
         entered.set()
-        leave.wait(10)
+        leave.wait(60)
 
     automation.functions.register("heal", stay)
     put()
     verdict(sandbox, "subnet-1", "COMPLIANT")
     config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-2")])
-    assert entered.wait(10)
+    assert entered.wait(60)
     answer = config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1"), key("subnet-2")])
     assert answer["FailedItems"] == [key("subnet-1"), key("subnet-2")]
     assert "already compliant" in answer["FailureMessage"]

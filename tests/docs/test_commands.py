@@ -103,7 +103,7 @@ class Place:
         Path("template.yaml").write_text("Resources: {}\n", encoding="utf-8")
         Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
-        for number, name in enumerate(("nat", "endpoint", "before", "after", "cold", "hot", "https", "http")):
+        for number, name in enumerate(("nat", "endpoint", "before", "after", "cold", "hot")):
             Path(f"{name}.json").write_text(as_bench_json(published.endpoint() if number % 2 else published.nat()))
 
     def arguments(self, line: str) -> list[str]:

@@ -19,7 +19,6 @@ from express_path_instrument.bench.steps import measure_closed_loop
 EXAMPLES = """
 express-path bench get fast--use1-az4--x-s3 --output before.json  # reads of 32 MB, by 1 to 64 connections
 express-path bench put fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # writes of small objects
-express-path bench get my-bucket --size 1GB --objects 8 --connections 1,2,3,4,6,8 --duration 60  # streams
 express-path bench get lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
 """
 
@@ -41,7 +40,6 @@ def bench_get(
     repeats: shared.Repeats = 3,
     timeout: shared.Timeout = 60,
     processes: shared.Processes = None,
-    plain_http: shared.PlainHttp = False,
     allow_other_zone: shared.AllowOtherZone = False,
     allow_errors: shared.AllowErrors = False,
     output: shared.Output = None,
@@ -53,7 +51,7 @@ def bench_get(
     and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
     measured, 2 invalid, or something could not be determined.
     """
-    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, plain_http)
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
     seconds = closed_loop_length(duration, count)
     how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
     _measure(Kind.GET, where, how, connections, output, quiet=quiet)
@@ -76,7 +74,6 @@ def bench_put(
     repeats: shared.Repeats = 3,
     timeout: shared.Timeout = 60,
     processes: shared.Processes = None,
-    plain_http: shared.PlainHttp = False,
     allow_other_zone: shared.AllowOtherZone = False,
     allow_errors: shared.AllowErrors = False,
     output: shared.Output = None,
@@ -88,7 +85,7 @@ def bench_put(
     own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
     measured, 2 invalid, or something could not be determined.
     """
-    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet, plain_http)
+    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
     seconds = closed_loop_length(duration, count)
     how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
     _measure(Kind.PUT, where, how, connections, output, quiet=quiet)

@@ -63,33 +63,21 @@ def lab_server(endpoint_url: str, ca_file: str | None) -> Server:
     return Server(parts.hostname, port, _reachable(addresses), parts.scheme == "https", ca_file)
 
 
-def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None, *, tls: bool) -> Server:
+def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None) -> Server:
     """Return the server of a bucket in AWS. `url` is that of one of its objects, as botocore makes it.
 
     Raise OptionError unless the URL's host is the bucket's own, and the Region's prefix list of the service contains
-    all of its addresses. If the prefix lists cannot be read, the host name and the server's certificate must suffice;
-    without TLS, there is no certificate.
+    all of its addresses. If the prefix lists cannot be read, the host name and the server's certificate must suffice.
     """
-    scheme, host = "https" if tls else "http", urlsplit(url).hostname or ""
-    if not tls and bucket.is_directory:
-        # https://docs.amazonaws.cn/en_us/AmazonS3/latest/userguide/s3-express-data-protection.html
-        raise OptionError(
-            f"directory bucket {bucket.name} can only be accessed with TLS; nothing was sent", "leave out --plain-http"
-        )
-    if urlsplit(url).scheme != scheme or not is_own_host(host, bucket, aws.region):
+    host = urlsplit(url).hostname or ""
+    if urlsplit(url).scheme != "https" or not is_own_host(host, bucket, aws.region):
         raise OptionError(
             f"your AWS settings send requests for bucket {bucket.name} to {url}; nothing was sent",
             "remove endpoint_url from your AWS settings and AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL from the "
             "environment, or pass the URL of a lab in --endpoint-url",
         )
-    addresses = _resolve(host, _PORTS[scheme])
+    addresses = _resolve(host, _PORTS["https"])
     networks = _service_networks(aws, bucket)
-    if networks is None and not tls:
-        raise OptionError(
-            "the prefix lists of the Region cannot be read, and without TLS, nothing else proves the server; nothing was "
-            "sent",
-            "allow ec2:DescribePrefixLists, or leave out --plain-http",
-        )
     if networks is not None and not _are_within(addresses, networks):
         service = "s3express" if bucket.is_directory else "s3"
         raise OptionError(
@@ -97,7 +85,7 @@ def bucket_server(url: str, bucket: Bucket, aws: Aws, ca_file: str | None, *, tl
             "contain; nothing was sent",
             "check the DNS of this machine; for an interface endpoint, pass its URL in --endpoint-url",
         )
-    return Server(host, _PORTS[scheme], _reachable(addresses), tls, ca_file)
+    return Server(host, _PORTS["https"], _reachable(addresses), tls=True, ca_file=ca_file)
 
 
 def aws_server(host: str, ca_file: str | None) -> Server | None:

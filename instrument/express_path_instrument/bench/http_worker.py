@@ -22,7 +22,6 @@ from typing import Any, BinaryIO
 import pycurl
 
 from express_path_instrument.bench.load import Load, Server, Tally, Target
-from express_path_instrument.bench.processor import OwnTimes, own_times
 
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
@@ -55,14 +54,12 @@ class Connection:
         """Say where to connect to. Nothing is sent yet.
 
         sockets: the file descriptors of all connections, by their local ports: libcurl may swap idle connections.
-        transferred, busy: the bytes of its objects, and how many seconds their requests took.
         """
         self.curl = pycurl.Curl()
         self._sockets = sockets
         self._base = f"{'https' if server.tls else 'http'}://{server.authority}"
         self._form: tuple[Any, ...] = ()
         self._left = self._sends = self._most_sends = 0
-        self.transferred, self.busy = 0, 0.0
         self.last = deque[bytes](maxlen=4)
         host = f"[{address}]" if ":" in address else address
         for option, value in {
@@ -180,7 +177,7 @@ class Sender:
         """Send requests until the end of the load, and return what was measured. start: as time.monotonic() tells it."""
         self.start, self.end = start, start + self.load.limit
         self.tally.started = start + self.load.warm_up
-        began, before = time.monotonic(), own_times()
+        began, before = time.monotonic(), time.process_time()
         while (now := time.monotonic()) < self.end:
             next_at = self._send_due(now)
             if next_at is None and not self.open:
@@ -194,10 +191,8 @@ class Sender:
                 self.tally.left_open(self.end - request.since)
         if self.load.rate:
             self._count_never_sent(self.load.rate)
-        after = own_times()
-        self.tally.cpu = OwnTimes(after.cpu - before.cpu, after.system - before.system)
-        self.tally.busiest = self.tally.cpu.cpu / (time.monotonic() - began)
-        self.tally.streams = [one.transferred / one.busy if one.busy else 0.0 for one in self.connections]
+        self.tally.cpu = time.process_time() - before
+        self.tally.busiest = self.tally.cpu / (time.monotonic() - began)
         return self.tally
 
     def _send_due(self, now: float) -> float | None:
@@ -296,8 +291,6 @@ class Sender:
             self.tally.failed("wrong size", f"an object has {received} bytes, not {expected}")
         elif is_counted:
             self.tally.succeeded(now - request.since, self.load.object_bytes)
-            request.connection.transferred += self.load.object_bytes
-            request.connection.busy += now - request.since
             if self.load.rate:
                 self.tally.answered(now - request.sent)
 

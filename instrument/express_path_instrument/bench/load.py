@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
-from express_path_instrument.bench.processor import OwnTimes, ProcessorUse
+from express_path_instrument.bench.processor import ProcessorUse
 from express_path_instrument.bench.results import Latency
 
 if TYPE_CHECKING:
@@ -204,8 +204,7 @@ class Tally:
     unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
     of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers
     by second of the measurement and status. started, ended: when the measurement started and its last request ended, as
-    time.monotonic() tells it. failure: the first error in words. streams: bytes per second of each connection while it
-    was busy. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them
+    time.monotonic() tells it. failure: the first error in words. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them
     used, 0 to 1. use: of the processors, in the whole load with its warm-up.
     """
 
@@ -219,8 +218,7 @@ class Tally:
     failure: str = ""
     unfinished: int = 0
     oldest: float = 0
-    streams: list[float] = field(default_factory=list)
-    cpu: OwnTimes = field(default_factory=OwnTimes)
+    cpu: float = 0
     busiest: float = 0
     use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: "HdrHistogram" = field(default_factory=_histogram)
@@ -283,8 +281,7 @@ class Tally:
         self.oldest = max(self.oldest, other.oldest)
         for name in _HISTOGRAMS:
             getattr(self, name).add(getattr(other, name))
-        self.streams += other.streams
-        self.cpu = OwnTimes(self.cpu.cpu + other.cpu.cpu, self.cpu.system + other.cpu.system)
+        self.cpu += other.cpu
         self.busiest = max(self.busiest, other.busiest)
 
     def as_json(self) -> str:
@@ -303,7 +300,6 @@ class Tally:
             "failure",
             "unfinished",
             "oldest",
-            "streams",
             "cpu",
             "busiest",
         )
@@ -316,7 +312,6 @@ class Tally:
         tally = cls(
             errors=Counter(found.pop("errors")),
             statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
-            cpu=OwnTimes(*found.pop("cpu")),
         )
         for name in _HISTOGRAMS:
             getattr(tally, name).decode_and_add(found.pop(name))

@@ -90,14 +90,6 @@ Processes = Annotated[
         rich_help_panel=LOAD,
     ),
 ]
-PlainHttp = Annotated[
-    bool,
-    typer.Option(
-        "--plain-http",
-        help="Send without TLS, to compare: signed URLs can be read on the way. Directory buckets need TLS.",
-        rich_help_panel=LOAD,
-    ),
-]
 AllowOtherZone = Annotated[
     bool,
     typer.Option("--allow-other-zone", help="Measure although the bucket is in another zone.", rich_help_panel=SAFETY),

@@ -36,7 +36,6 @@ class Where:
     zone_id: str | None = None
     allow_other_zone: bool = False
     subnet_id: str | None = None
-    plain_http: bool = False
 
 
 @dataclass(frozen=True, slots=True)

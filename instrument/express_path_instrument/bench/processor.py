@@ -1,13 +1,11 @@
 """How much processor time the client uses itself, how much it may use, and how much other work takes."""
 
 import os
-import resource
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _USER, _NICE, _SYSTEM = 0, 1, 2
@@ -51,19 +49,6 @@ def _text(file: Path) -> str:
     return ""
 
 
-class OwnTimes(NamedTuple):
-    """The processor time of a process in seconds, and how much of it the kernel used."""
-
-    cpu: float = 0
-    system: float = 0
-
-
-def own_times() -> OwnTimes:
-    """Return the processor time of this process until now."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return OwnTimes(used.ru_utime + used.ru_stime, used.ru_stime)
-
-
 @dataclass(frozen=True, slots=True)
 class ProcessorTimes:
     """Processor times in seconds, at one moment: of this process, of all work on the machine.
@@ -72,13 +57,13 @@ class ProcessorTimes:
     """
 
     at: float
-    own: OwnTimes
+    own: float
     machine: float | None
 
     @classmethod
     def now(cls) -> "ProcessorTimes":
         """Return the times now."""
-        return cls(time.monotonic(), own_times(), _machine_time())
+        return cls(time.monotonic(), time.process_time(), _machine_time())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +71,15 @@ class ProcessorUse:
     """What a load used: in percent of what the client may use, and what other work used, in percent of all processors.
 
     client_percent: of all processors that the client may use, or of the one that its busiest process uses,
-    whatever is higher. user_percent, system_percent: of all that it may use, in its own code and in the kernel. None if
-    the system does not tell.
+    whatever is higher. None if the system does not tell.
     """
 
     client_percent: float | None = None
     other_percent: float | None = None
-    user_percent: float | None = None
-    system_percent: float | None = None
 
 
 def use_between(
-    before: ProcessorTimes, after: ProcessorTimes, workers: OwnTimes, busiest: float, usable: float
+    before: ProcessorTimes, after: ProcessorTimes, workers: float, busiest: float, usable: float
 ) -> ProcessorUse:
     """Return what was used between two moments.
 
@@ -107,14 +89,12 @@ def use_between(
     wall = after.at - before.at
     if wall <= 0:
         return ProcessorUse()
-    own = after.own.cpu - before.own.cpu + workers.cpu
-    system = after.own.system - before.own.system + workers.system
-    client, *parts = (100 * min(1.0, used / wall / usable) for used in (own, own - system, system))
-    client = max(client, 100 * min(1.0, busiest))
+    own = after.own - before.own + workers
+    client = 100 * min(1.0, max(own / wall / usable, busiest))
     if before.machine is None or after.machine is None:
-        return ProcessorUse(client, None, *parts)
+        return ProcessorUse(client)
     other = (after.machine - before.machine - own) / wall / (os.cpu_count() or 1)
-    return ProcessorUse(client, 100 * min(1.0, max(0.0, other)), *parts)
+    return ProcessorUse(client, 100 * min(1.0, max(0.0, other)))
 
 
 def _machine_time() -> float | None:

@@ -85,8 +85,7 @@ class Step:
 
     connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
     second (open). stage: the kind of bucket (sync). seconds: its length. requests, bytes: how many succeeded, and the
-    bytes of their objects. gbps: 10^9 bits per second. streams_gbps: those of each connection, from the latency of its
-    requests (get, put). cpu_percent: what the client itself used of the processors that it may use, or its busiest
+    bytes of their objects. gbps: 10^9 bits per second. cpu_percent: what the client itself used of the processors that it may use, or its busiest
     process of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
     it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
     processors. errors: failed requests by HTTP status or by the name of the error. unfinished: requests that had no
@@ -105,10 +104,7 @@ class Step:
     connections: int | None = None
     rate_per_second: float | None = None
     stage: str | None = None
-    streams_gbps: tuple[float, ...] = ()
     cpu_percent: float | None = None
-    cpu_user_percent: float | None = None
-    cpu_system_percent: float | None = None
     other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
@@ -187,10 +183,7 @@ def _step(step: Step) -> dict[str, Any]:
         "gbps": round(step.gbps, 6),
         "requestsPerSecond": round(step.requests_per_second, 3),
         "latencyMs": {name: _rounded(value, 3) for name, value in asdict(step.latency).items()},
-        "streamsGbps": [round(gbps, 6) for gbps in step.streams_gbps],
         "cpuPercent": _rounded(step.cpu_percent, 1),
-        "cpuUserPercent": _rounded(step.cpu_user_percent, 1),
-        "cpuSystemPercent": _rounded(step.cpu_system_percent, 1),
         "otherCpuPercent": _rounded(step.other_cpu_percent, 1),
         "errors": dict(step.errors),
         "unfinished": step.unfinished,
@@ -223,11 +216,6 @@ class Summary:
     def gbps_tp80(self) -> float:
         """The TP80 of the throughput in Gbit/s."""
         return tp80([step.gbps for step in self.steps])
-
-    @property
-    def streams_gbps(self) -> list[float]:
-        """The throughput of each connection in Gbit/s, slowest first: the median of the repeats."""
-        return [median(repeats) for repeats in zip(*(sorted(step.streams_gbps) for step in self.steps), strict=False)]
 
     @property
     def errors(self) -> Counter[str]:

@@ -108,10 +108,7 @@ def _step(row: Description, name: str) -> Step:
         connections=number(row, "connections", name),
         rate_per_second=_optional_amount(row, "ratePerSecond", name),
         stage=optional_free_text(row, "stage", name) or None,
-        streams_gbps=_streams(row, name),
         cpu_percent=_optional_amount(row, "cpuPercent", name),
-        cpu_user_percent=_optional_amount(row, "cpuUserPercent", name),
-        cpu_system_percent=_optional_amount(row, "cpuSystemPercent", name),
         other_cpu_percent=_optional_amount(row, "otherCpuPercent", name),
         errors=_counts(nested(row, "errors", name), name),
         statuses=tuple(_second(second, name) for second in rows(row, "statusOverTime", name)),
@@ -121,14 +118,6 @@ def _step(row: Description, name: str) -> Step:
         lag_p99_ms=_optional_amount(row, "lagP99Ms", name),
         server_p99_ms=_optional_amount(row, "serverP99Ms", name),
     )
-
-
-def _streams(row: Description, name: str) -> tuple[float, ...]:
-    """Return the throughput of each connection."""
-    found = row.get("streamsGbps", [])
-    if not isinstance(found, list):
-        raise RecordError(name, "streamsGbps", found, "a list of numbers")
-    return tuple(_amount({"streamsGbps": gbps}, "streamsGbps", name) for gbps in found)
 
 
 def _second(row: Description, name: str) -> SecondStatuses:

@@ -146,8 +146,6 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
 
     Raise OptionError if a check fails, and ApiError. Before the guard's check, nothing is sent to the bucket.
     """
-    if where.plain_http and where.endpoint_url:
-        raise OptionError("--plain-http is for a bucket in AWS", "use a URL with http:// in --endpoint-url")
     bucket = parse_bucket(where.bucket)
     if where.zone_id:
         check_zone_id(where.zone_id)
@@ -159,7 +157,7 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
         instance = Instance() if where.endpoint_url else read_instance()
         if where.zone_id or not where.endpoint_url:
             check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
-        store = open_store(bucket, aws, where.endpoint_url, tls=not where.plain_http)
+        store = open_store(bucket, aws, where.endpoint_url)
         check_settings(aws.session, where.endpoint_url)
         session = Session(store, how, instance, _path(where, instance, aws), quiet)
         session.tell(f"path: {_path_text(session.path)}")

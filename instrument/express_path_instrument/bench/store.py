@@ -114,7 +114,7 @@ class Store:
             """Return the bucket's server, and none for another host."""
             return self.server if host == self.server.host else None
 
-        client = _client_of(self.aws, self.endpoint_url, tls=self.server.tls)
+        client = _client_of(self.aws, self.endpoint_url)
         send: Any = lambda request, **_: send_pinned(request, server_of)  # noqa: E731  # its answer replaces botocore's sending
         client.meta.events.register("before-send.s3", send)
         if self.endpoint_url:  # botocore signs for s3express if the name is one of a directory bucket
@@ -128,21 +128,18 @@ def own_ca_file() -> str | None:
     return os.environ.get("AWS_CA_BUNDLE") or None
 
 
-def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None, *, tls: bool = True) -> Store:
-    """Check where requests for a bucket would go, and return the bucket. Nothing is sent to it. Raise OptionError.
-
-    Without TLS, requests go to the bucket in AWS over plain HTTP; the URL of a lab says whether it uses TLS.
-    """
+def open_store(bucket: Bucket, aws: Aws, endpoint_url: str | None) -> Store:
+    """Check where requests for a bucket would go, and return the bucket. Nothing is sent to it. Raise OptionError."""
     ca_file = own_ca_file()
     if endpoint_url:
         return Store(bucket, lab_server(endpoint_url, ca_file), aws, endpoint_url.rstrip("/"))
-    unsigned = _client_of(aws, None, signs=False, tls=tls)
+    unsigned = _client_of(aws, None, signs=False)
     with calling("boto3:URL"):
         url = unsigned.generate_presigned_url("get_object", Params={"Bucket": bucket.name, "Key": _ANY_KEY})
-    return Store(bucket, bucket_server(url, bucket, aws, ca_file, tls=tls), aws, None)
+    return Store(bucket, bucket_server(url, bucket, aws, ca_file), aws, None)
 
 
-def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True, tls: bool = True) -> "S3Client":
+def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True) -> "S3Client":
     """Return a client of S3. One that does not sign sends nothing to find out the URL of an object."""
     s3: Any = {"us_east_1_regional_endpoint": "regional"}
     if endpoint_url:
@@ -153,4 +150,4 @@ def _client_of(aws: Aws, endpoint_url: str | None, *, signs: bool = True, tls: b
         s3=s3,
     )
     with calling(f"boto3:s3 in {aws.region}"):
-        return aws.session.client("s3", region_name=aws.region, use_ssl=tls, endpoint_url=endpoint_url, config=config)
+        return aws.session.client("s3", region_name=aws.region, endpoint_url=endpoint_url, config=config)

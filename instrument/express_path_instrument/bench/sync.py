@@ -15,7 +15,7 @@ from s3transfer.subscribers import BaseSubscriber
 
 from express_path.adapters.aws import calling
 from express_path.errors import ExpressPathError
-from express_path_instrument.bench.processor import OwnTimes, ProcessorTimes, usable_cpus, use_between
+from express_path_instrument.bench.processor import ProcessorTimes, usable_cpus, use_between
 from express_path_instrument.bench.results import BenchResult, Kind, Step
 from express_path_instrument.bench.session import FOLDER, Session
 from express_path_instrument.bench.store import Store
@@ -97,8 +97,8 @@ class _Listed(BaseSubscriber):
 
 def _step(repeat: int, stage: str, sizes: Sequence[int], before: ProcessorTimes, after: ProcessorTimes) -> Step:
     seconds = after.at - before.at
-    busiest = (after.own.cpu - before.own.cpu) / seconds  # Python code runs on one processor at a time
-    use = use_between(before, after, OwnTimes(), busiest, usable_cpus())
+    busiest = (after.own - before.own) / seconds  # Python code runs on one processor at a time
+    use = use_between(before, after, 0, busiest, usable_cpus())
     return Step(
         repeat=repeat,
         seconds=seconds,
@@ -108,7 +108,5 @@ def _step(repeat: int, stage: str, sizes: Sequence[int], before: ProcessorTimes,
         requests_per_second=len(sizes) / seconds,
         stage=stage,
         cpu_percent=use.client_percent,
-        cpu_user_percent=use.user_percent,
-        cpu_system_percent=use.system_percent,
         other_cpu_percent=use.other_percent,
     )

@@ -14,12 +14,8 @@ from express_path_instrument.bench.plan import UNITS
 from express_path_instrument.bench.plot import as_text_plot
 from express_path_instrument.bench.results import BenchResult, Kind, Summary, summaries
 
-_MBPS = 125
-"""How many MB (10^6 bytes) a second one Gbit/s is."""
 _FIRST_COLUMN = {Kind.GET: "Connections", Kind.PUT: "Connections", Kind.OPEN: "Requests/s"}
 _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
-_MOST_STREAMS = 12
-"""Of more connections than this, only the slowest and the fastest are shown."""
 
 
 def as_bench_table(result: BenchResult) -> RenderableType:
@@ -33,7 +29,7 @@ def as_bench_table(result: BenchResult) -> RenderableType:
     table = _table(_FIRST_COLUMN[result.kind], *columns, title=_title(result))
     for summary in summaries(result):
         table.add_row(*_cells(summary, with_tp80=bool(tp80), with_errors=has_errors))
-    return Group(table, *_streams([("", result)]), *_footnotes(result))
+    return Group(table, *_footnotes(result))
 
 
 def _title(result: BenchResult) -> str:
@@ -89,28 +85,6 @@ def _time(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.3g} s"
 
 
-def _streams(results: Sequence[tuple[str, BenchResult]]) -> Iterator[RenderableType]:
-    """Yield what each connection transfers, and where the client's processor time goes, if it was measured."""
-    rows = [
-        (summary.steps[0].connections or 0, name, summary)
-        for name, result in results
-        for summary in summaries(result)
-        if result.kind is not Kind.OPEN and summary.streams_gbps
-    ]
-    if not rows:
-        return
-    names = ["measurement"] if len(results) > 1 else []
-    table = _table("Connections", *names, "MBps", "MBps of each", "User %", "System %", title="\nStreams")
-    table.columns[-3].no_wrap = False
-    for connections, name, summary in sorted(rows, key=lambda row: row[0]):
-        each = [_number(gbps * _MBPS) for gbps in summary.streams_gbps]
-        shown = " ".join(each) if len(each) <= _MOST_STREAMS else f"{each[0]} to {each[-1]}"
-        parts = (_whole(summary.median("cpu_user_percent")), _whole(summary.median("cpu_system_percent")))
-        total = _number((summary.median("gbps") or 0) * _MBPS)
-        table.add_row(str(connections), *([name] if names else []), total, shown, *parts)
-    yield table
-
-
 def _footnotes(result: BenchResult) -> Iterator[Text]:
     if result.kind is Kind.SYNC:
         yield Text("Time: of all loops, from the bucket into an empty folder. CPU: of one processor.", "dim")
@@ -150,8 +124,6 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print()
     console.print(loads_table(comparison))
     console.print(_EXPLANATION, style="dim")
-    for table in _streams([(run.name, run.result) for run in comparison.runs]):
-        console.print(table)
     for plot in load_plots(comparison):
         console.print()
         width, is_ascii = min(console.width, _WIDEST_PLOT), console.options.ascii_only

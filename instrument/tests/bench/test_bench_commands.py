@@ -58,11 +58,8 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sand
     assert [(step.connections, step.repeat) for step in measured.steps] == [(2, 1), (1, 1), (2, 2), (1, 2)]
     assert {(step.requests, step.bytes, step.failed) for step in measured.steps} == {(6, 6 << 10, 0)}
     assert all(step.gbps > 0 and step.latency.p999 for step in measured.steps)
-    assert all(len(step.streams_gbps) == step.connections for step in measured.steps)
-    assert all(step.cpu_user_percent is not None and step.cpu_system_percent is not None for step in measured.steps)
     assert (measured.kind, measured.target.bucket, measured.valid) == ("get", "lab", True)
     assert rows_below("Connections Gbit/s TP80 req/s", result.stdout) == [("2", 9), ("1", 9)]
-    assert rows_below("Connections MBps MBps of each", result.stdout) == [("1", 5), ("2", 6)]
     assert "Median of 2 repeats" in result.stdout
     assert keys(sandbox) == [other]
 

@@ -141,22 +141,6 @@ def test_without_prefix_lists_the_host_name_counts(aws: Aws, sandbox: Sandbox, d
     assert open_store(parse_bucket(EXPRESS), aws, None).server.addresses == ("198.51.100.7",)
 
 
-def test_plain_http_needs_a_general_purpose_bucket_and_its_prefix_list(
-    aws: Aws, sandbox: Sandbox, dns: dict[str, tuple[str, ...]]
-) -> None:
-    """Without TLS, only the prefix list proves the server, and directory buckets have no HTTP."""
-    dns["plain.s3.us-east-1.amazonaws.com"] = (address_in(sandbox, "s3"),)
-    store = open_store(parse_bucket("plain"), aws, None, tls=False)
-    assert (store.server.port, store.server.tls, store.url) == (80, False, "http://plain.s3.us-east-1.amazonaws.com")
-    with pytest.raises(OptionError, match="can only be accessed with TLS; nothing was sent"):
-        open_store(parse_bucket(EXPRESS), aws, None, tls=False)
-    sandbox.faults.deny("ec2", "DescribePrefixLists")
-    with pytest.raises(OptionError, match="without TLS, nothing else proves the server"):
-        open_store(parse_bucket("plain"), aws, None, tls=False)
-    lab = invoke(["bench", "get", "plain", "--plain-http", "--endpoint-url", sandbox.endpoint_url])
-    assert (lab.exit_code, "use a URL with http://" in lab.stderr) == (2, True)
-
-
 def test_a_name_that_does_not_resolve_is_an_error(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the host."""
 

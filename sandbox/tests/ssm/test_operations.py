@@ -183,7 +183,7 @@ def test_more_than_the_quota_wait_their_turn(
     """
     automation.knobs.concurrency = 1
     leave = Event()
-    automation.functions.register("f", lambda _: leave.wait(10))
+    automation.functions.register("f", lambda _: leave.wait(60))
     store(runbook(ask()))
     first = start(ssm)
     eventually(lambda: status(ssm, first) == "InProgress")
