@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, nan
 from pathlib import Path
 from statistics import median
 
@@ -103,7 +103,8 @@ def _compare(store: Store, folder: Path) -> None:
         cells = [f"{size >> 10:,} KiB", str(connections)]
         cells.append(f"{median(run.rate for run in wrk) * size * 8 / 1e9:.2f}, {min(run.cpu_ms for run in wrk):.2f} ms")
         for name in list(clients)[1:]:
-            ratio = median(turn[name].rate / turn["wrk"].rate for turn in turns if turn["wrk"].rate)
+            ratios = [turn[name].rate / turn["wrk"].rate for turn in turns if turn["wrk"].rate]
+            ratio = median(ratios or [nan])  # on a busy machine, wrk may not end a single request
             cells.append(f"{ratio:.2f}, {min(turn[name].cpu_ms for turn in turns):.2f} ms")
         table.add_row(*cells)
     Console(width=120).print(table)
