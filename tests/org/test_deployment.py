@@ -11,10 +11,8 @@ from sandbox.cloudformation.stacks import Failure, Stack
 from sandbox.config_items.direct import acting_in, direct_client
 from sandbox.dynamic import Client
 from sandbox.server import Sandbox
-from sandbox.stacksets import deploy
 from tests.support.command import invoke
 from tests.support.organization import PREFIX, TOOLS, Organization, Packaged
-from tests.support.template import ROOT
 
 RULE = "s3express-no-nat-path"
 REGIONS = ("us-east-1", "eu-west-1")
@@ -119,25 +117,6 @@ def test_integrations_need_the_rule_and_follow_its_bus(organization: Organizatio
 
 
 STEP = {"name": "wait", "action": "aws:sleep", "inputs": {"Duration": "PT1S"}}
-
-
-def test_check_understands_the_trust_of_the_network_role(organization: Organization) -> None:
-    """`org check` finds the network account's role trusted with its external ID, and untrusted without."""
-    template = (ROOT / "org" / "network-role.yaml").read_text(encoding="utf-8")
-    parameters = {"OrganizationId": organization.id, "ExternalId": "example-id"}
-    stack = deploy(organization.sandbox, template, parameters, TOOLS, "us-east-1", "network-role")
-    assert not stack.failure
-    for external_id, expected in (("example-id", []), ("other", ["NETWORK_ROLE_UNTRUSTED"])):
-        options = ["--network-role-arn", stack.outputs["NetworkRoleArn"], "--network-external-id", external_id]
-        places = check(organization, ["us-east-1"], *options)
-        assert [[problem["reason"] for problem in place["problems"]] for place in places] == [expected] * 3
-
-
-def test_account_outside_the_organization_gets_no_code(organization: Organization) -> None:
-    """The bucket's policy admits the organization only, so a stack elsewhere cannot be created from it."""
-    organization.accounts["stranger"] = "444455556666"
-    organization.record("stranger", "us-east-1")
-    assert cause(organization.deploy_rule("stranger", "us-east-1").failure) == "BUCKET_UNREADABLE"
 
 
 def test_an_account_keeps_the_rule_that_it_has_until_that_is_deleted(organization: Organization) -> None:

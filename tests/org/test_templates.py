@@ -282,19 +282,6 @@ def test_every_change_of_a_heal_is_stopped() -> None:
     assert set(document["Statement"][0]["Action"]) == writes
 
 
-def test_conformance_pack_is_the_same_rule_and_remediation() -> None:
-    """The example has the triggers of the template's rule, and passes the same inputs to the same runbook."""
-    pack, stack = template("conformance-pack")["Resources"], expanded()
-    rule = stack.properties("ConfigRule")
-    assert pack["NoNatPath"]["Properties"]["Scope"] == rule["Scope"]
-    triggers = [detail["MessageType"] for detail in rule["Source"]["SourceDetails"]]
-    assert [detail["MessageType"] for detail in pack["NoNatPath"]["Properties"]["Source"]["SourceDetails"]] == triggers
-    heal, remediation = pack["Heal"]["Properties"], stack.properties("Remediation")
-    assert heal["Parameters"].keys() == remediation["Parameters"].keys()
-    assert heal["TargetId"] == stack.properties("HealDocument")["Name"]
-    assert heal["ConfigRuleName"] == "NoNatPath"
-
-
 NETWORK_ACCOUNT = "111122223333"
 NETWORK_ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/network-reader"
 

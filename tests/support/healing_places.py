@@ -27,9 +27,7 @@ from tests.support.rule import Context
 class HealingPlace:
     """One account and Region with the rule and its healing. The stack has a generated name, as those of StackSets."""
 
-    def __init__(
-        self, sandbox: Sandbox, automation: Automation, account_id: str, region: str, *, has_stop_role: bool = True
-    ) -> None:
+    def __init__(self, sandbox: Sandbox, automation: Automation, account_id: str, region: str) -> None:
         """Deploy everything, without a network."""
         self.sandbox, self.automation = sandbox, automation
         self.account_id, self.region = account_id, region
@@ -44,7 +42,8 @@ class HealingPlace:
             content = json.dumps(runbook(name))
             self.client("ssm").create_document(Name=name, Content=content, DocumentType="Automation")
         self.given = {"AutomationAssumeRole": self._role(), "PlanFunctionName": self.function}
-        self._describe(has_stop_role=has_stop_role)
+        self.stop_role_arn = f"arn:aws:iam::{account_id}:role/express-path/automation/stop"
+        self._describe()
 
     def client(self, service: str) -> Client:
         """Return a client of the account in the Region."""
@@ -55,7 +54,7 @@ class HealingPlace:
         made = self.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(TRUST))
         return str(made["Role"]["Arn"])
 
-    def _describe(self, *, has_stop_role: bool) -> None:
+    def _describe(self) -> None:
         outputs = {
             "RuleName": RULE,
             "HealDocumentName": HEAL,
@@ -63,9 +62,8 @@ class HealingPlace:
             "AutomationRoleArn": self.given["AutomationAssumeRole"],
             "PlanFunctionArn": self.function,
             "LedgerTableName": LEDGER,
+            "StopRoleArn": self.stop_role_arn,
         }
-        if has_stop_role:
-            outputs["StopRoleArn"] = f"arn:aws:iam::{self.account_id}:role/express-path/automation/stop"
         template = {
             "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
             "Outputs": {key: {"Value": value} for key, value in outputs.items()},

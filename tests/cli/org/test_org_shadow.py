@@ -37,7 +37,7 @@ def test_the_same_version_judges_the_same_with_the_parameters_of_the_deployed_ru
     status, document = shadow()
     assert (status, document["differences"], document["subnets"], document["deployments"]) == (0, [], 8, 1)
     central, member = called(place.sandbox)
-    assert central <= documented()["Shadow"] | documented()["ShadowInAccount"]
+    assert central <= documented()["Check"] | documented()["ShadowInAccount"]
     read = {action for action in member if not action.startswith(("ec2:", "network-firewall:", "ram:", "s3:"))}
     # The result of a single subnet is read only if a read is denied.
     assert read == documented()["ShadowInAccount"] - {"config:GetComplianceDetailsByResource"}

@@ -120,12 +120,12 @@ def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: 
 
 
 def test_what_cannot_be_stopped_is_one_line_and_the_rest_is_stopped(
-    organization: Organization, automation: Automation, data: HealingPlace
+    organization: Organization, data: HealingPlace, web: HealingPlace
 ) -> None:
-    """A stack of an earlier version, and an account whose role cannot be assumed, are failures; the status is 2."""
-    web = HealingPlace(organization.sandbox, automation, organization.accounts["web"], HOME, has_stop_role=False)
+    """A stack and an account whose roles cannot be assumed are failures; the status is 2."""
     other = organization.add("other")
-    organization.sandbox.faults.deny("sts", "AssumeRole", RoleArn=f"arn:aws:iam::{other}:role/{ROLE}")
+    for arn in (web.stop_role_arn, f"arn:aws:iam::{other}:role/{ROLE}"):
+        organization.sandbox.faults.deny("sts", "AssumeRole", RoleArn=arn)
     status, document, lines = org("stop")
     assert (status, [row["accountName"] for row in document["places"]]) == (2, ["data"])
     assert sorted(line.split(": ")[1] for line in lines) == sorted(
