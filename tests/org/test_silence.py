@@ -74,6 +74,7 @@ class Place:
         stacks = (network, integrations, rule)
         assert not [stack.failure for stack in stacks if stack.failure]
         self.names = {name: str(row.physical_id) for stack in stacks for name, row in stack.resources.items()}
+        self.names["topic"] = self.topic
         self.subnet_id = Private(Builder(sandbox)).subnet
         name = self.names["PlanFunction"]
         automation.functions.register(name, lambda event: self._invoke(name, event, io.StringIO()))
@@ -186,10 +187,7 @@ class Place:
             return ", ".join(f"`{name}`" for name in sorted(alarms))
         if list(read_sweep(Aws.connect(), RULE, datetime.now(UTC)).faults):
             return "dashboard, `org status`"
-        run = self._heal()
-        if run["AutomationExecutionStatus"] == "Success":
-            return "nobody"
-        return f"nobody, until a heal fails ({', '.join(f'`{name}`' for name in self._notices(run))})"
+        return "nobody" if self._heal() == "Success" else "nobody, until a heal fails (`HealFailedNotice`)"
 
     def _alarms(self) -> set[str]:
         """Return the alarms that are on after this sweep, if the one before it was a day ago, and reach somebody."""
@@ -207,8 +205,8 @@ class Place:
             if topic.subscriptions_confimed and alarm["ActionsEnabled"] and self.topic in alarm["AlarmActions"]
         }
 
-    def _heal(self) -> dict[str, Any]:
-        """Let AWS Config heal the subnet once, and return the run of the runbook."""
+    def _heal(self) -> str:
+        """Let AWS Config heal the subnet once, and return how the run of the runbook ended."""
         resource = ("AWS::EC2::Subnet", self.subnet_id)
         key = {"resourceType": resource[0], "resourceId": resource[1]}
         with enforced(self.sandbox), pytest.MonkeyPatch.context() as changed:
@@ -217,24 +215,7 @@ class Place:
             run = remediations_of(self.sandbox.account_id, REGION).last(RULE, resource)
             assert run
             assert run.execution, run.refusal
-            return self.automation.wait(run.execution.id)
-
-    def _notices(self, run: Mapping[str, Any]) -> list[str]:
-        """Return the rules of EventBridge that send a notice about a run that has ended."""
-        # https://docs.aws.amazon.com/systems-manager/latest/userguide/monitoring-systems-manager-event-examples.html
-        event = {
-            "source": "aws.ssm",
-            "detail-type": "EC2 Automation Execution Status-change Notification",
-            "detail": {"Definition": run["DocumentName"], "Status": run["AutomationExecutionStatus"]},
-        }
-        rules: Any = events_backends[self.sandbox.account_id][REGION].event_buses["default"].rules
-        logical_ids = {name: logical_id for logical_id, name in self.names.items()}
-        return [
-            logical_ids[rule.name]
-            for rule in rules.values()
-            if rule.state == "ENABLED" and rule.event_pattern.matches_event(event)
-            if any(target["Arn"] == self.topic for target in rule.targets)
-        ]
+            return str(self.automation.wait(run.execution.id)["AutomationExecutionStatus"])
 
     def doctor(self) -> str:
         """Return the checks of doctor that are not OK."""
@@ -326,19 +307,6 @@ def point_remediation_elsewhere(place: Place) -> None:
     config.put_remediation_configurations(RemediationConfigurations=[changed])
 
 
-def narrow_recorder(place: Place) -> None:
-    """Record subnets only."""
-    role = f"arn:aws:iam::{place.sandbox.account_id}:role/config"
-    group = {"resourceTypes": ["AWS::EC2::Subnet"]}
-    recorder = {"name": "default", "roleARN": role, "recordingGroup": group}
-    place.client("config").put_configuration_recorder(ConfigurationRecorder=recorder)
-
-
-def delete_topic(place: Place) -> None:
-    """Delete the alarm topic."""
-    place.client("sns").delete_topic(TopicArn=place.topic)
-
-
 def close_topic(place: Place) -> None:
     """Allow only the account itself to publish."""
     who = {"AWS": f"arn:aws:iam::{place.sandbox.account_id}:root"}
@@ -359,11 +327,6 @@ def disable_mapping(place: Place) -> None:
     functions.update_event_source_mapping(place.names["SecurityHubMessages"], {"Enabled": False})
 
 
-def disable_alarm(place: Place) -> None:
-    """Let the alarm send nothing."""
-    place.client("cloudwatch").disable_alarm_actions(AlarmNames=[place.names["HealthAlarm"]])
-
-
 def delete_alarm(alarm: str) -> Callable[[Place], object]:
     """Delete an alarm."""
     return lambda place: place.client("cloudwatch").delete_alarms(AlarmNames=[place.names[alarm]])
@@ -374,6 +337,11 @@ def stop_heals(_: Place) -> None:
     assert invoke(["stop", "--reason", "INC-1234"]).exit_code == 0
 
 
+RECORDS_SUBNETS = {
+    "name": "default",
+    "roleARN": "arn:aws:iam::123456789012:role/config",
+    "recordingGroup": {"resourceTypes": ["AWS::EC2::Subnet"]},
+}
 VERDICTS = {"EventBusName": "EventBus"}
 """The bus of the integration's rule."""
 WRITES = {"Effect": "Deny", "Action": "securityhub:BatchImportFindings", "Resource": "*"}
@@ -382,7 +350,9 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     "AWS Config's recorder is stopped": call(
         "config", "stop_configuration_recorder", ConfigurationRecorderName="default"
     ),
-    "AWS Config's recorder no longer records route tables": narrow_recorder,
+    "AWS Config's recorder no longer records route tables": call(
+        "config", "put_configuration_recorder", ConfigurationRecorder=RECORDS_SUBNETS
+    ),
     "the Config rule is deleted": delete_rule,
     "AWS Config may no longer invoke the evaluate function": call(
         "lambda", "remove_permission", FunctionName="EvaluateFunction", StatementId="ConfigPermission"
@@ -403,11 +373,13 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
         "events", "remove_targets", Rule="HealFailedNotice", Ids=["topic"]
     ),
     "the role of the notices is deleted": delete_role("NoticeRole"),
-    "the alarm topic is deleted": delete_topic,
+    "the alarm topic is deleted": call("sns", "delete_topic", TopicArn="topic"),
     "the alarm topic's policy refuses CloudWatch": close_topic,
     "the alarm topic has no subscription": unsubscribe,
     "`HealthAlarm` is deleted": delete_alarm("HealthAlarm"),
-    "the actions of `HealthAlarm` are disabled": disable_alarm,
+    "the actions of `HealthAlarm` are disabled": lambda place: place.client("cloudwatch").disable_alarm_actions(
+        AlarmNames=[place.names["HealthAlarm"]]
+    ),
     "`ErrorsAlarm` is deleted": delete_alarm("ErrorsAlarm"),
     "a runbook is deleted": call("ssm", "delete_document", Name="HealDocument"),
     "the rule's remediation is deleted": call("config", "delete_remediation_configuration", ConfigRuleName=RULE),

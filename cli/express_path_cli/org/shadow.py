@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from express_path import evaluation
 from express_path.adapters.aws import Aws
@@ -28,16 +27,6 @@ class Difference:
     deployment: Deployment
     verdict: Verdict
     stored: StoredResult | None
-
-    def fields(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        stored = self.stored
-        return {
-            **self.deployment.fields(),
-            "subnetId": self.verdict.subnet_id,
-            "stored": {"compliance": stored.compliance, "annotation": stored.annotation} if stored else None,
-            "shadow": {"compliance": self.verdict.compliance, "annotation": self.verdict.annotation},
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 import typer
 
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.org.check_command import OuIds, RoleName
 from express_path_cli.org.deployments import DeploymentsRequest
 from express_path_cli.org.shadow import Shadow, read_shadow
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
-from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text
 
@@ -19,7 +18,6 @@ EXAMPLES = """
 express-path org shadow --role-name express-path/Audit --all-regions  # every account and Region
 express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --region eu-north-1  # the canary
 """
-SCHEMA_VERSION = 1
 
 
 def org_shadow(
@@ -31,7 +29,6 @@ def org_shadow(
     profile: options.Profile = None,
     external_id: options.ExternalId = "",
     workers: options.Workers = 8,
-    form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a release, show the subnets on which this version judges otherwise than the deployed one.
@@ -48,24 +45,9 @@ def org_shadow(
     with watching(quiet=quiet) as watch:
         found = read_shadow(DeploymentsRequest(live, tuple(ou or ())), watch)
     show_failures_and_notes(found.failures, (), quiet=quiet)
-    if form is TextFormat.JSON:
-        echo(as_org_shadow_json(found), nl=False)
-    else:
-        for line in _lines(found):
-            echo(line)
+    for line in _lines(found):
+        echo(line)
     raise typer.Exit(found.exit_status)
-
-
-def as_org_shadow_json(found: Shadow) -> str:
-    """Return every difference, and what could not be read."""
-    document = {
-        "exitStatus": found.exit_status,
-        "deployments": found.deployments,
-        "subnets": found.subnets,
-        "differences": [row.fields() for row in found.differences],
-        "failures": [failure.fields() for failure in found.failures],
-    }
-    return json_document(SCHEMA_VERSION, document)
 
 
 def _lines(found: Shadow) -> Iterator[str]:
