@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -32,7 +31,7 @@ EMULATOR = Path(__file__).parents[2] / ".lambda-rie" / "aws-lambda-rie"
 RUNTIME_DISTRIBUTIONS = ("awslambdaric", "simplejson", "snapshot-restore-py")
 """The packages in Lambda's own runtime: the runtime client and what it imports."""
 
-START_SECONDS = 10.0
+START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
 
@@ -92,15 +91,6 @@ class EmulatorProcess:
             self._process.wait()
         shutil.rmtree(self._folder)
 
-    def peak_memory_mib(self) -> float:
-        """Return the most memory that the function's process had resident. LookupError if there is none now (Linux)."""
-        threads = Path(f"/proc/{self._process.pid}/task").glob("*/children")
-        children = {child for thread in threads for child in thread.read_text().split()}
-        if not children:
-            raise LookupError("the function has no process: it was not invoked yet, or has crashed")
-        status = Path(f"/proc/{children.pop()}/status").read_text()
-        return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
-
     @property
     def _log(self) -> Path:
         return self._folder / "log"
@@ -151,8 +141,6 @@ INVOCATIONS = "/2015-03-31/functions/function/invocations"
 
 INIT_SECONDS = 30
 """How long an initialization may take, in addition to the time-out."""
-
-INIT_REPORT = re.compile(r"INIT REPORT\(durationMs: ([0-9.]+)\)")
 
 
 class FunctionError(Exception):
@@ -222,21 +210,6 @@ class LambdaRuntime:
     def logs(self) -> str:
         """Return what function and emulator have printed since the start."""
         return self._process.log()
-
-    def init_duration_ms(self) -> float:
-        """Return how long the last initialization took: interpreter, imports and module level of the handler.
-
-        A function is initialized by its first invocation, and again after a crash or a time-out. LookupError before the
-        first invocation.
-        """
-        reports = INIT_REPORT.findall(self.logs())
-        if not reports:
-            raise LookupError("the function was not initialized yet: invoke it first")
-        return float(reports[-1])
-
-    def peak_memory_mib(self) -> float:
-        """Return the most memory that the function's process has had resident. LookupError if there is none now."""
-        return self._process.peak_memory_mib()
 
     @property
     def _process(self) -> EmulatorProcess:

@@ -113,12 +113,10 @@ def test_invocations_from_threads_take_turns(function: LambdaRuntime) -> None:
     assert [answer["event"]["number"] for answer in answers] == list(range(24))
 
 
-def test_measures_itself(function: LambdaRuntime) -> None:
-    """The log, the initialization time, and the memory can be read after an invocation."""
+def test_log_can_be_read(function: LambdaRuntime) -> None:
+    """The log has what the function prints."""
     function.invoke({})
     assert "module level of the handler" in function.logs()
-    assert 0 < function.init_duration_ms() < 60_000
-    assert 5 < function.peak_memory_mib() < 500
 
 
 def test_leaves_nothing_behind(artifact: Path) -> None:

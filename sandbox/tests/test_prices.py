@@ -25,14 +25,3 @@ def test_products_match_all_filters_and_come_as_strings(sandbox: Sandbox) -> Non
     [term] = product["terms"]["OnDemand"].values()
     [dimension] = term["priceDimensions"].values()
     assert (dimension["unit"], dimension["pricePerUnit"]) == ("GB", {"USD": "0.05"})
-
-
-def test_products_come_in_pages(sandbox: Sandbox) -> None:
-    """A page has at most 100 products (botocore model: pricing GetProducts)."""
-    for _ in range(101):
-        sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
-    pricing = sandbox.client("pricing")
-    first = pricing.get_products(ServiceCode="AmazonEC2")
-    second = pricing.get_products(ServiceCode="AmazonEC2", NextToken=first["NextToken"])
-    assert [len(page["PriceList"]) for page in (first, second)] == [100, 1]
-    assert "NextToken" not in second

@@ -37,13 +37,6 @@ def error_of(raised: pytest.ExceptionInfo[ClientError]) -> tuple[str, int]:
     return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
 
 
-@pytest.mark.usefixtures("sandbox")
-def test_one_at_a_time() -> None:
-    """A second sandbox in the same process is rejected, because both would share their state."""
-    with pytest.raises(RuntimeError, match="already running"):
-        Sandbox().__enter__()
-
-
 def test_sends_an_answer_in_one_piece(sandbox: Sandbox) -> None:
     """The first bytes that a client receives are the whole answer, so that it reads all of it or nothing."""
     address = urlsplit(sandbox.endpoint_url)

@@ -9,7 +9,6 @@ import pytest
 from botocore.client import BaseClient
 
 from sandbox.config_loop import ConfigLoop
-from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 SUBNET = "AWS::EC2::Subnet"
@@ -61,19 +60,3 @@ def test_order_time_and_pages(config: BaseClient, subnet_id: str) -> None:
         resourceType=SUBNET, resourceId=subnet_id, PaginationConfig={"PageSize": 2}
     )
     assert [len(page["configurationItems"]) for page in pages] == [2, 1]
-
-
-@pytest.mark.parametrize(
-    ("bad", "code"),
-    [
-        ({"limit": 101}, "InvalidLimitException"),
-        ({"earlierTime": 2, "laterTime": 1}, "InvalidTimeRangeException"),
-        ({"nextToken": "nonsense"}, "InvalidNextTokenException"),
-        ({"chronologicalOrder": "Sideways"}, "ValidationException"),
-        ({"resourceId": "subnet-unknown"}, "ResourceNotDiscoveredException"),
-    ],
-)
-def test_refuses_bad_requests(config: BaseClient, subnet_id: str, bad: dict[str, object], code: str) -> None:
-    """Limits, times, tokens, and order are validated, and a resource must have been recorded."""
-    request = {"resourceType": SUBNET, "resourceId": subnet_id, **bad}
-    assert refused(config.get_resource_config_history, **request) == code
