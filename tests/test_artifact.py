@@ -265,7 +265,7 @@ def test_artifact_sweeps_in_the_lambda_runtime(artifact: Path, sandbox: Sandbox)
     }
     metrics = [json.loads(line) for line in lines if '"_aws"' in line]
     assert [line["NonCompliant"] for line in metrics if "NonCompliant" in line] == [1]
-    assert [line["UnpublishedEvents"] for line in metrics if "UnpublishedEvents" in line] == [4]
+    assert any('"message":"events not published"' in line for line in lines)
 
 
 def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path) -> None:

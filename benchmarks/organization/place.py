@@ -115,10 +115,9 @@ class Place:
                 raise
         datapoints = list(extracted(printed.splitlines()))
         self.sandbox.metrics.add(datapoints, (self.account_id, self.region))
-        points = {point.name: point.value for point in datapoints}
-        if points.pop("UnpublishedEvents", 0):
+        if '"events not published"' in printed:
             self.unpublished |= set(self._posted())
-        self.gauges |= points
+        self.gauges |= {point.name: point.value for point in datapoints}
         return answer
 
     def poll_security_hub(self) -> Polled:

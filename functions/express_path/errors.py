@@ -37,12 +37,11 @@ class ContractError(ExpressPathError):
     """A step of a runbook sends a request of another version than the plan function's."""
 
     def __init__(self, found: object, expected: str) -> None:
-        """Keep the version of the request, None if it has none, and that of the function."""
+        """Keep the version of the request and that of the function."""
         self.found, self.expected = found, expected
-        shown = "no version" if found is None else f"version {_shown(found)}"
         super().__init__(
-            f"the run's runbook has {shown} of the contract with the plan function, and the function has version "
-            f"{expected!r}: the stack was updated after the run had started; start the run again"
+            f"the run's runbook has version {_shown(found)} of the contract with the plan function, and the function has "
+            f"version {expected!r}: the stack was updated after the run had started; start the run again"
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from express_path.adapters import heal_steps
 from express_path.adapters.heal_steps import CONTRACT
 from sandbox.ssm.knobs import Trouble
-from tests.support.heals import FUNCTION, HEAL, Deployment, Run, Vpc, run_id_of, status, step, steps
+from tests.support.heals import FUNCTION, HEAL, Deployment, Vpc, run_id_of, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 
@@ -216,20 +216,16 @@ def test_failed_heal_names_the_error_of_aws_and_releases_its_claim(deployment: D
 # --- updates of the stack --------------------------------------------------------------------------------------------
 
 
-def check_names_versions(run: Run, found: str, expected: str) -> None:
-    """Check that a run failed, and that its message has both versions and what to do."""
-    assert status(run) == "Failed"
-    for text in (f"ContractError: the run's runbook has {found}", f"version '{expected}'", "start the run again"):
-        assert text in run["FailureMessage"], run["FailureMessage"]
-
-
 def test_run_that_is_going_during_an_update_fails(
     deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run keeps the version with which it started: its next look fails, and nothing is changed."""
     deployment.after("plan", lambda: monkeypatch.setattr(heal_steps, "CONTRACT", "next"))
     deployment.sandbox.calls.clear()
-    check_names_versions(deployment.heal(vpc.subnet), f"version '{CONTRACT}'", "next")
+    run = deployment.heal(vpc.subnet)
+    assert status(run) == "Failed"
+    for text in (f"ContractError: the run's runbook has version '{CONTRACT}'", "version 'next'", "start the run again"):
+        assert text in run["FailureMessage"], run["FailureMessage"]
     assert deployment.changes() == []
 
 

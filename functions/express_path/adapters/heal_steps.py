@@ -25,7 +25,7 @@ from express_path.fields import (
     required_rows,
 )
 
-CONTRACT = "2"
+CONTRACT = "1"
 """The version of the contract between runbooks and function: what requests and answers contain.
 
 It changes with every change that a runbook of the version before would not understand.

@@ -24,7 +24,7 @@ from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
 from express_path.events.writer import Entry
 from express_path.fields import not_in_future
-from express_path.handlers.gauges import count_unpublished, report_sweep
+from express_path.handlers.gauges import report_sweep
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
 
 logger = Logger(service="express-path")
@@ -111,7 +111,7 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     try:
         accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, evaluation.results(event)))
     except ExpressPathError:
-        _publish(services, event, [] if event.is_test else publication.changes(accepted))
+        _publish(services, [] if event.is_test else publication.changes(accepted))
         raise
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if event.is_test:
@@ -119,10 +119,10 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved. It has no
     # heartbeat either.
     if event.item is not None or evaluation.lost:
-        _publish(services, event, publication.changes(accepted))
+        _publish(services, publication.changes(accepted))
         return len(accepted)
     summary = summarize(evaluation.everything)
-    rejected = _publish(services, event, chain(publication.changes(accepted), publication.sweep(summary)))
+    rejected = _publish(services, chain(publication.changes(accepted), publication.sweep(summary)))
     faults = [*_faults(evaluation, rejected), *_broken_components(services, event)]
     for fault in faults:
         logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
@@ -130,10 +130,10 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     return len(accepted)
 
 
-def _publish(services: RuleServices, event: ConfigEvent, entries: Iterable[Entry]) -> str:
+def _publish(services: RuleServices, entries: Iterable[Entry]) -> str:
     """Put events on the bus; return an empty text, or why EventBridge did not take some.
 
-    These are logged and counted, and the next sweep makes them good: its snapshot has every verdict, and the
+    These are logged, and the next sweep makes them good: its snapshot has every verdict, and the
     integrations derive the changes that they missed from it.
     """
     rejected = put_entries(services.aws, services.bus_name, entries)
@@ -141,7 +141,6 @@ def _publish(services: RuleServices, event: ConfigEvent, entries: Iterable[Entry
         return ""
     first = f"{rejected[0].code}: {rejected[0].message}"
     logger.error("events not published", extra={"events": len(rejected), "error": first})
-    count_unpublished(event.rule_name, len(rejected))
     return first
 
 

@@ -73,11 +73,6 @@ def _was_not_zero(name: str, before: Mapping[str, Gauge] | None) -> bool:
     return before is None or (name in before and bool(before[name].value))
 
 
-def count_unpublished(rule_name: str, events: int) -> None:
-    """Print how many events EventBridge did not take."""
-    _print(rule_name, {"UnpublishedEvents": events})
-
-
 def _print(rule_name: str, values: Mapping[str, int], **more: Any) -> None:  # noqa: ANN401  # any JSON
     """Print metrics in the Embedded Metric Format, with more that the log has and the metrics do not.
 
