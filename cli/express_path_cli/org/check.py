@@ -11,12 +11,15 @@ from botocore.exceptions import ClientError
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.recorder import RecorderStatus, read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
+from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.aws.judging import JudgedPolicies, judge
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import (
     Member,
     Organization,
     members_of,
+    organization_policies,
     read_organization,
 )
 from express_path_cli.aws.policies import Document, Principal, trusts
@@ -33,7 +36,7 @@ from express_path_cli.installation.checks import (
 from express_path_cli.installation.recorder import read_bucket
 from express_path_cli.org.stack_sets import STACK_SETS
 from express_path_cli.sources.live import Home, clients_of, find_home
-from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
 from express_path_cli.terminal.progress import Watch
 
 if TYPE_CHECKING:
@@ -178,12 +181,14 @@ class OrgCheck:
     """All checked accounts and Regions, sorted; what could not be read; and what was not checked, as notes.
 
     management_account: the management account if it was selected, because StackSets do not deploy to it; else None.
+    policies: the organization's own, judged. They matter for heals, so they do not block a roll-out in report mode.
     """
 
     checks: Sequence[PlaceCheck]
     failures: Sequence[Failure]
     notes: Sequence[str]
     management_account: Member | None
+    policies: JudgedPolicies
 
     @property
     def exit_status(self) -> int:
@@ -485,6 +490,7 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
     with locating_errors(home.account_region):
         organizations = home.aws.client("organizations")
         organization, members = read_organization(organizations), members_of(organizations, request.ou_ids)
+        policies = judge(organization_policies(organizations), NOTHING_KNOWN)
     targets = [member for member in members if member.id != organization.management_account_id]
     if not targets:
         raise OptionError("no active account was found to which StackSets deploy", "select other units with --ou")
@@ -496,8 +502,9 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
     return OrgCheck(
         checks,
         sorted(failures, key=lambda failure: failure.where),
-        list(request.notes),
+        [*request.notes, *(f"{failure.where}: {one_line(failure.error)}" for failure in policies.failures)],
         next(iter(management), None),
+        policies,
     )
 
 

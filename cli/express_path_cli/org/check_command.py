@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from express_path_cli.aws import options
+from express_path_cli.aws.judging import denial_line
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.org.check import (
     EFFECTS,
@@ -106,7 +107,8 @@ def org_check(
     """Before a roll-out to an organization, show what would fail in each account and Region.
 
     It reads AWS Config's recorder, the artifact buckets, the names of the rule and its runbooks, the quota of rules,
-    and the trust policy of the network account's role. What the StackSets deployed before is no conflict. It changes
+    and the trust policy of the network account's role. What the StackSets deployed before is no conflict. It also
+    evaluates the organization's service control policies and resource control policies, as `policies` does. It changes
     nothing. Run it in the management account, or as a delegated administrator.
 
     Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
@@ -140,6 +142,7 @@ def as_org_check_json(found: OrgCheck) -> str:
         "exitStatus": found.exit_status,
         "places": [_place(check) for check in found.checks],
         "managementAccountId": management.id if management else None,
+        "policies": found.policies.rows(),
         "failures": [failure.fields() for failure in found.failures],
         "notes": list(found.notes),
     }
@@ -185,6 +188,13 @@ def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
             f"Not covered: {management} is the management account, to which service-managed StackSets do not deploy. "
             "Deploy template.yaml there on its own."
         )
+    if found.policies.denials:
+        yield ""
+        yield from screen.folded(
+            "Policies of the organization that would deny requests of healed subnets. Before mode ON:"
+        )
+        for denial in found.policies.denials:
+            yield from screen.folded(denial_line(denial))
     yield ""
     yield from screen.folded(_CONCLUSIONS[found.exit_status])
 

@@ -299,3 +299,28 @@ def test_an_account_outside_an_organization_is_one_line() -> None:
 def test_every_reason_has_an_effect_and_a_fix() -> None:
     """Each reason says what it does to the stack instance, and what to do."""
     assert set(EFFECTS) == set(FIXES) == set(CheckReason)
+
+
+def test_policies_of_the_organization_that_would_deny_are_named(sandbox: Sandbox, organization: Organization) -> None:
+    """They do not block a roll-out, because nothing is healed by then. One that cannot be read is a note."""
+    del organization
+    organizations: Any = sandbox.client("organizations")
+    condition = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
+    statement = {"Sid": "Office", "Effect": "Deny", "Action": "*", "Resource": "*", "Condition": condition}
+    organizations.create_policy(
+        Content=json.dumps({"Version": "2012-10-17", "Statement": [statement]}),
+        Description="-",
+        Name="Perimeter",
+        Type="SERVICE_CONTROL_POLICY",
+    )
+    sandbox.faults.deny("organizations", "ListPolicies", Filter="RESOURCE_CONTROL_POLICY")
+    found = check("--format", "json")
+    denied = [row for row in document(found)["policies"] if row["outcome"] == "WOULD_DENY"]
+    assert [(row["statement"], row["condition"]) for row in denied] == [
+        ("Office", "NotIpAddress aws:SourceIp 203.0.113.0/24")
+    ]
+    assert denied[0]["source"].startswith("service control policy Perimeter (p-")
+    assert "each resource control policy: organizations:ListPolicies failed with AccessDenied" in found.stderr
+    shown = check()
+    assert shown.exit_code == found.exit_code == 0
+    assert "Perimeter" in shown.stdout
