@@ -1,19 +1,19 @@
-"""What a gateway endpoint changes for policies: some judged by hand, and some drawn at random.
-
-What a search over every request and every context found of the latter is recorded.
-"""
+"""What a gateway endpoint changes for policies, against policies judged by hand and against an independent judge."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from express_path.domain.policies.change import KnownContext, denials, restrictions, restricts
-from express_path.domain.policies.documents import Statement, parse_policy
+from express_path.domain.policies.documents import parse_policy
+from tests.domain.policies.judge import Judge, Known
 
 DOCUMENTS = Path(__file__).parent / "documents"
 OF_ENDPOINTS = "endpoint_policies"
@@ -21,17 +21,17 @@ OF_ENDPOINTS = "endpoint_policies"
 
 @dataclass(frozen=True)
 class Case:
-    """A policy with the outcome of each statement."""
+    """A policy with the outcome of each statement that a person expects."""
 
     family: str
     title: str
     policy: Mapping[str, Any]
-    known: KnownContext
+    known: Known
     expected: list[str]
 
     def outcomes(self) -> list[str]:
         """The product's outcome of each statement."""
-        judge = restrictions if self.family.startswith(OF_ENDPOINTS) else denials
+        judge = restrictions if self.family == OF_ENDPOINTS else denials
         return outcomes(self.policy, self.known, judge)
 
 
@@ -45,7 +45,7 @@ def read_cases() -> list[Case]:
                 "Version": row.get("version", "2012-10-17"),
                 "Statement": [statement for rows in row["statements"] for statement in rows.values()],
             },
-            known_context(**row.get("known", {})),
+            Known(**row.get("known", {})),
             [outcome for rows in row["statements"] for outcome in rows],
         )
         for path in sorted(DOCUMENTS.glob("*.yaml"))
@@ -53,17 +53,17 @@ def read_cases() -> list[Case]:
     ]
 
 
-def known_context(vpc: str = "", endpoint: str = "", address: Sequence[str] = ()) -> KnownContext:
-    """Return what a case knows of the paths."""
-    return KnownContext(vpc, endpoint, tuple(address))
-
-
-def outcomes(policy: Mapping[str, Any], known: KnownContext, judge: Any = denials) -> list[str]:
+def outcomes(policy: Mapping[str, Any], known: Known, judge: Any = denials) -> list[str]:
     """Return the product's outcome of each statement."""
     document = parse_policy("policy", json.dumps(policy))
-    found = judge(document, known)
+    found = judge(document, KnownContext(known.vpc, known.endpoint, tuple(known.address)))
     flagged = [id(denial.statement) for denial in found]
     return ["WOULD_DENY" if id(row) in flagged else "UNCHANGED" for row in document.statements]
+
+
+def named(flips: list[bool]) -> list[str]:
+    """Return the judge's answer with the product's words."""
+    return ["WOULD_DENY" if flips_one else "UNCHANGED" for flips_one in flips]
 
 
 CASES = read_cases()
@@ -71,9 +71,16 @@ each_case = pytest.mark.parametrize("case", CASES, ids=[case.title for case in C
 
 
 @each_case
-def test_outcome_is_the_expected_one(case: Case) -> None:
+def test_outcome_is_what_a_person_expects(case: Case) -> None:
     """Each statement has the outcome under which it stands in the file."""
     assert case.outcomes() == case.expected
+
+
+@each_case
+def test_outcome_is_what_the_judge_finds(case: Case) -> None:
+    """The judge, which tries everything, comes to the same outcomes."""
+    judge = Judge(case.policy, case.known)
+    assert named(judge.restrictions() if case.family == OF_ENDPOINTS else judge.flips()) == case.expected
 
 
 def test_restricts_says_whether_any_statement_does() -> None:
@@ -86,6 +93,19 @@ def test_restricts_says_whether_any_statement_does() -> None:
 # --- fixes
 
 PLACEHOLDER = "<ID of the VPC>"
+
+
+def assert_fixes_work(policy: Mapping[str, Any], known: Known) -> None:
+    """The fix of each statement lets it deny nothing more through the endpoint, and changes nothing through the NAT."""
+    known = known if known.vpc or known.endpoint else replace(known, vpc="vpc-0fixed")
+    document = parse_policy("policy", json.dumps(policy))
+    for denial in denials(document, KnownContext(known.vpc, known.endpoint, tuple(known.address))):
+        number = next(n for n, row in enumerate(document.statements) if row is denial.statement)
+        fixed = with_fix(policy, number, denial.fix)
+        assert outcomes(fixed, known)[number] == "UNCHANGED", denial.fix
+        judge, before = Judge(fixed, known), Judge(policy, known)
+        assert not judge.flips()[number], denial.fix
+        assert judge.decisions_through_nat(before) == before.decisions_through_nat(before), denial.fix
 
 
 def with_fix(policy: Mapping[str, Any], number: int, fix: str) -> Mapping[str, Any]:
@@ -103,27 +123,9 @@ def with_fix(policy: Mapping[str, Any], number: int, fix: str) -> Mapping[str, A
 
 @each_case
 def test_fix_allows_both_paths(case: Case) -> None:
-    """With its fix, a statement denies nothing more through the endpoint.
-
-    Through the NAT, nothing changes: all conditions stay, and the added one is about a key that only endpoints set.
-    """
-    if case.family.startswith(OF_ENDPOINTS):
-        return
-    known = case.known if case.known.vpc_id or case.known.endpoint_id else replace(case.known, vpc_id="vpc-0fixed")
-    document = parse_policy("policy", json.dumps(case.policy))
-    for denial in denials(document, known):
-        number = next(n for n, row in enumerate(document.statements) if row is denial.statement)
-        fixed = with_fix(case.policy, number, denial.fix)
-        assert outcomes(fixed, known)[number] == "UNCHANGED", denial.fix
-        if denial.statement.is_deny:
-            tested = comparisons(parse_policy("fixed", json.dumps(fixed)).statements[number])
-            assert comparisons(denial.statement) <= tested, denial.fix
-            assert {key for _, key, _ in tested - comparisons(denial.statement)} <= {"aws:sourcevpc", "aws:sourcevpce"}
-
-
-def comparisons(statement: Statement) -> set[tuple[str, str, str]]:
-    """Return the operator, the key, and the value of each comparison of a statement."""
-    return {(row.operator_text, row.key.lower(), value) for row in statement.conditions for value in row.values}
+    """A fix lets its statement deny nothing more through the endpoint, and changes nothing through the NAT."""
+    if case.family != OF_ENDPOINTS:
+        assert_fixes_work(case.policy, case.known)
 
 
 def test_fix_names_what_is_known() -> None:
@@ -142,3 +144,103 @@ def test_fix_names_what_is_known() -> None:
         {"aws:SourceVpc": ["vpc-0a"]},
         {"aws:SourceVpc": [PLACEHOLDER]},
     ]
+
+
+# --- random policies
+
+TEXT_OPERATORS = ("StringEquals", "StringNotEquals", "StringLike", "StringNotLike", "StringEqualsIgnoreCase")
+VALUES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "aws:SourceIp": (("IpAddress", "NotIpAddress"), ("203.0.113.0/24", "203.0.113.0/25", "10.0.0.0/8", "0.0.0.0/0")),
+    "aws:VpcSourceIp": (("IpAddress", "NotIpAddress"), ("10.0.0.0/8", "10.1.0.0/16")),
+    "aws:SourceVpc": (TEXT_OPERATORS, ("vpc-a", "vpc-ab", "vpc-*", "vpc-a?", "*", "${aws:PrincipalTag/vpc}")),
+    "aws:SourceVpce": (TEXT_OPERATORS, ("vpce-a", "vpce-A", "vpce-?", "*a*")),
+    "aws:SourceVpcArn": (
+        ("ArnLike", "ArnNotLike", "ArnEquals", "StringLike"),
+        ("arn:aws:ec2:*:*:vpc/vpc-a", "arn:aws:ec2:*:444455556666:vpc/*", "arn:*:vpc/vpc-a"),
+    ),
+    "aws:VpceOrgID": (TEXT_OPERATORS, ("o-a", "${aws:PrincipalOrgID}")),
+    "aws:PrincipalOrgID": (TEXT_OPERATORS, ("o-a", "o-*")),
+    "aws:PrincipalTag/vpc": (TEXT_OPERATORS, ("vpc-a", "${aws:SourceVpc}", "${aws:SourceVpc, 'vpc-a'}")),
+    "aws:TagKeys": (TEXT_OPERATORS, ("a", "b", "*")),
+    "aws:ViaAWSService": (("Bool",), ("true", "false")),
+    "s3express:SessionMode": (TEXT_OPERATORS, ("ReadWrite", "ReadOnly", "Read*")),
+    "s3express:TlsVersion": (("NumericLessThan", "NumericGreaterThanEquals", "NumericNotEquals"), ("1.2", "1.3")),
+}
+
+
+MOST_COMBINATIONS = 3_000
+"""How many combinations the judge tries for a random policy: all of most policies, in some milliseconds each."""
+
+
+@st.composite
+def conditions(draw: st.DrawFn, keys: list[str]) -> dict[str, dict[str, list[str]]]:
+    """Draw a Condition element."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for key in draw(st.lists(st.sampled_from(keys), max_size=3, unique=True)):
+        operators, values = VALUES[key]
+        if draw(st.integers(0, 5)) == 0:
+            found.setdefault("Null", {})[key] = [draw(st.sampled_from(["true", "false"]))]
+            continue
+        quantifier = draw(st.sampled_from(["", "", "", "ForAllValues:", "ForAnyValue:"]))
+        operator = quantifier + draw(st.sampled_from(operators)) + draw(st.sampled_from(["", "", "IfExists"]))
+        found.setdefault(operator, {})[key] = draw(
+            st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True)
+        )
+    return found
+
+
+ARN = "arn:aws:s3express:us-east-1:111122223333:bucket/"
+ROLE = "arn:aws:iam::111122223333:role/reader"
+ACTIONS_DRAWN = [
+    "*",
+    "s3express:*",
+    "s3express:CreateSession",
+    "s3express:Create*",
+    "s3express:GetBucketPolicy",
+    "s3:*",
+]
+RESOURCES_DRAWN = ["*", f"{ARN}*", f"{ARN}a--use1-az4--x-s3", f"{ARN}a*", "arn:aws:s3express:*:*:accesspoint/*"]
+PRINCIPALS_DRAWN: list[Any] = ["*", {"AWS": "111122223333"}, {"AWS": [ROLE]}, {"Service": "logging.s3.amazonaws.com"}]
+
+
+@st.composite
+def elements(draw: st.DrawFn, name: str, values: list[Any]) -> dict[str, Any]:
+    """Draw an element, seldom a negated one."""
+    return {draw(st.sampled_from([name, name, name, f"Not{name}"])): draw(st.sampled_from([values[0], *values]))}
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a policy of one to three statements."""
+    keys = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4, unique=True))
+    statements = [
+        {
+            "Effect": draw(st.sampled_from(["Allow", "Deny"])),
+            **draw(elements("Principal", PRINCIPALS_DRAWN)),
+            **draw(elements("Action", ACTIONS_DRAWN)),
+            **draw(elements("Resource", RESOURCES_DRAWN)),
+            "Condition": draw(conditions(keys)),
+        }
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+knowns = st.builds(
+    Known,
+    vpc=st.sampled_from(["", "", "vpc-a", "vpc-c"]),
+    endpoint=st.sampled_from(["", "", "vpce-a", "vpce-c"]),
+    address=st.sampled_from([(), (), ("203.0.113.5",), ("203.0.113.200", "192.0.2.1")]),
+)
+
+
+@pytest.mark.no_cover
+@settings(max_examples=30)
+@given(policies(), knowns)
+def test_random_policies_are_judged_alike(policy: dict[str, Any], known: Known) -> None:
+    """The product and the judge agree on every statement of random policies, and the fixes work."""
+    judge = Judge(policy, known)
+    assume(judge.size() < MOST_COMBINATIONS)
+    assert outcomes(policy, known) == named(judge.flips())
+    assert outcomes(policy, known, restrictions) == named(judge.restrictions())
+    assert_fixes_work(policy, known)
