@@ -2,6 +2,8 @@
 
 import gc
 import signal
+import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,9 +69,70 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what is loaded now out of every later garbage collection."""
+    """Keep what is loaded now out of every later garbage collection, and remember what runs before the first test."""
     gc.collect()
     gc.freeze()
+    EXPECTED.update(running())
+
+
+EXPECTED: set[threading.Thread | str] = set()
+STARTED_BY_FIXTURES: dict[pytest.FixtureDef[object], set[threading.Thread | str]] = {}
+SECONDS_TO_END = 30
+"""How long what a test has started may take to end after it."""
+FOR_ALL_TESTS = "tests/support/processes/server.py"
+"""The process that forks the command for tests. It ends with this one."""
+
+
+def running() -> set[threading.Thread | str]:
+    """Return the threads of this process, and on Linux its child processes: their folders in /proc."""
+    numbers = " ".join(read(file) for file in Path("/proc/self/task").glob("*/children")).split()
+    children = [f"/proc/{number}" for number in numbers]
+    return {*threading.enumerate(), *(child for child in children if FOR_ALL_TESTS not in command_line(child))}
+
+
+def command_line(child: str) -> str:
+    """Return the command line of a process."""
+    return read(Path(child) / "cmdline").replace("\0", " ")
+
+
+def read(file: Path) -> str:
+    """Return the text of a file of /proc, which is empty if the thread or process has ended."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+    """Expect what a fixture of several tests has started until the fixture ends."""
+    if fixturedef.scope == "function":
+        return (yield)
+    before = running()
+    try:
+        return (yield)
+    finally:
+        STARTED_BY_FIXTURES[fixturedef] = running() - before
+
+
+def pytest_fixture_post_finalizer(fixturedef: pytest.FixtureDef[object]) -> None:
+    """Expect it no longer."""
+    STARTED_BY_FIXTURES.pop(fixturedef, None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that leaves a thread or a process behind, because it can make another test fail."""
+    try:
+        return (yield)
+    finally:
+        deadline = time.monotonic() + SECONDS_TO_END
+        while (left := running() - EXPECTED.union(*STARTED_BY_FIXTURES.values())) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        EXPECTED.update(left)
+        if left:
+            names = [f"{one} {command_line(one)}" if isinstance(one, str) else str(one) for one in left]
+            pytest.fail(f"{item.nodeid} left running: {', '.join(names)}", pytrace=False)
 
 
 @pytest.fixture
