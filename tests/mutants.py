@@ -1,14 +1,14 @@
 """Run mutants again that a test has found: `.venv/bin/python -m tests.mutants [NUMBER or FILE ...]`.
 
-A mutant is a deliberate mistake in the code that decides. mutants.tsv lists those that tests found before the deletions of
-part 17. They were chosen at random from what the operators of mutmut 3.8 make of domain/, healing.py, evaluation.py, and
+A mutant is a deliberate mistake in the code that decides. mutants.tsv lists those that tests found before much was
+deleted. They were chosen at random from what the operators of mutmut 3.8 make of domain/, healing.py, evaluation.py, and
 publishing.py: spread over modules and operators, each at a text that occurs once in its definition.
 
 Mutants are applied to copies of the committed tree. The text of a mutant is looked for in its definition, then in one of
 the same name in another file, and, if it is long, anywhere; if it is nowhere, the mutant is gone. First runs the test that
 found it, wherever that is now, and then tests that cover the line. build/mutants/ keeps what they cover.
 
-The list and this command are removed when part 23 is done.
+The list and this command are temporary.
 """
 
 # ruff: noqa: T201
