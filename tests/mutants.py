@@ -52,10 +52,17 @@ MEASURED = (
     *("tests/cli/findings", "integrations/tests"),
 )
 PYTEST = ("-p", "no:cacheprovider", "-p", "no:randomly")
-FAST = ("-x", "-q", "--timeout=0", "--assert=plain", "-p", "no:xdist", "-p", "no:pytest_cov")
+FAST = ("-x", "-q", "--timeout=0", "--assert=plain", "-p", "no:xdist")
 PRELOADED = (
     *("boto3", "hypothesis", "moto.server", "orjson", "rich.progress", "rich.table", "typer.testing"),
-    *("_hypothesis_pytestplugin", "pytest_socket", "pytest_timeout", "sandbox.networks", "sandbox.server"),
+    *(
+        "_hypothesis_pytestplugin",
+        "pytest_cov.plugin",
+        "pytest_socket",
+        "pytest_timeout",
+        "sandbox.networks",
+        "sandbox.server",
+    ),
 )
 """What tests import that contains no mutants."""
 LONG_TEXT = 25
