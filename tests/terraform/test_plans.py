@@ -12,7 +12,7 @@ import pytest
 
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from sandbox.server import Sandbox
-from tests.support.command import invoke, without_credentials
+from tests.support.command import invoke
 from tests.support.terraform import Workspace, needs_terraform
 from tests.terraform.configurations import ASSOCIATED, FAMILIES, POPULAR, Versions, files_of
 
@@ -96,13 +96,12 @@ def judge(workspace: Workspace, versions: Sequence[Versions], folder: Path) -> l
     plan = workspace.plan_file()
     alone = folder / "alone.json"
     shutil.copy(plan, alone)
-    planned = [scanned("--plan", str(file)) for file in (plan, alone)]
-    with without_credentials():
-        planned.append(scanned("--plan", str(plan)))
+    ways = [["--plan", str(plan)], ["--plan", str(alone)], ["--plan", str(plan), "--plan-only"]]
+    planned = [scanned(*way) for way in ways]
     workspace.apply_plan()
     applied = {row["subnetId"]: row["reason"] for row in scanned()}
     ids = {address: values["id"] for address, values in workspace.state().items() if "id" in values}
-    scores = [Score() for _ in planned]
+    scores = [Score() for _ in ways]
     for score, rows in zip(scores, planned, strict=True):
         score.add(rows, applied, ids)
     return scores

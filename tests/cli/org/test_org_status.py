@@ -156,7 +156,7 @@ def test_excluded_subnets_are_counted_by_their_tag(organization: DeployedOrganiz
     """Aggregators do not contain excluded subnets: the line of the last sweep names the tag and the number."""
     excluded = [{"by": "tag express-path:exclude", "subnets": 5}]
     organization.log("data", HOME, {"message": "evaluated", "posted": "swept"}, "not JSON, swept")
-    organization.log("data", HOME, {"message": "swept", "excluded": [{"by": "tag old", "subnets": 1}]})
+    organization.sweep("data", HOME, timedelta(hours=2), excluded=[{"by": "tag old", "subnets": 1}])
     organization.sweep(
         "data", HOME, timedelta(minutes=5), excluded=excluded, unresolved=2, COMPLIANT=1, NOT_APPLICABLE=7
     )
