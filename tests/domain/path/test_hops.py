@@ -35,11 +35,48 @@ def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
     assert verdict_on(network(route(DEFAULT, "nat-1", state="filtered"))).reason == "UNRESOLVED_EGRESS"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"state": "pending"},
+        {"state": "deleting"},
+        {"service_name": "com.amazonaws.us-east-1.s3"},
+        {"service_name": "com.amazonaws.eu-west-1.s3express"},
+        {"endpoint_type": "interface"},
+    ],
+)
+def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[str, str]) -> None:
+    """Only an available gateway endpoint of this Region's s3express makes a subnet COMPLIANT."""
+    assert verdict_on(network(TO_ENDPOINT)).reason == "ENDPOINT"
+    changed = network(TO_ENDPOINT, vpc_endpoints=by_id(replace(endpoint(), **change)))
+    assert verdict_on(changed).reason == "UNRESOLVED_EGRESS"
+
+
 @pytest.mark.parametrize("change", [{"state": "pending"}, {"subnet_ids": ()}, {"subnet_ids": ("subnet-9",)}])
 def test_an_appliance_endpoint_out_of_sight_is_unresolved(change: dict[str, object]) -> None:
     """If the state or the subnet of a hop does not allow following it, the path is unknown."""
     changed = by_id(replace(APPLIANCE, **change))
     assert verdict_on(network(TO_APPLIANCE, beyond=(TO_NAT,), vpc_endpoints=changed)).reason == "UNRESOLVED_EGRESS"
+
+
+@pytest.mark.parametrize(("last", "reason"), [("igw-1", "UNRESOLVED_EGRESS"), ("nat-1", "NAT_BEHIND_APPLIANCE")])
+def test_an_interface_in_front_of_an_appliance_that_may_translate(last: str, reason: str) -> None:
+    """Only a NAT is certain: the appliance may not forward to the internet gateway behind it."""
+    beyond = replace(APPLIANCE, subnet_ids=("subnet-3",))
+    found = network(TO_INTERFACE, beyond=(TO_APPLIANCE,), network_interfaces=OPEN, vpc_endpoints=by_id(beyond))
+    third = by_id(table("rtb-3", route(DEFAULT, last), subnets=("subnet-3",)))
+    found = replace(
+        found,
+        subnets={**found.subnets, **by_id(subnet("subnet-3"))},
+        route_tables={**found.route_tables, **third},
+    )
+    assert verdict_on(found).reason == reason
+
+
+def test_an_interface_in_front_of_a_transit_gateway_is_unresolved() -> None:
+    """Whether the interface is a NAT instance depends on what is beyond the transit gateway."""
+    found = network(TO_INTERFACE, beyond=(route(DEFAULT, "tgw-1"),), network_interfaces=OPEN)
+    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
 
 
 def test_a_proxy_firewall_whose_nat_gateway_is_not_named_is_a_nat() -> None:
@@ -57,6 +94,22 @@ def test_a_nat_instance_whose_internet_gateway_may_lose_at_random_still_counts()
     twin = replace(lists["pl-express"], id="pl-twin", name="twin", aws_owned=False)
     found = network(TO_INTERFACE, beyond=tied, network_interfaces=OPEN, prefix_lists={**lists, "pl-twin": twin})
     assert verdict_on(found).reason == "NAT_INSTANCE"
+
+
+@pytest.mark.parametrize(
+    "interfaces",
+    [
+        None,
+        {},
+        by_id(replace(OPEN["eni-1"], source_dest_check=True)),
+        by_id(replace(OPEN["eni-1"], subnet_id="subnet-9")),
+    ],
+    ids=["unreadable", "not listed", "check on", "subnet not listed"],
+)
+def test_an_interface_that_does_not_forward_is_unresolved(interfaces: dict | None) -> None:
+    """An interface with the check on drops what is not its own; one out of sight may do anything."""
+    found = network(TO_INTERFACE, beyond=(TO_IGW,), network_interfaces=interfaces)
+    assert verdict_on(found).reason == "UNRESOLVED_EGRESS"
 
 
 def test_of_an_instances_interfaces_the_primary_one_counts() -> None:
