@@ -107,6 +107,7 @@ def test_cloudformation_patch_keeps_the_policy() -> None:
     kept = planned(owned, Evidence(policies=(other, Policy("vpce-1", AWKWARD))), policy=FULL_ACCESS)
     default = planned(owned, Evidence(policies=(other, Policy("vpce-1", FULL_ACCESS.replace(",", ", ")))))
     assert resource(kept)[1]["PolicyDocument"] == json.loads(AWKWARD)
+    assert "PolicyDocument" not in resource(default)[1]
     assert resource(default) == resource(OWNED)
 
 
