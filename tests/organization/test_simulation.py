@@ -31,6 +31,7 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_a_larger_organization(sandbox: Sandbox) -> None:
     """With a thousand changes in 30 accounts and Regions, everything is right at the end, too."""
     check(run(sandbox, Size(10, (*REGIONS, "us-west-2"), changes=1000), seed=1))
