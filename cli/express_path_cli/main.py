@@ -41,7 +41,7 @@ COMMANDS = {
     ),
     "stop": Listed(
         "express_path_cli.heal.stop_command",
-        "Stop all heals of this account and Region: those of AWS Config, of people, and those that run.",
+        "Stop all heals of this account and Region, including heals that are already running.",
     ),
     "start": Listed(
         "express_path_cli.heal.start_command",
@@ -65,7 +65,7 @@ COMMANDS = {
     ),
     "org stop": Listed(
         "express_path_cli.org.stop_command",
-        "Stop all heals in every account and Region: those of AWS Config, of people, and those that run.",
+        "Stop all heals in every account and Region, including heals that are already running.",
     ),
     "org start": Listed(
         "express_path_cli.org.start_command",

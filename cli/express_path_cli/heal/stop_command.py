@@ -38,7 +38,7 @@ def stop(
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> None:
-    """Stop all heals of this account and Region: those of AWS Config, of people, and those that run.
+    """Stop all heals of this account and Region, including heals that are already running.
 
     Assumes the stack's StopRole, and records who stopped, when, and why. Then it waits until no run is between its last
     check and its change, at most five minutes: afterwards, no heal creates or changes an endpoint. Runs end at their

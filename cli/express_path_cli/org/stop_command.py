@@ -39,7 +39,7 @@ def org_stop(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Stop all heals in every account and Region: those of AWS Config, of people, and those that run.
+    """Stop all heals in every account and Region, including heals that are already running.
 
     The role finds the stack of the rule in each account and Region, and assumes its StopRole. It asks nothing. First,
     heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five

@@ -172,7 +172,7 @@ SourceFolder = Annotated[
     typer.Option(
         "--source",
         metavar="PATH",
-        help="With --plan: the folder with the configuration that the plan was made of, for the lines of findings, and for "
+        help="With --plan: the folder with the configuration of the plan, for the lines of findings, and for "
         "values that are not in a plan. Default: the folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
         rich_help_panel=options.WHERE,
     ),
