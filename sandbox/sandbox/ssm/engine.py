@@ -96,7 +96,7 @@ class Attempt:
         limit = self._limit()
         worker = Thread(target=self._act, name=f"{self.execution.id}/{self.step.name}", daemon=True)
         worker.start()
-        worker.join(limit)
+        worker.join(limit and limit * self.knobs.limit_scale)
         if worker.is_alive():
             raise StepTimedOutError(f"Step timed out after {limit} seconds")
 

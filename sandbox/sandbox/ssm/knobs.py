@@ -47,6 +47,9 @@ class Knobs:
     time_scale: float = 0.01
     """Real seconds that one second of AWS's waiting takes here: for aws:sleep, approvals, and secondary runbooks."""
 
+    limit_scale: float = 10
+    """Real seconds that one second of a step's time limit takes here: this machine may be busy, or slower than AWS."""
+
     concurrency: int = 100
     """Executions that run at once; the others are Pending.
 
