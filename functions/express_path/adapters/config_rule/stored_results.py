@@ -22,9 +22,9 @@ class StoredResult(NamedTuple):
     """The result of a resource that AWS Config has stored, or that it is to store.
 
     annotation has 1 to 256 characters (botocore model: config Evaluation), and is empty if AWS Config has stored none.
-    ordering_timestamp is the time of the event that led to the result. AWS Config ignores a result that is older than the
-    stored one, so a late event does not replace a newer result
-    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html).
+    ordering_timestamp is the time of the event that led to the result
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html). AWS does not document that an older
+    result does not replace a newer one (docs/reference/what-we-rely-on.md).
     """
 
     compliance: "ComplianceTypeType"
