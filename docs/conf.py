@@ -45,6 +45,7 @@ docs/reference/command
 docs/reference/how-it-decides
 docs/reference/glossary
 docs/reference/stability
+docs/reference/what-we-rely-on
 SECURITY
 CHANGELOG
 ```
