@@ -185,10 +185,6 @@ def _remediations(request: Request) -> Iterator[Authorization]:
         yield Authorization(request.action, request.arn("config", f"remediation-configuration/{name}"))
 
 
-def _recorder(request: Request) -> Iterator[Authorization]:
-    yield Authorization(request.action, request.arn("config", "configuration-recorder/*"))
-
-
 def _event_rule(request: Request) -> Iterator[Authorization]:
     given = request.parameters
     bus, name = given.get("EventBusName", "default"), given.get("Name") or given["Rule"]
@@ -204,8 +200,6 @@ READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
-    "config:DescribeConfigurationRecorderStatus": _recorder,
-    "config:DescribeConfigurationRecorders": _recorder,
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),

@@ -142,7 +142,10 @@ def _action(service: dict[str, Any], privilege: dict[str, Any]) -> Action:
 
 
 def _newer(known: Mapping[str, Action]) -> Mapping[str, Action]:
-    """Return the actions that parliament's data does not have yet.
+    """Return the actions that parliament's data does not have yet, and those that are not to be limited by ARN.
+
+    Whether AWS authorizes the reads of recorders without a name on a recorder's ARN is not documented:
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsconfig.html.
 
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazondynamodb.html,
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html,
@@ -153,6 +156,8 @@ def _newer(known: Mapping[str, Action]) -> Mapping[str, Action]:
     definition = known["ssm:StartAutomationExecution"].types
     access_point = ResourceType("arn:*:s3express:*:*:accesspoint/*")
     return {
+        "config:DescribeConfigurationRecorderStatus": Action("List"),
+        "config:DescribeConfigurationRecorders": Action("List"),
         **{
             f"dynamodb:{name}": Action("Write", table)
             for name in ("AssociateTableReplica", "StartBulkPutItems", "WriteDataForReplication")
