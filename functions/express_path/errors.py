@@ -251,12 +251,12 @@ class NotDisassociatedError(ExpressPathError):
 class NotDeletedError(ExpressPathError):
     """An undo could not delete the endpoint that a heal created; no route table uses it anymore."""
 
-    def __init__(self, endpoint_id: str, code: str, message: str) -> None:
-        """Keep the endpoint, and EC2's error code and message."""
-        self.endpoint_id, self.code, self.message = endpoint_id, code, message
+    def __init__(self, endpoint_id: str) -> None:
+        """Keep the endpoint."""
+        self.endpoint_id = endpoint_id
         super().__init__(
-            f"{endpoint_id} is not deleted, {code}: {message}; no route table uses it; start the undo again "
-            "when it can be deleted"
+            f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it; start the undo "
+            "again when it can be deleted"
         )
 
 

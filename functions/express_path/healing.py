@@ -63,7 +63,6 @@ from express_path.domain.heal.undo import (
     Records,
     Undo,
     UndoChange,
-    check_deleted,
     check_heal,
     check_not_undone,
     leads_to,
@@ -703,12 +702,11 @@ class UndoSteps:
         return self._answer(undo, undo.change, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
-        """Return what is left to do once EC2 deleted the endpoint: its answer is a success even if it did not."""
-        check_deleted(request.failed_deletions)
+        """Return what is left to do once EC2 deleted the endpoint."""
         records = self._claimed(request)
         undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
         if undo.is_live:
-            raise NotDeletedError(undo.heal.endpoint_id, "StillDescribed", "EC2 still describes it as usable")
+            raise NotDeletedError(undo.heal.endpoint_id)
         writer = self._writer(request)
         return self._answer(undo, undo.change, [writer.deleted(), *writer.undone(undo.heal)])
 

@@ -32,7 +32,7 @@ from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
-from express_path.domain.heal.undo import FailedDeletion, Undo
+from express_path.domain.heal.undo import Undo
 from express_path.errors import RecordError
 from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route
@@ -178,7 +178,6 @@ def test_requests_of_the_approval_runbook() -> None:
 # --- undos -----------------------------------------------------------------------------------------------------------
 
 EVENT = {"action": "planUndo", "undoRunId": "run-1", "runId": "run-2", "startedBy": "PERSON"}
-REFUSED = [{"ResourceId": "vpce-1", "Error": {"Code": "OperationNotPermitted", "Message": "no"}}]
 HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "111122223333", "subnet-1", "vpc-1", "rtb-1", "vpce-1", True)
 
 
@@ -196,22 +195,12 @@ def test_request_of_an_undo(action: UndoAction) -> None:
     assert parse_undo_request(event) == UndoRequest(action, "run-1", "run-2")
 
 
-@pytest.mark.parametrize("given", [REFUSED, str(REFUSED).replace("'", '"')], ids=["list", "text"])
-def test_what_was_not_deleted(given: object) -> None:
-    """The list Unsuccessful as such, or as the text that Automation may make of it."""
-    request = parse_undo_request({**EVENT, "action": "deletedByUndo", "unsuccessful": given})
-    assert request.failed_deletions == (FailedDeletion("vpce-1", "OperationNotPermitted", "no"),)
-
-
 @pytest.mark.parametrize(
     ("changed", "field"),
     [
         ({"undoRunId": ""}, "undoRunId"),
         ({"runId": None}, "runId"),
         ({"runId": ["run-2"]}, "runId"),
-        ({"unsuccessful": "nonsense"}, "unsuccessful"),
-        ({"unsuccessful": "[" * 100_000}, "unsuccessful"),
-        ({"unsuccessful": [{"ResourceId": "vpce-1"}]}, "Error"),
         ({"subnetId": "subnet-1"}, "subnetId"),
         ({7: "seven"}, "7"),
     ],

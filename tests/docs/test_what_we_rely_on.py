@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from tests.support.heals import RUNBOOKS, all_steps
+from tests.support.heals import RUNBOOKS, all_steps, called
 from tests.support.iam import actions
 from tests.support.template import ROOT
 from tests.template.test_permissions import PARAMETERS, deployed, statements
@@ -75,16 +75,9 @@ def _of_step(step: dict[str, Any]) -> Iterator[str]:
     """Yield a step's action, its properties, its runtime, and the calls that it makes."""
     inputs = step["inputs"]
     yield from {step["action"], *step} - {"name", "action", "description", "inputs"}
-    if "Api" in inputs:
-        yield f"{inputs['Service']}:{inputs['Api']}"
+    yield from called(step)
     if "Script" in inputs:
         yield inputs["Runtime"]
-        script = inputs["Script"]
-        for name, service in re.findall(r'(\w+) = boto3\.client\("(\w+)"\)', script):
-            script = re.sub(rf"\b{name}\.", f'boto3.client("{service}").', script)
-        assert not re.search(r'boto3\.(?!client\("\w+"\))', script), "a client is made in another way"
-        for service, method in re.findall(r'boto3\.client\("(\w+)"\)\.(\w+)\(', script):
-            yield f"{service}:{method.title().replace('_', '')}"
 
 
 def test_the_page_is_made_from_the_list() -> None:

@@ -52,18 +52,19 @@ def test_roles_are_enough_to_ask_and_then_heal(
     subnet: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The approval runbook notifies the approvers and, after approval, starts the heal runbook with its own role."""
+    """The approval runbook notifies the approvers, sees a rejection, and after approval starts the heal runbook."""
     sandbox.client("sns").create_topic(Name=TOPIC.rpartition(":")[2])
     monkeypatch.setenv("REMEDIATION_MODE", "APPROVAL")
     monkeypatch.setenv("APPROVERS", "operator")
     with deployed.enforced():
-        run_id = deployed.start(APPROVAL, SubnetId=subnet)
-        while not sandbox.calls.of("sns", "Publish"):
-            time.sleep(0.01)
-        assert endpoints(builder) == []
-        deployed.operator.send_automation_signal(AutomationExecutionId=run_id, SignalType="Approve")
-        run = deployed.automation.wait(run_id)
-    assert ended(run) == ("Success", "")
+        for asked, (answer, end) in enumerate([("Reject", "Failed"), ("Approve", "Success")]):
+            run_id = deployed.start(APPROVAL, SubnetId=subnet)
+            while len(sandbox.calls.of("sns", "Publish")) == asked:
+                time.sleep(0.01)
+            assert endpoints(builder) == []
+            deployed.operator.send_automation_signal(AutomationExecutionId=run_id, SignalType=answer)
+            status, message = ended(deployed.automation.wait(run_id))
+            assert (status, "APPROVAL_DENIED" in message) == (end, answer == "Reject"), message
     assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
 
 

@@ -7,6 +7,8 @@ import pytest
 from express_path import healing
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from sandbox.ssm.execution import registry
+from sandbox.ssm.values import NO_OUTPUT, text
 from tests.runbooks.fault_matrix import CELLS, Cell, table
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -36,7 +38,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Yield a deployment of the heal and undo runbooks whose waits are almost zero."""
+    """Yield a deployment of the heal and undo runbooks whose waits are almost zero. No step may read a missing output."""
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
@@ -46,6 +48,8 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
         for name in (HEAL, UNDO):
             deployed.publish(name)
         yield deployed
+        runs = registry(sandbox.account_id, sandbox.region).executions.values()
+        assert [step.step.name for run in runs for step in run.steps.values() if NO_OUTPUT in text(step.inputs)] == []
 
 
 @pytest.fixture

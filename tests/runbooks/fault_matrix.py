@@ -36,7 +36,7 @@ RARE = {
     APPROVED: {
         "unsent": ("decideAnswer", "pause", "release", "fail"),
         "asked": ("makePlanAgain", "planAgain", "decideAgain"),
-        "rejected": ("recordDenied", "denied"),
+        "rejected": ("recordAnswer", "denied"),
         "compliant": ("done",),
     },
 }

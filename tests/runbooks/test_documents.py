@@ -16,7 +16,7 @@ from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.handlers.plan_heal import parse_request
 from sandbox.ssm import script_host
 from sandbox.ssm.reading import read
-from tests.support.heals import APPROVED, HEAL, RUNBOOKS, UNDO, all_steps, runbook
+from tests.support.heals import APPROVED, HEAL, RUNBOOKS, UNDO, all_steps, called, runbook
 
 Step = dict[str, Any]
 
@@ -172,7 +172,7 @@ def test_each_ec2_change_follows_a_check_of_the_claim(name: str) -> None:
     """Before each change, the plan function confirms that this run holds the claim and that the change is needed."""
     is_checked, changed = False, []
     for step in claimed(name):
-        if step["inputs"].get("Service") == "ec2":
+        if any(call.startswith("ec2:") for call in called(step)):
             assert is_checked, step["name"]
             is_checked = False
             changed.append(step["name"])

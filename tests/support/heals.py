@@ -2,8 +2,9 @@
 
 import json
 import os
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,19 @@ def all_steps(name: str) -> dict[str, dict[str, Any]]:
     """Return the steps of a runbook by name, those inside of a loop after the loop."""
     steps = runbook(name)["mainSteps"]
     return {inner["name"]: inner for step in steps for inner in (step, *step["inputs"].get("Steps", []))}
+
+
+def called(step: dict[str, Any]) -> Iterator[str]:
+    """Yield the calls that a step makes, such as ec2:CreateVpcEndpoint, by itself or in its script."""
+    inputs = step["inputs"]
+    if "Api" in inputs:
+        yield f"{inputs['Service']}:{inputs['Api']}"
+    script = inputs.get("Script", "")
+    for name, service in re.findall(r'(\w+) = boto3\.client\("(\w+)"\)\n', script):
+        script = re.sub(rf"\b{name}\.", f'boto3.client("{service}").', script)
+    assert not re.search(r'boto3\.(?!client\("\w+"\))', script), "a client is made in another way"
+    for service, method in re.findall(r'boto3\.client\("(\w+)"\)\.(\w+)\(', script):
+        yield f"{service}:{method.title().replace('_', '')}"
 
 
 def configure_remediation(config: Any, given: Mapping[str, str]) -> None:

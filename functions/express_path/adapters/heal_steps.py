@@ -1,6 +1,5 @@
 """What the steps of the runbooks ask the plan function, and the answers: plain JSON, read strictly."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +12,13 @@ from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, StartedBy, Stop, TableRecord
 from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan
-from express_path.domain.heal.undo import FailedDeletion, Undo
+from express_path.domain.heal.undo import Undo
 from express_path.errors import BlockedError, ContractError, RecordError
 from express_path.fields import (
     Description,
-    free_text,
     identifier,
     optional_free_text,
     optional_identifier,
-    required_object,
-    required_rows,
 )
 
 CONTRACT = "1"
@@ -300,7 +296,7 @@ class UndoAction(StrEnum):
     DELETED = "deletedByUndo"
 
 
-_UNDO_FIELDS = frozenset({"action", "contract", "dryRun", "runId", "startedBy", "undoRunId", "unsuccessful"})
+_UNDO_FIELDS = frozenset({"action", "contract", "dryRun", "runId", "startedBy", "undoRunId"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +306,6 @@ class UndoRequest:
     action: UndoAction
     heal_run_id: str
     run_id: str
-    failed_deletions: tuple[FailedDeletion, ...] = ()
     dry_run: bool = False
 
 
@@ -326,30 +321,8 @@ def parse_undo_request(event: Description) -> UndoRequest:
         UndoAction(event["action"]),
         heal_run_id=identifier(event, "undoRunId", _REQUEST),
         run_id=identifier(event, "runId", _REQUEST),
-        failed_deletions=_failed_deletions(event),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
     )
-
-
-def _failed_deletions(event: Description) -> tuple[FailedDeletion, ...]:
-    """Return the list Unsuccessful of DeleteVpcEndpoints, which Automation may pass as a list or as JSON text.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
-    """
-    found = event.get("unsuccessful") or []
-    try:
-        given = json.loads(found) if isinstance(found, str) else found
-    except (ValueError, RecursionError) as error:
-        allowed = "the list Unsuccessful of ec2:DeleteVpcEndpoints"
-        raise RecordError(_REQUEST, "unsuccessful", found, allowed) from error
-    items = required_rows({"unsuccessful": given}, "unsuccessful", _REQUEST)
-    return tuple(_failed_deletion(item, f"{_REQUEST}.unsuccessful[{index}]") for index, item in enumerate(items))
-
-
-def _failed_deletion(item: Description, place: str) -> FailedDeletion:
-    error = required_object(item, "Error", place)
-    code, message = free_text(error, "Code", f"{place}.Error"), free_text(error, "Message", f"{place}.Error")
-    return FailedDeletion(free_text(item, "ResourceId", place), code, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -533,7 +533,8 @@ def _set_policy(endpoint: Moto, parameters: dict[str, Any]) -> None:
 def _delete_vpc_endpoints(self: Moto, knobs: Knobs) -> ActionResult:
     """Delete what can be deleted; what cannot is listed in an answer that is HTTP 200 all the same.
 
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_UnsuccessfulItem.html. The list is left out if it is empty:
+    AWS does not document that it is there.
     """
     backend = self.ec2_backend
     unsuccessful = []
@@ -548,7 +549,7 @@ def _delete_vpc_endpoints(self: Moto, knobs: Knobs) -> ActionResult:
         for interface_id in endpoint.network_interface_ids:
             backend.enis.pop(interface_id, None)
         lifecycle.delete(endpoint)
-    return ActionResult({"Unsuccessful": unsuccessful})
+    return ActionResult({"Unsuccessful": unsuccessful} if unsuccessful else {})
 
 
 def _deleting_route_table(original: Moto) -> Moto:

@@ -14,15 +14,11 @@ from sandbox.ssm.execution import CANCELLED, FAILED, IN_PROGRESS, SUCCESS, TIMED
 from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
 from sandbox.ssm.knobs import Knobs, Trouble
 from sandbox.ssm.reading import after_success
-from sandbox.ssm.values import ABSENT, convert, resolve, text
+from sandbox.ssm.values import convert, resolve, text
 
 # --- one attempt ---------------------------------------------------------------------------------------------------
 #
 # One attempt at a step: its inputs, the action, its time limit, its outputs.
-
-
-RESOLVING = "validating and resolving the step inputs"
-BRANCH = "aws:branch"
 
 
 @dataclass
@@ -64,7 +60,7 @@ class Attempt:
 
     def make(self) -> str | None:
         """Run the action once and keep its outputs; return where a branch jumps to. StepFailedError if it fails."""
-        self.run.inputs = self._inputs()
+        self.run.inputs = resolve(self.step.inputs, self.execution.lookup)
         if ACTIONS[self.step.action].waits:
             self._act()
         else:
@@ -73,17 +69,6 @@ class Attempt:
         self.execution.status = self.run.status = IN_PROGRESS
         self.run.outputs = {**self._outputs(self._outcome.response), **self._outcome.predefined}
         return self._outcome.next_step
-
-    def _inputs(self) -> dict[str, Any]:
-        """Return the inputs with every reference replaced. Only a branch may refer to a missing value."""
-        inputs: dict[str, Any] = resolve(self.step.inputs, self._lookup)
-        return inputs
-
-    def _lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
-        found = self.execution.lookup(reference)
-        if found is ABSENT and self.step.action != BRANCH:
-            raise StepFailedError(f"Failed to resolve input: {reference}", RESOLVING)
-        return found
 
     def _act(self) -> None:
         try:
@@ -116,13 +101,13 @@ class Attempt:
             if name in response
         }
         selected = {output.name: _select(output, response) for output in self.step.outputs}
-        return {**found, **{name: value for name, value in selected.items() if value is not ABSENT}}
+        return {**found, **{name: value for name, value in selected.items() if value is not None}}
 
 
 def _select(output: Output, response: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a value of any of the types
     value = output.selector.select(response)
-    if value is ABSENT or value is None:
-        return ABSENT
+    if value is None:
+        return None
     try:
         return convert(value, output.type)
     except ValueError as error:

@@ -11,7 +11,7 @@ from moto.ssm.exceptions import SSMException
 from moto.ssm.models import ssm_backends
 
 from sandbox.ssm.document import Document, Step
-from sandbox.ssm.values import ABSENT, EXECUTION_ID
+from sandbox.ssm.values import EXECUTION_ID, NO_OUTPUT
 
 # --- one execution -------------------------------------------------------------------------------------------------
 #
@@ -102,13 +102,14 @@ class Execution:
             return list(self.signals)
 
     def lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
-        """Return what a reference in the runbook stands for, ABSENT if there is no such value now."""
+        """Return what a reference in the runbook stands for, NO_OUTPUT if there is no such value now."""
         if reference in self.parameters:
             return self.parameters[reference]
         if reference == EXECUTION_ID:
             return self.id
-        step, _, output = reference.partition(".")
-        return self.steps[step].outputs.get(output, ABSENT)
+        name, _, output = reference.partition(".")
+        step = self.steps[name]
+        return step.outputs.get(output, NO_OUTPUT) if step.status == SUCCESS else NO_OUTPUT
 
     def finish(self, status: str, failure: str | None = None) -> None:
         """End the execution."""

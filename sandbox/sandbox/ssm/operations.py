@@ -38,15 +38,12 @@ from sandbox.ssm.execution import (
 from sandbox.ssm.knobs import Knobs
 from sandbox.ssm.roles import Caller, caller
 from sandbox.ssm.shapes import violations
-from sandbox.ssm.values import ABSENT, resolve, shown, text
+from sandbox.ssm.values import resolve, shown, text
 
 # --- shapes of answers ---------------------------------------------------------------------------------------------
 #
 # Executions and steps in the shapes of the API (botocore model).
 
-
-NO_OUTPUT = "No output available yet because the step is not successfully executed"
-"""What the outputs of a runbook hold for a step that has none (the AWS CLI's examples show it)."""
 
 RESPONSE_CODES = {SUCCESS: "0"}
 
@@ -117,7 +114,7 @@ def _common(run: Execution) -> dict[str, Any]:
             "AutomationExecutionStatus": run.status,
             "ExecutionStartTime": run.started,
             "ExecutionEndTime": run.finished,
-            "Outputs": {output: _output(run, output) for output in run.document.outputs},
+            "Outputs": {output: shown(run.lookup(output)) for output in run.document.outputs},
             "FailureMessage": run.failure,
             "Mode": "Auto",
             "ExecutedBy": run.executed_by,
@@ -127,11 +124,6 @@ def _common(run: Execution) -> dict[str, Any]:
             "ResolvedTargets": {"ParameterValues": [], "Truncated": False},
         }
     )
-
-
-def _output(run: Execution, reference: str) -> list[str]:
-    value = run.lookup(reference)
-    return [NO_OUTPUT] if value is ABSENT else shown(value)
 
 
 def _input(value: Any) -> str:  # noqa: ANN401  # any JSON value

@@ -93,15 +93,11 @@ FROM_TEXT: dict[str, Callable[[str], Any]] = {"Integer": int, "Boolean": _boolea
 TOKEN = re.compile(r"\.(?P<child>[A-Za-z_][\w-]*)|\[(?P<index>\d+)\]")
 
 
-class _Absent:
-    """What a selector finds where there is nothing; as text, nothing."""
+NO_OUTPUT = "No output available yet because the step is not successfully executed"
+"""The value of an output whose step did not succeed, or whose selector found nothing. Later steps see this text.
 
-    def __str__(self) -> str:
-        return ""
-
-
-ABSENT = _Absent()
-"""The one value of its kind."""
+The AWS CLI's examples of describe-automation-executions show it, and the README of Automated Security Response on AWS.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +125,7 @@ class Selector:
     parts: tuple[Part, ...]
 
     def select(self, response: Any) -> Any:  # noqa: ANN401  # any JSON value in, any out
-        """Return what the expression selects of a response, ABSENT if a child or an item is missing."""
+        """Return what the expression selects of a response, None if a child or an item is missing."""
         found = response
         for part in self.parts:
             found = _step(found, part)
@@ -155,13 +151,13 @@ def _part(token: re.Match[str]) -> Part:
     return Child(token["child"]) if token["child"] else Index(int(token["index"]))
 
 
-def _step(value: Any, part: Part) -> Any:  # noqa: ANN401  # any JSON value, or ABSENT
+def _step(value: Any, part: Part) -> Any:  # noqa: ANN401  # any JSON value
     match part, value:
         case Child(name), dict():
-            return value.get(name, ABSENT)
+            return value.get(name)
         case Index(number), list() if number < len(value):
             return value[number]
-    return ABSENT
+    return None
 
 
 # --- references ----------------------------------------------------------------------------------------------------

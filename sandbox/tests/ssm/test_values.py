@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.ssm.values import ABSENT, convert, parse_selector, plain, shown
+from sandbox.ssm.values import convert, parse_selector, plain, shown
 
 NONE = "none"
 RESPONSE = {
@@ -58,14 +58,14 @@ def test_converts_what_automation_converts_and_nothing_else(value: object, kind:
         ("$.NextToken", "more"),
         ("$.Reservations[0].Instances[0].State.Code", 16),
         ("$.Reservations[1].Instances[0].State", {"Code": 80, "Name": "stopped"}),
-        ("$.Nothing", ABSENT),
-        ("$.Reservations[2]", ABSENT),
-        ("$.NextToken.Deeper", ABSENT),
-        ("$.Reservations.Name", ABSENT),
+        ("$.Nothing", None),
+        ("$.Reservations[2]", None),
+        ("$.NextToken.Deeper", None),
+        ("$.Reservations.Name", None),
     ],
 )
 def test_selectors_find_children_and_items(expression: str, selected: object) -> None:
-    """A dot selects a child, and brackets select an item of a list. What is missing is absent, not null."""
+    """A dot selects a child, and brackets select an item of a list. What is missing is None."""
     assert parse_selector(expression).select(RESPONSE) == selected
 
 

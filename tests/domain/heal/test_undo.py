@@ -9,19 +9,17 @@ from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
 from express_path.domain.heal.undo import (
     MAX_NAMED_SUBNETS,
-    FailedDeletion,
     LiveResources,
     Records,
     Undo,
     UndoChange,
-    check_deleted,
     check_heal,
     check_not_undone,
     make_undo,
     moves,
 )
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
-from express_path.errors import NotDeletedError, UndoBlockedError, UndoError
+from express_path.errors import UndoBlockedError, UndoError
 from tests.support.make import ACCOUNT, NEIGHBOUR, REGION, by_id, endpoint, evaluator, route, snapshot, subnet, table
 
 HEAL = RunRecord(
@@ -300,22 +298,6 @@ def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str
     """Nothing is removed if EC2's state differs from the record; the error describes the difference."""
     with pytest.raises(UndoError, match=found.replace(".", r"\.")):
         make_undo(records(), sight, REGION, SETTINGS)
-
-
-@pytest.mark.parametrize("code", ["InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"])
-def test_endpoint_that_is_gone_is_deleted(code: str) -> None:
-    """EC2 refuses to delete what somebody else deleted first, which leaves nothing to do."""
-    check_deleted([])
-    check_deleted([FailedDeletion("vpce-1", code, "The Vpc Endpoint Id 'vpce-1' does not exist")])
-
-
-def test_refused_deletion_is_named_with_endpoint_and_error() -> None:
-    """If one endpoint no longer exists, the error names the one that still does."""
-    gone = FailedDeletion("vpce-1", "InvalidVpcEndpointId.NotFound", "gone")
-    with pytest.raises(NotDeletedError) as raised:
-        check_deleted([gone, FailedDeletion("vpce-2", "OperationNotPermitted", "not yours")])
-    error = raised.value
-    assert (error.endpoint_id, error.code, error.message) == ("vpce-2", "OperationNotPermitted", "not yours")
 
 
 def test_moves_name_where_the_traffic_goes() -> None:

@@ -18,7 +18,7 @@ from express_path.domain.heal.records import MANAGED_TAG, HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.verdict.evaluator import Evaluator
-from express_path.errors import NotDeletedError, UndoBlockedError, UndoError
+from express_path.errors import UndoBlockedError, UndoError
 
 _LIVE = ("available", "pending")
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
@@ -87,27 +87,6 @@ class Undo:
         if self.associated:
             return UndoChange.DISASSOCIATE
         return UndoChange.DELETE_ENDPOINT if self.deletes else UndoChange.FINISH
-
-
-@dataclass(frozen=True, slots=True)
-class FailedDeletion:
-    """An endpoint that EC2 did not delete, and why: an item of the list Unsuccessful."""
-
-    endpoint_id: str
-    code: str
-    message: str
-
-
-_NOT_FOUND = frozenset({"InvalidVpcEndpointId.NotFound", "InvalidVpcEndpoint.NotFound"})
-"""The error codes for an endpoint that no longer exists
-(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html)."""
-
-
-def check_deleted(failed_deletions: Iterable[FailedDeletion]) -> None:
-    """Raise NotDeletedError for the first endpoint that still exists."""
-    for failed in failed_deletions:
-        if failed.code not in _NOT_FOUND:
-            raise NotDeletedError(failed.endpoint_id, failed.code, failed.message)
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:

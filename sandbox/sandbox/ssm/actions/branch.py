@@ -10,7 +10,7 @@ from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError
 from sandbox.ssm.shapes import Types
-from sandbox.ssm.values import ABSENT, fits, only_reference, references
+from sandbox.ssm.values import fits, only_reference, references
 
 OPERATION = "StringEquals"
 """The one operation that is evaluated here. AWS has others, and And, Or and Not."""
@@ -57,9 +57,8 @@ def check_condition(where: str, choice: object, types: Types) -> None:
 
 
 def holds(condition: Mapping[str, Any]) -> bool:
-    """Return whether a condition is true, with its references replaced; an absent output equals nothing."""
-    sides = (condition[VARIABLE], condition[OPERATION])
-    return ABSENT not in sides and sides[0] == sides[1]
+    """Return whether a condition is true, with its references replaced."""
+    return bool(condition[VARIABLE] == condition[OPERATION])
 
 
 def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
