@@ -9,7 +9,7 @@ from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_it
 from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
 from express_path.adapters.health import Installation
-from express_path.adapters.network_changes import cannot_change_path, change_of
+from express_path.adapters.network_changes import cannot_change_path, change_of, shows_no_change
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Reason
@@ -50,7 +50,8 @@ class Evaluation:
     """The verdicts to report. evaluator has the network they describe, None if none was read; note is for the log.
 
     If all subnets were evaluated, stored has the results that AWS Config had before, and everything the verdicts of all
-    subnets that exist. lost is the error to raise after the report: its subnets keep their results.
+    subnets that exist. lost is the error to raise after the report: its subnets keep their results. ordering_timestamp
+    is the time of the results, None if it is that of the event.
     """
 
     verdicts: Sequence[Verdict]
@@ -59,6 +60,7 @@ class Evaluation:
     stored: Mapping[str, StoredResult] | None = None
     everything: Sequence[Verdict] = ()
     lost: SightLostError | None = None
+    ordering_timestamp: datetime | None = None
 
     def results(self, event: ConfigEvent) -> dict[str, StoredResult]:
         """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts.
@@ -66,7 +68,8 @@ class Evaluation:
         If AWS Config has a result with a time that has not come yet, somebody else reported it with a result token of the
         rule, and AWS Config would keep it until then. So the time of the report is just after that.
         """
-        reported = {verdict.subnet_id: _result(verdict, event) for verdict in self.verdicts}
+        time = self.ordering_timestamp or event.ordering_timestamp
+        reported = {verdict.subnet_id: _result(verdict, time) for verdict in self.verdicts}
         latest, stored = datetime.now(UTC) + CLOCK_SKEW, self.stored or {}
         for subnet_id in reported.keys() & stored.keys():
             forged = stored[subnet_id].ordering_timestamp
@@ -128,12 +131,7 @@ class _Rule:
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
-        to_report = [
-            verdict
-            for verdict in (*existing, *deleted)
-            if is_changed(_result(verdict, self.event), stored.get(verdict.subnet_id))
-        ]
-        return Evaluation(to_report, evaluator, note, stored, existing)
+        return Evaluation(self._changed((*existing, *deleted), stored), evaluator, note, stored, existing)
 
     def without_lost_sight(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation without verdicts that are only unknown because a read was denied.
@@ -178,13 +176,50 @@ class _Rule:
         if cannot_change_path(item, self.event.diff):
             return _nothing("this change cannot change a path")
         change = self._change(item)
-        if change.resource_type is ResourceType.DIRECTORY_BUCKET:
-            return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
             return Evaluation([self._removed(change)])
+        if shows_no_change(item, self.event.diff):
+            return self._evaluate_again(change)
+        if change.resource_type is ResourceType.DIRECTORY_BUCKET:
+            return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
             return self.evaluate_everything("evaluating all subnets: the item does not name the endpoint's VPC")
         return self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
+
+    def _evaluate_again(self, change: ChangedResource) -> Evaluation:
+        """Return the verdict of a subnet whose item shows no change, if AWS Config has another one.
+
+        Other resources concern no subnet then, because each subnet in scope has a notification of its own. The stored
+        result is read before the network, so that a result that is reported in between is never replaced by this one.
+        """
+        if change.resource_type is not ResourceType.SUBNET:
+            return _nothing("the item shows no change, and every subnet has a notification of its own")
+        subnets, name = ResourceType.SUBNET.value, self.event.rule_name
+        stored = stored_results_of(self.services.aws.config, name, subnets, [change.resource_id])
+        evaluation = self._evaluate_outside_vpc_ids(change)
+        if evaluation is None:
+            evaluator = self._evaluator(change.vpc_id)
+            evaluation = Evaluation([evaluator.verdict(change.resource_id)], evaluator)
+        return replace(
+            evaluation,
+            verdicts=self._changed(evaluation.verdicts, stored),
+            stored=stored,
+            ordering_timestamp=self._after(stored),
+        )
+
+    def _after(self, stored: Mapping[str, StoredResult]) -> datetime:
+        """Return the time of results that replace stored ones. An item that is sent again may be older than they are."""
+        time, latest = self.event.ordering_timestamp, datetime.now(UTC) + CLOCK_SKEW
+        held = [result.ordering_timestamp for result in stored.values() if result.ordering_timestamp <= latest]
+        return max([time, *(before + _STEP for before in held)])
+
+    def _changed(self, verdicts: Iterable[Verdict], stored: Mapping[str, StoredResult]) -> list[Verdict]:
+        """Return the verdicts that differ from the stored results."""
+        return [
+            verdict
+            for verdict in verdicts
+            if is_changed(_result(verdict, self.event.ordering_timestamp), stored.get(verdict.subnet_id))
+        ]
 
     def _evaluate_directory_bucket(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts of all subnets if a bucket is the Region's first or was its last.
@@ -202,7 +237,7 @@ class _Rule:
         return self.evaluate_everything()
 
     def _evaluate_outside_vpc_ids(self, change: ChangedResource) -> Evaluation | None:
-        """Evaluation a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
+        """Evaluate a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
 
         A subnet never changes its VPC. Other changes there affect included subnets only through a transit gateway.
         """
@@ -223,7 +258,12 @@ class _Rule:
 
         Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest.
         """
-        evaluator = self._evaluator(change.vpc_id)
+        is_exclusion = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
+        evaluator = self._evaluator(None if is_exclusion else change.vpc_id)
+        if change.resource_type is ResourceType.SUBNET and change.vpc_id and not evaluator.snapshot.nat_gateways:
+            # Only these show which paths lead through the subnet.
+            gateways = self.services.snapshots.nat_gateways(change.vpc_id)
+            evaluator = Evaluator(Tracer(replace(evaluator.snapshot, nat_gateways=gateways)), self.parameters)
         verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
         return Evaluation(list(self._included(verdicts, change)), evaluator)
 
@@ -257,5 +297,5 @@ def _nothing(reason: str) -> Evaluation:
     return Evaluation([], note=f"nothing to evaluate: {reason}")
 
 
-def _result(verdict: Verdict, event: ConfigEvent) -> StoredResult:
-    return StoredResult(verdict.compliance.value, verdict.annotation, event.ordering_timestamp)
+def _result(verdict: Verdict, time: datetime) -> StoredResult:
+    return StoredResult(verdict.compliance.value, verdict.annotation, time)

@@ -19,10 +19,11 @@ StoredResults = Mapping[str, StoredResult] | None
 """The results that AWS Config had before, by subnet; None if they could not be read."""
 
 
-def rule_run(event: ConfigEvent, region: str) -> RuleRun:
+def rule_run(event: ConfigEvent, evaluation: Evaluation, region: str) -> RuleRun:
     """Return the invocation as events name it. A retry has the same time, and so the same sweep id."""
     sweep_id = f"sweep-{timestamp(event.ordering_timestamp)}" if event.item is None else None
-    return RuleRun(event.account_id, region, event.rule_name, event.ordering_timestamp, sweep_id)
+    time = evaluation.ordering_timestamp or event.ordering_timestamp
+    return RuleRun(event.account_id, region, event.rule_name, time, sweep_id)
 
 
 def results_before(aws: Aws, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:

@@ -9,6 +9,7 @@ with Sandbox() as sandbox:
 import json
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from sandbox.config_items.direct import direct_client
@@ -58,7 +59,7 @@ class ConfigLoop:
         self.on_failure: list[dict[str, Any]] = []
         self.results = results_of(sandbox.account_id, sandbox.region)
         recorded = Recorded(sandbox.account_id, sandbox.region, style or ItemStyle())
-        self._recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
+        self._recorder = Recorder(partial(direct_client, sandbox), recorded)
         self._function_arn = function_arn(sandbox, definition.function_name)
         self._resource_types = definition.resource_types
         self._invoke = invoke
@@ -82,6 +83,15 @@ class ConfigLoop:
             self.results.record(change.item)
             self._queue_change(change)
         return [change.item for change in changes]
+
+    def evaluate_again(self) -> None:
+        """Queue the last item of every resource in the rule's scope once more, without a difference.
+
+        AWS Config does that when the rule is created or updated, and when somebody starts an evaluation
+        (https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html).
+        """
+        for item in self._recorder.last.values():
+            self._queue_change(Change(item, None, None))
 
     def deliver(self, *, late: bool = False, shuffled_with_seed: int | None = None) -> list[Delivery]:
         """Invoke the function for every queued item, one after the other, and return what became of each.
@@ -130,5 +140,6 @@ class ConfigLoop:
             return
         notification = change_notification(change.item, change.diff, self._recorder.now())
         if len(json.dumps(notification).encode()) > self.oversized_above:
-            notification = oversized_notification(change.item, change.diff["changeType"], self._recorder.now())
+            change_type = (change.diff or {}).get("changeType", "UPDATE")
+            notification = oversized_notification(change.item, change_type, self._recorder.now())
         self._queue.append(notification)

@@ -1,6 +1,7 @@
 """Faults on demand: denials, throttling, any other error, and things that happen just before a call is served."""
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -55,6 +56,25 @@ class _Rule:
         return named and self.times != 0 and self.where.items() <= given.items()
 
 
+@dataclass
+class _Bucket:
+    """A bucket of tokens, one for each request, that fills again."""
+
+    size: float
+    per_second: float
+    tokens: float
+    filled: float = field(default_factory=time.monotonic)
+
+    def take(self) -> bool:
+        """Take a token; return whether there was one."""
+        now = time.monotonic()
+        self.tokens = min(self.size, self.tokens + (now - self.filled) * self.per_second)
+        self.filled = now
+        has_token = self.tokens >= 1
+        self.tokens -= has_token
+        return has_token
+
+
 class Faults:
     """The faults that apply now.
 
@@ -65,12 +85,16 @@ class Faults:
     def __init__(self) -> None:
         """Begin with none."""
         self._rules: list[_Rule] = []
+        self._limit: tuple[float, float] | None = None
+        self._buckets: dict[tuple[str, str], _Bucket] = {}
         self._lock = Lock()
 
     def clear(self) -> None:
         """Remove every fault."""
         with self._lock:
             self._rules.clear()
+            self._limit = None
+            self._buckets.clear()
 
     def deny(
         self, service: str, operation: str, times: int | None = None, *, message: str = "", **where: object
@@ -91,10 +115,15 @@ class Faults:
         (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html,
         https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
         """
-        code, status = {"ec2": ("RequestLimitExceeded", 503), "s3": ("SlowDown", 503), "sts": ("Throttling", 400)}.get(
-            service, ("ThrottlingException", 400)
-        )
-        self._add(service, operation, Fault(code, status, "Request limit exceeded."), times, where)
+        self._add(service, operation, throttling(service), times, where)
+
+    def limit_reads(self, size: float, per_second: float) -> None:
+        """Throttle EC2's Describe calls: each has a bucket of tokens in each account. AWS's hold 100 and gain 20 a second.
+
+        https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html. A machine that is slower than AWS needs
+        smaller ones.
+        """
+        self._limit = (size, per_second)
 
     def fail(self, service: str, operation: str, code: str, status: int, times: int | None = None) -> None:
         """Answer an operation with any error code and HTTP status, for example InternalError and 500."""
@@ -108,6 +137,8 @@ class Faults:
     def meet(self, request: Request) -> Fault | None:
         """Use up one turn of every rule that fits, run its action, and return the first fault among them, or None."""
         with self._lock:
+            if self._is_over_limit(request):
+                return throttling(request.service)
             fitting = [rule for rule in self._rules if rule.fits(request)]
             for rule in fitting:
                 rule.times = None if rule.times is None else rule.times - 1
@@ -115,9 +146,24 @@ class Faults:
             rule.action()
         return next((rule.fault for rule in fitting if rule.fault), None)
 
+    def _is_over_limit(self, request: Request) -> bool:
+        if self._limit is None or request.service != "ec2" or not request.operation.startswith("Describe"):
+            return False
+        size, per_second = self._limit
+        key = (request.account_id, request.operation)
+        return not self._buckets.setdefault(key, _Bucket(size, per_second, size)).take()
+
     def _add(self, service: str, operation: str, fault: Fault, times: int | None, where: Mapping[str, object]) -> None:
         with self._lock:
             self._rules.append(_Rule(service, operation, fault, times, where))
+
+
+def throttling(service: str) -> Fault:
+    """Return the error with which a service refuses a call that comes too often: see `Faults.throttle`."""
+    code, status = {"ec2": ("RequestLimitExceeded", 503), "s3": ("SlowDown", 503), "sts": ("Throttling", 400)}.get(
+        service, ("ThrottlingException", 400)
+    )
+    return Fault(code, status, "Request limit exceeded.")
 
 
 def denial(service: str, message: str) -> Fault:

@@ -5,11 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from express_path.adapters.network_changes import cannot_change_path, change_of
+from express_path.adapters.network_changes import cannot_change_path, change_of, shows_no_change
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType
 from express_path.errors import RecordError
 from tests.adapters.events import Object, item, place
 
+EXCLUSION, FIREWALL = ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION, ResourceType.FIREWALL
 ASSOCIATION = {"main": False, "subnetId": "subnet-1", "associationState": {"state": "associated"}}
 TABLE = {"routeTableId": "rtb-1", "vpcId": "vpc-1", "associations": [ASSOCIATION]}
 
@@ -49,7 +50,8 @@ def related(resource_type: str, resource_id: str) -> Object:
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
     """Type, id, and VPC are read from each spelling of the configuration."""
     found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
-    assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id="vpc-7")
+    vpc_id = None if resource_type is FIREWALL else "vpc-7"
+    assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id=vpc_id)
 
 
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
@@ -85,6 +87,47 @@ def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], obj
 def test_vpc_may_be_unknown() -> None:
     """An item without configuration, relationships and diff names no VPC."""
     assert change_of(item(configuration=None, relationships=...), None).vpc_id is None
+
+
+def test_firewall_is_named_by_its_arn() -> None:
+    """A firewall may have endpoints in several VPCs, and other accounts' firewalls may have its name."""
+    arn = "arn:aws:network-firewall:us-east-1:123456789012:firewall/edge"
+    found = item(resourceType=FIREWALL, resourceId="edge", ARN=arn, configuration={"firewall": {"vpcId": "vpc-1"}})
+    assert change_of(found, None) == ChangedResource(FIREWALL, arn)
+
+
+@all_shapes
+def test_exclusion_names_its_subnet_or_vpc(shaped: Callable[[Object], object]) -> None:
+    """An exclusion from Block Public Access names one of them, which a deletion's item only has in its diff."""
+    found = item(resourceType=EXCLUSION, resourceId="vpcbpa-exclude-1", configuration=shaped({"subnetId": "subnet-1"}))
+    assert change_of(found, None) == ChangedResource(EXCLUSION, "vpcbpa-exclude-1", subnet_id="subnet-1")
+    gone = item(
+        resourceType=EXCLUSION,
+        resourceId="vpcbpa-exclude-1",
+        configuration=None,
+        configurationItemStatus="ResourceDeleted",
+    )
+    was = diff(Configuration=({"SubnetId": "subnet-1"}, None))
+    found = change_of(gone, was)
+    assert (found.subnet_id, found.deleted) == ("subnet-1", True)
+
+
+@pytest.mark.parametrize(
+    ("item_diff", "status", "expected"),
+    [
+        ({}, "OK", True),
+        ({}, "ResourceDiscovered", True),
+        ({"changedProperties": {}, "changeType": "UPDATE"}, "OK", True),
+        ({"changedProperties": {}, "changeType": "CREATE"}, "ResourceDiscovered", False),
+        ({"changedProperties": {}, "changeType": "DELETE"}, "ResourceDeleted", False),
+        ({}, "ResourceDeleted", False),
+        (diff(Configuration_EnableDns64=(False, True)), "OK", False),
+        (None, "OK", False),
+    ],
+)
+def test_item_that_is_sent_again_shows_no_change(item_diff: Object | None, status: str, expected: bool) -> None:
+    """An empty diff shows none, unless the resource is new or gone. Without a diff, there may be a change."""
+    assert shows_no_change(item(configurationItemStatus=status), item_diff) is expected
 
 
 @pytest.mark.parametrize("value", [None, {}, {"changedProperties": None}, {"changedProperties": {}}])

@@ -59,7 +59,7 @@ def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
         "compliance": "NON_COMPLIANT",
         "reason": "NAT_GATEWAY",
         "path": [{"kind": "NAT_GATEWAY", "id": vpc.nat, "destination": "0.0.0.0/0"}],
-        "capacity": [{"hopId": vpc.nat, "name": "NAT gateway", "baselineGbps": 5.0, "peakGbps": 100.0}],
+        "capacity": [{"hopId": vpc.nat, "name": "zonal public NAT gateway", "baselineGbps": 5.0, "peakGbps": 100.0}],
     }
 
 

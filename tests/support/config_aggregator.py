@@ -4,18 +4,16 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from moto.config.exceptions import NoSuchConfigurationAggregatorException
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_items.items import KIND_OF, ItemStyle, Recorded, camel, observe
+from sandbox.config_items.items import KIND_OF, NETWORK_INTERFACE, ItemStyle, Recorded, camel, observe
 from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
-BLOCK_PUBLIC_ACCESS = "AWS::EC2::VPCBlockPublicAccessOptions"
-NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
-PREFIX_LIST = "AWS::EC2::PrefixList"
 _QUERY = re.compile(
     r"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE resourceType = '(?P<type>[\w:]+)'"
     r"(?: AND awsRegion IN \((?P<regions>[^)]+)\))?(?: AND resourceId IN \((?P<ids>[^)]+)\))?"
@@ -40,23 +38,15 @@ class Aggregator:
         """Copy the current items of an account and Region."""
         account, where = account_id or self._sandbox.account_id, region or self._sandbox.region
         credentials = self._sandbox.credentials(account) if account_id else None
-        ec2 = self._sandbox.client("ec2", where, credentials)
+        client = partial(self._sandbox.client, region=where, credentials=credentials)
         recorded = Recorded(account, where, style or ItemStyle())
-        network = observe(ec2, self._sandbox.client("s3", where, credentials))
+        network = observe(client)
         for resource_type, resources in network.resources.items():
             for described in resources.values():
                 item = recorded.item(KIND_OF[resource_type], described, network, "OK", "2026-02-13T05:48:51.341Z")
                 self.add(resource_type, item["resourceId"], account, where, item["configuration"], item["tags"])
-        options = ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]
-        mode = {"AccountId": account, "InternetGatewayBlockMode": options["InternetGatewayBlockMode"]}
-        self.add(BLOCK_PUBLIC_ACCESS, account, account, where, mode, {})
-        for described in ec2.describe_network_interfaces()["NetworkInterfaces"]:
+        for described in client("ec2").describe_network_interfaces()["NetworkInterfaces"]:
             self.add(NETWORK_INTERFACE, described["NetworkInterfaceId"], account, where, camel(described), {})
-        for described in ec2.describe_managed_prefix_lists()["PrefixLists"]:
-            if described["OwnerId"] == account:
-                list_id = described["PrefixListId"]
-                entries = ec2.get_managed_prefix_list_entries(PrefixListId=list_id)["Entries"]
-                self.add(PREFIX_LIST, list_id, account, where, {**described, "Entries": entries}, {})
 
     def add(
         self, resource_type: str, resource_id: str, account: str, region: str, configuration: Item, tags: dict[str, str]

@@ -7,19 +7,16 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from express_path.domain.verdict.fanout import ResourceType
 from express_path.evaluation import RuleServices
 from express_path.handlers.evaluate import compose_services, handler
-from sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT, ItemStyle
+from sandbox.config_items.items import ItemStyle
 from sandbox.config_items.notifications import change_notification, rule_event
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition
 from sandbox.server import Sandbox
 
-RULE = RuleDefinition(
-    "s3express-no-nat-path",
-    "express-path-evaluate",
-    (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET),
-)
+RULE = RuleDefinition("s3express-no-nat-path", "express-path-evaluate", tuple(ResourceType))
 """The rule, with the scope that the template gives it."""
 
 Event = dict[str, Any]
@@ -109,8 +106,10 @@ class Rule:
         return self.answers([delivery.answer])
 
     def event(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> Event:
-        """Return the event of a changed item; `more` replaces keys of the event."""
-        notification = change_notification(item, dict(diff) if diff is not None else None, self.now)
+        """Return the event of a changed item, without a difference by default; `more` replaces keys of the event."""
+        notification = change_notification(item, dict(diff or {}), self.now)
+        if diff is None:
+            del notification["configurationItemDiff"]
         token = self.loop.results.issue_token(self.loop.rule.name)
         return {**rule_event(self.loop.rule, notification, token), **more}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from express_path.adapters.recorder import (
-    WATCHED,
+    TRIGGERS,
     Frequency,
     Recorder,
     RecorderStatus,
@@ -59,17 +59,22 @@ def unknown(finding: str, fix: str) -> CheckResult:
 
 
 def check_types(recorder: Recorder) -> CheckResult:
-    """Return whether all watched types are recorded."""
-    problem = types_problem(recorder)
-    if not problem:
-        return ok(f"recorder {recorder.name} records route tables, subnets, VPC endpoints and NAT gateways")
+    """Return whether the recorder records every type whose changes invoke the rule."""
     how = "add them to" if recorder.strategy is Strategy.INCLUSION else "remove them from the exclusions of"
-    return fail(problem, f"AWS Config, Settings: {how} the recorded resource types")
+    fix = f"AWS Config, Settings: {how} the recorded resource types"
+    problem = types_problem(recorder)
+    if problem:
+        return fail(problem, fix)
+    rare = [kind for kind in TRIGGERS if not records(recorder, kind)]
+    if rare:
+        late = "a verdict that their changes turn stays wrong until the next sweep, up to 24 hours later"
+        return warn(f"recorder {recorder.name} does not record {', '.join(rare)}: {late}", fix)
+    return ok(f"recorder {recorder.name} records every resource type that invokes the rule")
 
 
 def check_frequency(recorder: Recorder) -> CheckResult | None:
-    """Return whether watched types are recorded continuously, or None if none is recorded."""
-    recorded = [kind for kind in WATCHED if records(recorder, kind)]
+    """Return whether these types are recorded continuously, or None if none is recorded."""
+    recorded = [kind for kind in TRIGGERS if records(recorder, kind)]
     daily = [kind for kind in recorded if frequency_of(recorder, kind) is Frequency.DAILY]
     if not recorded:
         return None

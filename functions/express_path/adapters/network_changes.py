@@ -23,21 +23,41 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
     """Return the change that an item reports. previous is the item recorded before it, if known.
 
     Raise RecordError if the item lacks its type or id, or has a type that the rule does not evaluate.
+    A firewall is named by its ARN, and has no VPC here, because it may have endpoints in several.
     """
     check_item(item, tuple(ResourceType))
     now = list(configuration_leaves(item))
     before = [*diff_leaves(diff, "previousValue"), *configuration_leaves(previous or {})]
     updated = list(diff_leaves(diff, "updatedValue"))
     related = list(leaves(item.get("relationships")))
+    resource_type = ResourceType(item["resourceType"])
+    is_firewall = resource_type is ResourceType.FIREWALL
+    arn = item.get("ARN") or item.get("arn")
+    excluded = (
+        resource_ids("subnet", [*now, *before]) if resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION else ()
+    )
     return ChangedResource(
-        resource_type=ResourceType(item["resourceType"]),
-        resource_id=item["resourceId"],
-        vpc_id=next(resource_ids("vpc", [*now, *related, *before]), None),
+        resource_type=resource_type,
+        resource_id=str(arn) if is_firewall and arn else item["resourceId"],
+        vpc_id=None if is_firewall else next(resource_ids("vpc", [*now, *related, *before]), None),
         owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
         earlier_subnet_ids=frozenset(resource_ids("subnet", before)),
         main_changed=("main", True) in (*before, *updated),
         deleted=is_deleted(item),
+        subnet_id=next(iter(excluded), None),
     )
+
+
+def shows_no_change(item: Item, diff: Item | None) -> bool:
+    """Return whether an item was sent again, or recorded again with nothing changed. None: the event does not say.
+
+    AWS Config sends the last item of each resource in scope, with an empty difference, when somebody creates or updates
+    the rule, or starts an evaluation (https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html).
+    It records subnets again when their route table changes (https://docs.aws.amazon.com/config/latest/developerguide/faq.html).
+    """
+    if diff is None or is_deleted(item) or changed_properties(diff):
+        return False
+    return diff.get("changeType") in (None, "UPDATE")
 
 
 def cannot_change_path(item: Item, diff: Item | None) -> bool:

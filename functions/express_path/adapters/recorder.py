@@ -18,8 +18,10 @@ from express_path.fields import Description, identifier, ids, nested, rows
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
 
-WATCHED = tuple(sorted(str(kind) for kind in ResourceType if kind is not ResourceType.DIRECTORY_BUCKET))
+TRIGGERS = tuple(sorted(str(kind) for kind in ResourceType if kind is not ResourceType.DIRECTORY_BUCKET))
 """The resource types whose changes can change paths. Directory buckets matter only with scope=DIRECTORY_BUCKETS."""
+WATCHED = tuple(kind for kind in TRIGGERS if kind.endswith((":NatGateway", ":RouteTable", ":Subnet", ":VPCEndpoint")))
+"""The types that every network has. A recorder without one of them is a fault; the others may wait for the next sweep."""
 
 
 class Strategy(StrEnum):

@@ -105,7 +105,7 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     the next attempt finds them in AWS Config already.
     """
     publication = Publication(
-        rule_run(event, services.aws.region), evaluation, _results_before(services, event, evaluation)
+        rule_run(event, evaluation, services.aws.region), evaluation, _results_before(services, event, evaluation)
     )
     accepted: list[str] = []
     try:

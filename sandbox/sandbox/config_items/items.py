@@ -1,6 +1,6 @@
 """Configuration items of AWS Config: which there are, what they are made of, and what changed between two."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,26 +21,39 @@ ROUTE_TABLE = "AWS::EC2::RouteTable"
 SUBNET = "AWS::EC2::Subnet"
 VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
 NAT_GATEWAY = "AWS::EC2::NatGateway"
+BLOCK_OPTIONS = "AWS::EC2::VPCBlockPublicAccessOptions"
+BLOCK_EXCLUSION = "AWS::EC2::VPCBlockPublicAccessExclusion"
+PREFIX_LIST = "AWS::EC2::PrefixList"
+FIREWALL = "AWS::NetworkFirewall::Firewall"
 DIRECTORY_BUCKET = "AWS::S3Express::DirectoryBucket"
 VPC = "AWS::EC2::VPC"
 NETWORK_INTERFACE = "AWS::EC2::NetworkInterface"
 INSTANCE = "AWS::EC2::Instance"
 
 
+Described = dict[str, Any]
+"""One resource as boto3 or CloudFormation describe it."""
+
+Clients = Callable[[str], BaseClient]
+"""Returns the boto3 client of a service, by boto3's name for it."""
+
+Read = Callable[[Clients], list[Described]]
+"""Reads all resources of one type."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One recorded resource type.
 
-    `paginator` and `result` are boto3's names of the call that lists it, `id_key` the key of its id there, `arn` the
-    resource part of its ARN. `keys` are the keys of `configuration`, `members` those of the objects in its lists.
+    `read` returns the resources as boto3 or CloudFormation describe them, `id_key` is the key of the id there, `arn` the
+    resource part of the ARN. `keys` are the keys of `configuration`, `members` those of the objects in its lists.
     `milliseconds` are times that Config writes as a number, `created` is the one that is the resource's creation time.
     `zone` is what Config writes for the Availability Zone where the resource has none. `service` is the service in the
-    ARN: items of other services than EC2 have CloudFormation's keys, which begin with a capital.
+    ARN. The keys of newer types are CloudFormation's, which begin with a capital.
     """
 
     resource_type: str
-    paginator: str
-    result: str
+    read: "Read"
     id_key: str
     arn: str
     keys: tuple[str, ...]
@@ -49,6 +62,73 @@ class Kind:
     created: str | None = None
     zone: str = "Not Applicable"
     service: str = "ec2"
+
+
+def _listing(paginator: str, result: str) -> Read:
+    """Return a reader of one paginated call of EC2."""
+    return lambda client: _all(client("ec2"), paginator, result)
+
+
+def _all(client: BaseClient, paginator: str, result: str) -> list[Described]:
+    return [resource for page in client.get_paginator(paginator).paginate() for resource in page[result]]
+
+
+def _block_options(client: Clients) -> list[Described]:
+    found = client("ec2").describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]
+    return [{"AccountId": found["AwsAccountId"], "InternetGatewayBlockMode": found["InternetGatewayBlockMode"]}]
+
+
+def _exclusions(client: Clients) -> list[Described]:
+    found = client("ec2").describe_vpc_block_public_access_exclusions()["VpcBlockPublicAccessExclusions"]
+    return [{**exclusion, **_excluded(exclusion["ResourceArn"].rpartition("/")[2])} for exclusion in found]
+
+
+def _excluded(resource_id: str) -> Described:
+    return {"SubnetId" if resource_id.startswith("subnet-") else "VpcId": resource_id}
+
+
+def _prefix_lists(client: Clients) -> list[Described]:
+    """Return the customers' lists. UNVERIFIED whether AWS Config also records those of AWS."""
+    ec2 = client("ec2")
+    found = [row for row in _all(ec2, "describe_managed_prefix_lists", "PrefixLists") if row["OwnerId"] != "AWS"]
+    return [
+        {**row, "Entries": ec2.get_managed_prefix_list_entries(PrefixListId=row["PrefixListId"])["Entries"]}
+        for row in found
+    ]
+
+
+def _firewalls(client: Clients) -> list[Described]:
+    """Return firewalls as AWS Config has them: DescribeFirewall's `Firewall` in camel case, without its status."""
+    firewalls = client("network-firewall")
+    arns = [row["FirewallArn"] for row in _all(firewalls, "list_firewalls", "Firewalls")]
+    found = [firewalls.describe_firewall(FirewallArn=arn)["Firewall"] for arn in arns]
+    return [{"FirewallName": firewall["FirewallName"], "firewall": camel(firewall)} for firewall in found]
+
+
+def _buckets(client: Clients) -> list[Described]:
+    return [_bucket(listed) for listed in _all(client("s3"), "list_directory_buckets", "Buckets")]
+
+
+def _bucket(listed: Described) -> Described:
+    """Return a listed directory bucket with the names of its CloudFormation type.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-s3express-directorybucket.html
+    """
+    zone = listed["Name"].split("--")[-2]
+    redundancy = "SingleAvailabilityZone" if "-az" in zone else "SingleLocalZone"
+    arn = listed["BucketArn"]
+    return {"BucketName": listed["Name"], "LocationName": zone, "DataRedundancy": redundancy, "Arn": arn}
+
+
+def camel(described: Described) -> dict[str, Any]:
+    """Return a boto3 structure with the first letter of every key in lower case, at every depth."""
+    return {name[:1].lower() + name[1:]: _camel_within(value) for name, value in described.items()}
+
+
+def _camel_within(value: object) -> object:
+    if isinstance(value, dict):
+        return camel(value)
+    return [_camel_within(member) for member in value] if isinstance(value, list) else value
 
 
 ROUTE_KEYS = (
@@ -72,8 +152,7 @@ ROUTE_KEYS = (
 KINDS = (
     Kind(
         ROUTE_TABLE,
-        "describe_route_tables",
-        "RouteTables",
+        _listing("describe_route_tables", "RouteTables"),
         "RouteTableId",
         "route-table",
         ("associations", "propagatingVgws", "routeTableId", "routes", "tags", "vpcId", "ownerId"),
@@ -92,8 +171,7 @@ KINDS = (
     ),
     Kind(
         SUBNET,
-        "describe_subnets",
-        "Subnets",
+        _listing("describe_subnets", "Subnets"),
         "SubnetId",
         "subnet",
         (
@@ -121,8 +199,7 @@ KINDS = (
     ),
     Kind(
         VPC_ENDPOINT,
-        "describe_vpc_endpoints",
-        "VpcEndpoints",
+        _listing("describe_vpc_endpoints", "VpcEndpoints"),
         "VpcEndpointId",
         "vpc-endpoint",
         (
@@ -150,8 +227,7 @@ KINDS = (
     ),
     Kind(
         NAT_GATEWAY,
-        "describe_nat_gateways",
-        "NatGateways",
+        _listing("describe_nat_gateways", "NatGateways"),
         "NatGatewayId",
         "natgateway",
         (
@@ -172,9 +248,30 @@ KINDS = (
         created="CreateTime",
     ),
     Kind(
+        BLOCK_OPTIONS,
+        _block_options,
+        "AccountId",
+        "vpc-block-public-access-options",
+        ("AccountId", "InternetGatewayBlockMode"),
+    ),
+    Kind(
+        BLOCK_EXCLUSION,
+        _exclusions,
+        "ExclusionId",
+        "vpc-block-public-access-exclusion",
+        ("ExclusionId", "InternetGatewayExclusionMode", "SubnetId", "VpcId"),
+    ),
+    Kind(
+        PREFIX_LIST,
+        _prefix_lists,
+        "PrefixListId",
+        "prefix-list",
+        ("PrefixListId", "PrefixListName", "AddressFamily", "OwnerId", "MaxEntries", "Version", "Entries"),
+    ),
+    Kind(FIREWALL, _firewalls, "FirewallName", "firewall", ("firewall",), service="network-firewall"),
+    Kind(
         DIRECTORY_BUCKET,
-        "list_directory_buckets",
-        "Buckets",
+        _buckets,
         "BucketName",
         "bucket",
         ("BucketName", "LocationName", "DataRedundancy", "Arn"),
@@ -183,8 +280,7 @@ KINDS = (
     ),
     Kind(
         VPC,
-        "describe_vpcs",
-        "Vpcs",
+        _listing("describe_vpcs", "Vpcs"),
         "VpcId",
         "vpc",
         (
@@ -210,10 +306,6 @@ KIND_OF = {kind.resource_type: kind for kind in KINDS}
 # --- what the recorder reads ---------------------------------------------------------------------------------------
 #
 # Reads the network through the EC2 API, as AWS Config's recorder does.
-
-
-Described = dict[str, Any]
-"""One resource as boto3 returns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,43 +342,22 @@ class Network:
         ]
 
 
-def observe(ec2: BaseClient, s3: BaseClient) -> Network:
-    """Read the whole account and Region with boto3 clients of EC2 and S3."""
-    resources: dict[str, dict[str, Described]] = {}
-    for kind in KINDS:
-        pages = (ec2 if kind.service == "ec2" else s3).get_paginator(kind.paginator).paginate()
-        found = [resource for page in pages for resource in page[kind.result]]
-        if kind.resource_type == DIRECTORY_BUCKET:
-            found = [_bucket(bucket) for bucket in found]
-        resources[kind.resource_type] = {resource[kind.id_key]: resource for resource in found}
-    return Network(resources, _interfaces(ec2) + _instances(ec2))
-
-
-def _bucket(listed: Described) -> Described:
-    """Return a listed directory bucket with the names of its CloudFormation type.
-
-    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-s3express-directorybucket.html
-    """
-    zone = listed["Name"].split("--")[-2]
-    redundancy = "SingleAvailabilityZone" if "-az" in zone else "SingleLocalZone"
-    arn = listed["BucketArn"]
-    return {"BucketName": listed["Name"], "LocationName": zone, "DataRedundancy": redundancy, "Arn": arn}
+def observe(client: Clients) -> Network:
+    """Read the whole account and Region."""
+    resources = {kind.resource_type: {found[kind.id_key]: found for found in kind.read(client)} for kind in KINDS}
+    return Network(resources, _interfaces(client("ec2")) + _instances(client("ec2")))
 
 
 def _interfaces(ec2: BaseClient) -> list[Contained]:
-    pages = ec2.get_paginator("describe_network_interfaces").paginate()
     return [
         Contained(NETWORK_INTERFACE, interface["NetworkInterfaceId"], interface.get("SubnetId"), interface.get("VpcId"))
-        for page in pages
-        for interface in page["NetworkInterfaces"]
+        for interface in _all(ec2, "describe_network_interfaces", "NetworkInterfaces")
     ]
 
 
 def _instances(ec2: BaseClient) -> list[Contained]:
-    pages = ec2.get_paginator("describe_instances").paginate()
-    found = [
-        instance for page in pages for reservation in page["Reservations"] for instance in reservation["Instances"]
-    ]
+    reservations = _all(ec2, "describe_instances", "Reservations")
+    found = [instance for reservation in reservations for instance in reservation["Instances"]]
     return [
         Contained(INSTANCE, instance["InstanceId"], instance.get("SubnetId"), instance.get("VpcId"))
         for instance in found
@@ -320,8 +391,7 @@ def relationships_of(
         VPC_ENDPOINT: _of_endpoint,
         NAT_GATEWAY: _of_nat_gateway,
         VPC: _of_vpc,
-        DIRECTORY_BUCKET: _of_directory_bucket,
-    }[resource_type](network, described)
+    }.get(resource_type, _of_other)(network, described)
     if not indirect and resource_type in (SUBNET, VPC):
         found = [relationship for relationship in found if relationship["name"] == "Is contained in Vpc"]
     return sorted(found, key=lambda relationship: str(relationship["resourceId"]))
@@ -332,9 +402,9 @@ def _of_route_table(_network: Network, table: Described) -> list[Relationship]:
     return [*_many(SUBNET, subnets, "Contains Subnet"), _one(VPC, table["VpcId"], "Is contained in Vpc")]
 
 
-def _of_directory_bucket(_network: Network, _bucket: Described) -> list[Relationship]:
-    """Return nothing: a bucket is related to nothing in the network."""
-    return []
+def _of_other(_network: Network, described: Described) -> list[Relationship]:
+    """Return the VPC of an exclusion; the other types are related to nothing that is recorded here."""
+    return [_one(VPC, described["VpcId"], "Is contained in ")] if "VpcId" in described else []
 
 
 def _of_subnet(network: Network, subnet: Described) -> list[Relationship]:
@@ -471,7 +541,7 @@ class Recorded:
 
 def configuration(kind: Kind, described: Described, style: ItemStyle) -> dict[str, Any]:
     """Return the `configuration` of an item: EC2's answer in camel case, cut to the keys that Config has."""
-    found = camel(described) if kind.service == "ec2" else dict(described)
+    found = camel(described) if kind.keys[0][0].islower() else dict(described)
     for name in kind.milliseconds:
         if name in found:
             found[name] = round(found[name].timestamp() * 1000)
@@ -485,17 +555,6 @@ def configuration(kind: Kind, described: Described, style: ItemStyle) -> dict[st
 def timestamp(moment: datetime) -> str:
     """Return a time as Config writes it: UTC, milliseconds, Z."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def camel(described: Described) -> dict[str, Any]:
-    """Return a boto3 structure with the first letter of every key in lower case, at every depth."""
-    return {name[:1].lower() + name[1:]: _camel_within(value) for name, value in described.items()}
-
-
-def _camel_within(value: object) -> object:
-    if isinstance(value, dict):
-        return camel(value)
-    return [_camel_within(member) for member in value] if isinstance(value, list) else value
 
 
 def _with_keys(found: dict[str, Any], keys: tuple[str, ...], style: ItemStyle) -> dict[str, Any]:

@@ -42,8 +42,8 @@ class RuleIdentity:
     parameters: Mapping[str, str] | None = None
 
 
-def change_notification(item: Item, diff: dict[str, Any], created: str) -> dict[str, Any]:
-    """Return the invoking event of a changed resource."""
+def change_notification(item: Item, diff: dict[str, Any] | None, created: str) -> dict[str, Any]:
+    """Return the invoking event of a changed resource, or of one that is evaluated again, where the difference is null."""
     return {
         "configurationItemDiff": diff,
         "configurationItem": item,

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from botocore.client import BaseClient
-
 from sandbox.config_items.items import (
     KIND_OF,
     KINDS,
     ROUTE_TABLE,
     SUBNET,
     VPC,
+    Clients,
     Described,
     Item,
     Kind,
@@ -30,27 +29,26 @@ CONTENT = ("configuration", "relationships", "tags")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An item, how it differs from the previous one, and that one (None for a new resource)."""
+    """An item, how it differs from the previous one (None if it is sent again), and that one (None for a new resource)."""
 
     item: Item
-    diff: dict[str, Any]
+    diff: dict[str, Any] | None
     previous: Item | None
 
 
 class Recorder:
-    """Keeps the last item of each resource of the account and Region that `ec2` and `s3`, boto3 clients, read."""
+    """Keeps the last item of each resource of the account and Region that the clients read."""
 
-    def __init__(self, ec2: BaseClient, s3: BaseClient, recorded: Recorded) -> None:
+    def __init__(self, client: Clients, recorded: Recorded) -> None:
         """Begin without having seen anything: the first look discovers everything."""
         self.last: dict[ResourceKey, Item] = {}
-        self._ec2 = ec2
-        self._s3 = s3
+        self._client = client
         self._recorded = recorded
         self._clock = datetime.fromtimestamp(0, UTC)
 
     def look(self) -> list[Change]:
         """Return the changes since the last look, in the order of the recorded types, related resources included."""
-        network = observe(self._ec2, self._s3)
+        network = observe(self._client)
         changes = [change for kind in KINDS for change in self._of_kind(kind, network)]
         if self._recorded.style.indirect_relationships:
             changes += self._indirect(changes, network)

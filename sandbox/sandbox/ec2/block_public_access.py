@@ -8,7 +8,7 @@ from moto.ec2.responses import EC2Response
 from moto.moto_api._internal import mock_random
 
 from sandbox.dynamic import Moto
-from sandbox.ec2.errors import ApiError
+from sandbox.ec2.errors import ApiError, not_found
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
 
@@ -28,10 +28,12 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     patches.set(EC2Response, "modify_vpc_block_public_access_options", _modify)
     patches.set(EC2Response, "describe_vpc_block_public_access_options", _describe)
     patches.set(EC2Response, "create_vpc_block_public_access_exclusion", _exclude)
+    patches.set(EC2Response, "describe_vpc_block_public_access_exclusions", _exclusions)
+    patches.set(EC2Response, "delete_vpc_block_public_access_exclusion", _include)
 
 
 def _of(backend: Moto) -> dict[str, Any]:
-    """Return the mode of an account and Region, and the exclusion mode of each resource."""
+    """Return the mode of an account and Region, and the exclusion of each resource."""
     found: dict[str, Any] = backend.__dict__.setdefault("block_public_access", {"mode": "off", "exclusions": {}})
     return found
 
@@ -40,7 +42,8 @@ def _states(subnet: Moto) -> dict[str, str]:
     held = _of(subnet.ec2_backend)
     excluded = held["exclusions"].get(subnet.id) or held["exclusions"].get(subnet.vpc_id)
     mode = held["mode"]
-    return {"InternetGatewayBlockMode": LEFT_BY[excluded] if excluded and mode != "off" else mode}
+    left = LEFT_BY[excluded["InternetGatewayExclusionMode"]] if excluded else mode
+    return {"InternetGatewayBlockMode": mode if mode == "off" else left}
 
 
 def _options(self: Moto) -> ActionResult:
@@ -74,7 +77,6 @@ def _exclude(self: Moto) -> ActionResult:
     if mode not in LEFT_BY or bool(subnet_id) == bool(vpc_id):
         raise ApiError("InvalidParameterCombination", "Name an exclusion mode, and either a subnet or a VPC")
     excluded = backend.get_subnet(subnet_id) if subnet_id else backend.get_vpc(vpc_id)
-    _of(backend)["exclusions"][excluded.id] = mode
     kind = "subnet" if subnet_id else "vpc"
     exclusion = {
         "ExclusionId": f"vpcbpa-exclude-{mock_random.get_random_hex(17)}",
@@ -82,4 +84,18 @@ def _exclude(self: Moto) -> ActionResult:
         "ResourceArn": f"arn:aws:ec2:{backend.region_name}:{backend.account_id}:{kind}/{excluded.id}",
         "State": "create-complete",
     }
+    _of(backend)["exclusions"][excluded.id] = exclusion
     return ActionResult({"VpcBlockPublicAccessExclusion": exclusion})
+
+
+def _exclusions(self: Moto) -> ActionResult:
+    return ActionResult({"VpcBlockPublicAccessExclusions": list(_of(self.ec2_backend)["exclusions"].values())})
+
+
+def _include(self: Moto) -> ActionResult:
+    """Delete an exclusion; it has no effect any more at once, and is no longer listed."""
+    held, exclusion_id = _of(self.ec2_backend)["exclusions"], self._get_param("ExclusionId")
+    resource_id = next((key for key, exclusion in held.items() if exclusion["ExclusionId"] == exclusion_id), None)
+    if resource_id is None:
+        raise not_found("InvalidVpcBlockPublicAccessExclusionId.NotFound", "exclusion", exclusion_id)
+    return ActionResult({"VpcBlockPublicAccessExclusion": {**held.pop(resource_id), "State": "delete-complete"}})

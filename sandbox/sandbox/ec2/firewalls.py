@@ -83,6 +83,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     del knobs
     patches.wrap(NetworkFirewallResponse, "create_firewall", _keeping_proxy)
     patches.wrap(NetworkFirewallResponse, "describe_firewall", _showing_proxy)
+    patches.set(NetworkFirewallResponse, "delete_firewall", _delete)
     patches.set(NetworkFirewallResponse, "create_vpc_endpoint_association", _create_association)
     patches.set(NetworkFirewallResponse, "describe_vpc_endpoint_association", _describe_association)
     patches.set(NetworkFirewallResponse, "list_vpc_endpoint_associations", _list_associations)
@@ -124,6 +125,17 @@ def _endpoint(ec2: Moto, firewall: Moto, subnet: Moto, service: str) -> Moto:
     lifecycle.start(endpoint)
     ec2.vpc_end_points[endpoint.id] = endpoint
     return endpoint
+
+
+def _delete(self: Moto) -> ActionResult:
+    """Delete a firewall with its endpoints, at once."""
+    backend = self.networkfirewall_backend
+    firewall = backend.describe_firewall(self._get_param("FirewallName"), self._get_param("FirewallArn"))
+    del backend.firewalls[firewall.arn]
+    for endpoint in firewall.endpoints:
+        del endpoint.ec2_backend.vpc_end_points[endpoint.id]
+    names = {"FirewallName": firewall.firewall_name, "FirewallArn": firewall.arn, "VpcId": firewall.vpc_id}
+    return ActionResult({"Firewall": names, "FirewallStatus": {"Status": "DELETING"}})
 
 
 def _keeping_proxy(original: Moto) -> Moto:

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/config/latest/developerguide/example-sns-notificatio
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,9 +24,7 @@ NEW = ItemStyle(explicit_nulls=False)
 
 def items_of(sandbox: Sandbox, style: ItemStyle) -> dict[str, dict[str, Any]]:
     """Return the items of everything in the sandbox, by resource id."""
-    recorder = Recorder(
-        direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), Recorded(sandbox.account_id, sandbox.region, style)
-    )
+    recorder = Recorder(partial(direct_client, sandbox), Recorded(sandbox.account_id, sandbox.region, style))
     return {change.item["resourceId"]: change.item for change in recorder.look()}
 
 
@@ -74,7 +73,7 @@ def test_state_has_two_shapes(sandbox: Sandbox, network: Mapping[str, str], styl
 def test_partition_of_china(sandbox: Sandbox) -> None:
     """ARNs in the China Regions have their own partition."""
     recorded = Recorded("123456789012", "cn-north-1", NEW)
-    recorder = Recorder(direct_client(sandbox, "ec2"), direct_client(sandbox, "s3"), recorded)
+    recorder = Recorder(partial(direct_client, sandbox), recorded)
     assert all(change.item["ARN"].startswith("arn:aws-cn:ec2:cn-north-1:") for change in recorder.look())
 
 

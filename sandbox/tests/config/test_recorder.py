@@ -1,6 +1,7 @@
 """The recorder: the changes it detects, and its statuses where moto differs from AWS."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,8 +17,7 @@ from sandbox.server import Sandbox
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:
     """Return a recorder that has recorded once."""
     recorder = Recorder(
-        direct_client(sandbox, "ec2"),
-        direct_client(sandbox, "s3"),
+        partial(direct_client, sandbox),
         Recorded(sandbox.account_id, sandbox.region, style or ItemStyle()),
     )
     recorder.look()

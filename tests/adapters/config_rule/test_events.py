@@ -52,11 +52,11 @@ def test_change_is_read() -> None:
     )
 
 
-@pytest.mark.parametrize("diff", [..., None])
-def test_change_without_diff_is_read(diff: object) -> None:
-    """An item that is evaluated again, and not changed, has no diff."""
+@pytest.mark.parametrize(("diff", "read"), [(..., None), (None, {})])
+def test_change_without_diff_is_read(diff: object, read: object) -> None:
+    """An item that is sent again has a diff of null. One without a diff, like AWS's sample, may be a change."""
     parsed = parse_event(event(change(configurationItemDiff=diff)))
-    assert (parsed.item, parsed.diff) == (item(), None)
+    assert (parsed.item, parsed.diff) == (item(), read)
 
 
 def test_oversized_change_is_read() -> None:

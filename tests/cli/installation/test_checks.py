@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from express_path.adapters.recorder import (
+    TRIGGERS,
     WATCHED,
     Frequency,
     Recorder,
@@ -27,7 +28,8 @@ from express_path_cli.installation.checks import (
 from express_path_cli.installation.recorder import Delivery
 
 NAT, TABLE, SUBNET, ENDPOINT = WATCHED
-types = st.sampled_from([*WATCHED, "AWS::EC2::VPC", "AWS::S3::Bucket"])
+RARE = tuple(kind for kind in TRIGGERS if kind not in WATCHED)
+types = st.sampled_from([*TRIGGERS, "AWS::EC2::VPC", "AWS::S3::Bucket"])
 recorders = st.builds(
     Recorder,
     st.just("default"),
@@ -38,13 +40,14 @@ recorders = st.builds(
 )
 
 
-def test_the_watched_types_are_the_rules() -> None:
-    """The types are route tables, subnets, VPC endpoints, and NAT gateways, as AWS Config spells them."""
-    assert set(WATCHED) == {
-        "AWS::EC2::RouteTable",
-        "AWS::EC2::Subnet",
-        "AWS::EC2::VPCEndpoint",
-        "AWS::EC2::NatGateway",
+def test_the_types_are_the_rules() -> None:
+    """They are spelled as AWS Config spells them."""
+    assert set(WATCHED) == {f"AWS::EC2::{name}" for name in ("RouteTable", "Subnet", "VPCEndpoint", "NatGateway")}
+    assert set(RARE) == {
+        "AWS::EC2::PrefixList",
+        "AWS::EC2::VPCBlockPublicAccessExclusion",
+        "AWS::EC2::VPCBlockPublicAccessOptions",
+        "AWS::NetworkFirewall::Firewall",
     }
 
 
@@ -54,7 +57,7 @@ def test_the_watched_types_are_the_rules() -> None:
         (Strategy.ALL, (), ()),
         (Strategy.ALL, WATCHED, ()),
         (Strategy.INCLUSION, (), WATCHED),
-        (Strategy.INCLUSION, WATCHED, ()),
+        (Strategy.INCLUSION, TRIGGERS, ()),
         (Strategy.INCLUSION, (TABLE, SUBNET, "AWS::EC2::VPC"), (NAT, ENDPOINT)),
         (Strategy.EXCLUSION, (), ()),
         (Strategy.EXCLUSION, ("AWS::EC2::VPC",), ()),
@@ -71,13 +74,22 @@ def test_recorded_types(strategy: Strategy, listed: tuple[str, ...], missing: tu
         assert ("remove them" in answer.fix) is (strategy is Strategy.EXCLUSION)
 
 
+@pytest.mark.parametrize(("strategy", "listed"), [(Strategy.INCLUSION, WATCHED), (Strategy.EXCLUSION, RARE)])
+def test_types_that_rarely_change(strategy: Strategy, listed: tuple[str, ...]) -> None:
+    """Each type that invokes the rule and is not recorded is named, with how late its changes are found."""
+    answer = check_types(Recorder("default", strategy, frozenset(listed)))
+    assert answer.state is CheckState.WARN
+    assert all(kind in answer.finding for kind in RARE)
+    assert "up to 24 hours later" in answer.finding
+
+
 @pytest.mark.parametrize(
     ("default", "overrides", "daily"),
     [
         (Frequency.CONTINUOUS, {}, ()),
-        (Frequency.DAILY, {}, WATCHED),
-        (Frequency.DAILY, dict.fromkeys(WATCHED, Frequency.CONTINUOUS), ()),
-        (Frequency.DAILY, {TABLE: Frequency.CONTINUOUS}, (NAT, SUBNET, ENDPOINT)),
+        (Frequency.DAILY, {}, TRIGGERS),
+        (Frequency.DAILY, dict.fromkeys(TRIGGERS, Frequency.CONTINUOUS), ()),
+        (Frequency.DAILY, {kind: Frequency.CONTINUOUS for kind in TRIGGERS if kind != NAT}, (NAT,)),
         (Frequency.CONTINUOUS, {SUBNET: Frequency.DAILY}, (SUBNET,)),
         (Frequency.CONTINUOUS, {"AWS::EC2::VPC": Frequency.DAILY}, ()),
     ],
@@ -87,7 +99,7 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
     answer = check_frequency(Recorder("default", Strategy.ALL, frozenset(), default, overrides))
     assert answer is not None
     assert answer.state is (CheckState.WARN if daily else CheckState.OK)
-    assert [resource_type for resource_type in WATCHED if resource_type in answer.finding] == list(daily)
+    assert [resource_type for resource_type in TRIGGERS if resource_type in answer.finding] == list(daily)
     assert ("a day late" in answer.finding) is bool(daily)
 
 
@@ -95,11 +107,12 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
 def test_types_and_frequency_agree(recorder: Recorder) -> None:
     """A type is recorded or named as missing, and only recorded types can be named as daily."""
     types_answer, frequency_answer = check_types(recorder), check_frequency(recorder)
-    for resource_type in WATCHED:
-        assert (resource_type in types_answer.finding) is not records(recorder, resource_type)
+    named = {kind for kind in TRIGGERS if kind in types_answer.finding}
+    assert named in ({kind for kind in kinds if not records(recorder, kind)} for kinds in (WATCHED, TRIGGERS))
+    for resource_type in TRIGGERS:
         is_daily = records(recorder, resource_type) and frequency_of(recorder, resource_type) is Frequency.DAILY
         assert (frequency_answer is not None and resource_type in frequency_answer.finding) is is_daily
-    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in WATCHED)
+    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in TRIGGERS)
 
 
 def test_a_stopped_recorder_fails() -> None:

@@ -1,9 +1,20 @@
 """Which subnets a changed resource affects."""
 
+from dataclasses import replace
+
 import pytest
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import Association, NetworkInterface, PrefixList
+from express_path.domain.network.resources import (
+    Association,
+    Firewall,
+    NatGateway,
+    NetworkInterface,
+    PrefixList,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+    VpcEndpoint,
+)
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from tests.support.make import by_id, route, snapshot, subnet, table
@@ -20,7 +31,7 @@ NETWORK = snapshot(
 )
 """vpc-1 with two tables, vpc-2 without visible tables, and a subnet that only another account lists."""
 
-TABLE, SUBNET, ENDPOINT, NAT, _ = ResourceType
+TABLE, SUBNET, ENDPOINT, NAT, OPTIONS, EXCLUSION, LIST, FIREWALL, _ = ResourceType
 
 
 @pytest.mark.parametrize(
@@ -78,6 +89,81 @@ def test_a_change_further_along_a_path_affects_the_subnets_behind_it(
 ) -> None:
     """The table that governs an appliance's subnet, now or before, decides for the subnets that route to it."""
     assert concerned_subnets(change, Tracer(BEHIND)) == concerned
+
+
+FAR = snapshot(
+    subnets=by_id(
+        *(subnet(f"subnet-{name}") for name in ("nat", "behind-nat", "firewall", "behind-firewall", "list")),
+        subnet("subnet-spoke", "vpc-2"),
+        subnet("subnet-elsewhere", "vpc-3"),
+    ),
+    route_tables=by_id(
+        table("rtb-main", main=True),
+        table("rtb-nat", route("0.0.0.0/0", "igw-1"), subnets=("subnet-nat",)),
+        table("rtb-behind-nat", route("0.0.0.0/0", "nat-1"), subnets=("subnet-behind-nat",)),
+        table("rtb-firewall", route("0.0.0.0/0", "nat-1"), subnets=("subnet-firewall",)),
+        table("rtb-behind-firewall", route("0.0.0.0/0", "vpce-fw"), subnets=("subnet-behind-firewall",)),
+        table("rtb-list", route("pl-own", "nat-1"), subnets=("subnet-list",)),
+        table("rtb-spoke", route("0.0.0.0/0", "tgw-1"), vpc_id="vpc-2", main=True),
+        table("rtb-elsewhere", route("10.0.0.0/8", "vpce-fw"), vpc_id="vpc-3", main=True),
+    ),
+    nat_gateways=by_id(NatGateway("nat-1", "vpc-1", "subnet-nat")),
+    vpc_endpoints=by_id(
+        VpcEndpoint("vpce-fw", "vpc-1", "gatewayloadbalancer", "", "available", subnet_ids=("subnet-firewall",))
+    ),
+    firewalls={"arn-fw": Firewall("arn-fw", ("vpce-fw",)), "arn-other": Firewall("arn-other", ("vpce-other",))},
+    transit_gateway_attachments=by_id(
+        TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", subnet_ids=("subnet-firewall",)),
+        TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", route_table_id="tgw-rtb-1"),
+    ),
+    transit_gateway_route_tables=by_id(
+        TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-1"),)),
+    ),
+)
+"""A central VPC with a NAT gateway and a firewall, a spoke behind a transit gateway, and a VPC that routes elsewhere."""
+
+BEHIND_NAT_SUBNET = sorted(FAR.subnets.keys() - {"subnet-elsewhere"})
+BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-spoke"]
+
+
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        (ChangedResource(SUBNET, "subnet-nat", "vpc-1"), BEHIND_NAT_SUBNET),
+        (ChangedResource(SUBNET, "subnet-firewall", "vpc-1"), BEHIND_FIREWALL_SUBNET),
+        (ChangedResource(EXCLUSION, "exclusion", subnet_id="subnet-firewall"), BEHIND_FIREWALL_SUBNET),
+        (ChangedResource(EXCLUSION, "exclusion", "vpc-1"), BEHIND_NAT_SUBNET),
+        (ChangedResource(EXCLUSION, "exclusion", "vpc-2"), ["subnet-spoke"]),
+        (ChangedResource(OPTIONS, "123456789012"), sorted(FAR.subnets)),
+        (ChangedResource(LIST, "pl-own"), ["subnet-list"]),
+        (ChangedResource(LIST, "pl-unused"), []),
+        (ChangedResource(FIREWALL, "arn-fw"), ["subnet-behind-firewall"]),
+        (ChangedResource(FIREWALL, "arn-other"), []),
+    ],
+)
+def test_a_change_of_what_paths_lead_through(change: ChangedResource, concerned: list[str]) -> None:
+    """Subnets, exclusions, lists, and firewalls concern those behind them; the options concern all."""
+    assert concerned_subnets(change, Tracer(FAR)) == concerned
+
+
+def test_a_deleted_firewall_concerns_the_paths_that_lead_to_no_other_firewall() -> None:
+    """Nobody names its endpoints any longer, and their routes are blackholes."""
+    gone = replace(
+        FAR,
+        firewalls={},
+        vpc_endpoints={},
+        route_tables={
+            **FAR.route_tables,
+            **by_id(
+                table(
+                    "rtb-behind-firewall",
+                    route("0.0.0.0/0", "vpce-fw", state="blackhole"),
+                    subnets=("subnet-behind-firewall",),
+                )
+            ),
+        },
+    )
+    assert concerned_subnets(ChangedResource(FIREWALL, "arn-fw"), Tracer(gone)) == ["subnet-behind-firewall"]
 
 
 def test_a_former_main_table_is_no_main_table() -> None:

@@ -208,13 +208,11 @@ def test_an_annotation_is_never_longer_than_config_takes() -> None:
     assert verdict.annotation.endswith("...")
 
 
-def test_crosses_names_the_hops_of_a_path() -> None:
-    """A subnet crosses a NAT gateway where some S3 Express address does; a table out of sight crosses nothing."""
+def test_hops_are_those_of_every_address() -> None:
+    """Hops are yielded for each S3 Express address; a table out of sight leads to none."""
     found = one(TO_ENDPOINT, route("198.51.100.64/26", "nat-1"))
-    tracer = Tracer(found)
-    assert tracer.crosses(found.subnets["subnet-1"], "nat-1")
-    assert not tracer.crosses(found.subnets["subnet-1"], "nat-2")
-    assert not Tracer(one(route_tables={})).crosses(subnet(), "nat-1")
+    assert {hop.id for hop in Tracer(found).hops(found.subnets["subnet-1"])} == {"vpce-express", "nat-1"}
+    assert not list(Tracer(one(route_tables={})).hops(subnet()))
 
 
 @pytest.mark.parametrize(

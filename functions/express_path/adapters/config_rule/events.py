@@ -41,7 +41,7 @@ class ConfigEvent:
     """One invocation of a rule.
 
     parameters are the rule's own, as text; the rule parses them. item is None in a scheduled notification, and only a
-    summary if is_oversized (see whole_item). ordering_timestamp is the capture time of the item, or the
+    summary if is_oversized (see whole_item). diff is empty if the item was sent again, and None if there is none. ordering_timestamp is the capture time of the item, or the
     creation time of the scheduled notification. left_scope means that the resource is no longer in the rule's scope.
     """
 
@@ -71,9 +71,10 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
 
 def _of_change(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
     item = required_object(invoking, "configurationItem", "invokingEvent")
-    diff = nested(invoking, "configurationItemDiff", "invokingEvent")
+    # AWS Config's own sample of a change has no difference at all, and that of an item that it sends again is null.
+    diff = nested(invoking, "configurationItemDiff", "invokingEvent") if "configurationItemDiff" in invoking else None
     captured = time(item, "configurationItemCaptureTime", "invokingEvent.configurationItem")
-    return _event(event, item, captured, item=item, diff=diff or None)
+    return _event(event, item, captured, item=item, diff=diff)
 
 
 def _of_oversized(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:

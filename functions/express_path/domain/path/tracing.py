@@ -12,6 +12,7 @@ from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
+    Hop,
     Outcome,
     TableLookup,
     Trace,
@@ -89,11 +90,11 @@ class Tracer:
             self._from_origins[origin] = trace
         return trace
 
-    def crosses(self, subnet: Subnet, target_id: str) -> bool:
-        """Return whether some S3 Express address crosses a hop with that id."""
+    def hops(self, subnet: Subnet) -> Iterator[Hop]:
+        """Yield every hop of the paths that S3 Express addresses take from a subnet."""
         table = self.governing_table(subnet)
         results = self.trace_subnet(table, subnet).results if table else ()
-        return any(hop.id == target_id for traced in results for outcome in traced.outcomes for hop in outcome.path)
+        yield from (hop for traced in results for outcome in traced.outcomes for hop in outcome.path)
 
     def consults(self, subnet: Subnet, table_id: str) -> bool:
         """Return whether a route table, the subnet's own or a later one, helps to decide where its traffic leaves."""

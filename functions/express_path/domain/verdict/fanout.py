@@ -1,10 +1,12 @@
 """Fan-out: which subnets a changed resource affects."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.domain.network.resources import Subnet
+from express_path.domain.network.resources import Subnet, TargetKind
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.tracing import Tracer
 
 
@@ -15,6 +17,10 @@ class ResourceType(StrEnum):
     SUBNET = "AWS::EC2::Subnet"
     VPC_ENDPOINT = "AWS::EC2::VPCEndpoint"
     NAT_GATEWAY = "AWS::EC2::NatGateway"
+    BLOCK_PUBLIC_ACCESS_OPTIONS = "AWS::EC2::VPCBlockPublicAccessOptions"
+    BLOCK_PUBLIC_ACCESS_EXCLUSION = "AWS::EC2::VPCBlockPublicAccessExclusion"
+    PREFIX_LIST = "AWS::EC2::PrefixList"
+    FIREWALL = "AWS::NetworkFirewall::Firewall"
     DIRECTORY_BUCKET = "AWS::S3Express::DirectoryBucket"
 
 
@@ -24,7 +30,7 @@ class ChangedResource:
 
     vpc_id and owner_id are None if the item does not name the VPC or the owner. earlier_subnet_ids are the subnets that
     a route table governed before the change. main_changed says whether a route table became the main one, or stopped
-    being it.
+    being it. subnet_id is the subnet of an exclusion from Block Public Access, None if it excludes a VPC.
     """
 
     resource_type: ResourceType
@@ -34,22 +40,66 @@ class ChangedResource:
     main_changed: bool = False
     deleted: bool = False
     owner_id: str | None = None
+    subnet_id: str | None = None
 
 
 def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
     """Return the sorted ids of the subnets whose verdict a change may affect, including deleted subnets."""
-    subnets = tracer.snapshot.own_subnets
+    snapshot, subnets = tracer.snapshot, tracer.snapshot.own_subnets
+    in_vpc = {subnet.id for subnet in snapshot.subnets.values() if change.vpc_id in (None, subnet.vpc_id)}
     match change.resource_type:
         case ResourceType.SUBNET:
-            return [change.resource_id]
-        case ResourceType.VPC_ENDPOINT:
-            return [subnet.id for subnet in subnets if change.vpc_id in (None, subnet.vpc_id)]
+            return sorted({change.resource_id, *_leading_through({change.resource_id}, tracer)})
+        case ResourceType.VPC_ENDPOINT | ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS:
+            return [subnet.id for subnet in subnets if subnet.id in in_vpc]
+        case ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION:
+            return list(_leading_through({change.subnet_id} if change.subnet_id else in_vpc, tracer))
         case ResourceType.NAT_GATEWAY:
-            return [subnet.id for subnet in subnets if tracer.crosses(subnet, change.resource_id)]
+            return [subnet.id for subnet in subnets if any(hop.id == change.resource_id for hop in tracer.hops(subnet))]
+        case ResourceType.FIREWALL:
+            endpoint_ids = _endpoints_of_firewall(change.resource_id, snapshot)
+            return [subnet.id for subnet in subnets if any(hop.id in endpoint_ids for hop in tracer.hops(subnet))]
+        case ResourceType.PREFIX_LIST:
+            naming = {
+                table.id
+                for table in snapshot.route_tables.values()
+                if any(route.destination == change.resource_id for route in table.routes)
+            }
+            return [subnet.id for subnet in subnets if any(tracer.consults(subnet, table_id) for table_id in naming)]
         case _:
             table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
             affected = {subnet.id for subnet in subnets if _is_affected(change, table_ids, tracer, subnet)}
             return sorted(affected | change.earlier_subnet_ids)
+
+
+def _leading_through(subnet_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
+    """Yield the subnets that are among these, and those whose path leads through one of them."""
+    for subnet in tracer.snapshot.own_subnets:
+        places = {subnet.id, *(place for hop in tracer.hops(subnet) for place in _places(hop, tracer.snapshot))}
+        if not places.isdisjoint(subnet_ids):
+            yield subnet.id
+
+
+def _places(hop: Hop, snapshot: Snapshot) -> Iterable[str | None]:
+    """Return the subnets in which a hop is: that of a NAT gateway or an interface, those of an endpoint or an attachment."""
+    if gateway := snapshot.nat_gateways.get(hop.id):
+        return (gateway.subnet_id,)
+    if interface := (snapshot.network_interfaces or {}).get(hop.id):
+        return (interface.subnet_id,)
+    if endpoint := snapshot.vpc_endpoints.get(hop.id):
+        return endpoint.subnet_ids
+    attachment = (snapshot.transit_gateway_attachments or {}).get(hop.id)
+    return (attachment and attachment.subnet_ids) or ()
+
+
+def _endpoints_of_firewall(arn: str, snapshot: Snapshot) -> Collection[str]:
+    """Return the endpoints of a firewall; if it is gone or cannot be read, every endpoint that is not another firewall's."""
+    known = (snapshot.firewalls or {}).get(arn)
+    if known:
+        return known.endpoint_ids
+    routes = (route for table in snapshot.route_tables.values() for route in table.routes)
+    met = {route.target_id for route in routes if route.target_kind is TargetKind.VPC_ENDPOINT}
+    return met - snapshot.firewall_of_endpoint.keys()
 
 
 def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:

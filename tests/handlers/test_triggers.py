@@ -1,0 +1,171 @@
+"""What invokes the rule: each type of change by itself, and items that AWS Config sends again."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from express_path.domain.verdict.fanout import ResourceType
+from sandbox.networks import Account, Hub
+from sandbox.server import Sandbox
+from tests.support.network import Builder, Private
+from tests.support.rule import Rule
+
+Change = Callable[[], object]
+
+
+def block(builder: Builder, mode: str) -> None:
+    """Set the mode of VPC Block Public Access."""
+    builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode=mode)
+
+
+def express(account: Account) -> list[str]:
+    """Return the IPv4 blocks of S3 Express."""
+    lists = account.ec2.describe_prefix_lists()["PrefixLists"]
+    [cidrs] = [found["Cidrs"] for found in lists if found["PrefixListName"].endswith("us-east-1.s3express")]
+    return list(cidrs)
+
+
+def blocking(builder: Builder) -> Change:
+    """Return a change that blocks public access: a public subnet and its NAT gateway are closed."""
+    Private(builder)
+    return lambda: block(builder, "block-bidirectional")
+
+
+def excluding(builder: Builder) -> Change:
+    """Return a change that opens the subnet of a NAT gateway again."""
+    vpc = Private(builder)
+    block(builder, "block-bidirectional")
+    return lambda: builder.ec2.create_vpc_block_public_access_exclusion(
+        InternetGatewayExclusionMode="allow-bidirectional", SubnetId=vpc.public_subnet
+    )
+
+
+def including(builder: Builder) -> Change:
+    """Return a change that closes a VPC that was excluded."""
+    vpc = Private(builder)
+    block(builder, "block-bidirectional")
+    excluded = builder.ec2.create_vpc_block_public_access_exclusion(
+        InternetGatewayExclusionMode="allow-bidirectional", VpcId=vpc.vpc
+    )["VpcBlockPublicAccessExclusion"]["ExclusionId"]
+    return lambda: builder.ec2.delete_vpc_block_public_access_exclusion(ExclusionId=excluded)
+
+
+def editing(builder: Builder) -> Change:
+    """Return a change that adds the addresses of S3 Express to a customer's list, whose route leads to a NAT gateway."""
+    vpc = Private(builder)
+    builder.endpoint(vpc.vpc, vpc.table)
+    list_id = builder.prefix_list("10.9.0.0/16")
+    builder.route(vpc.table, list_id, NatGatewayId=vpc.nat)
+    first, _, length = express(builder)[0].partition("/")
+    narrower = f"{first}/{int(length) + 1}"
+    return lambda: builder.ec2.modify_managed_prefix_list(
+        PrefixListId=list_id, CurrentVersion=1, AddEntries=[{"Cidr": narrower}]
+    )
+
+
+def deleting(builder: Builder) -> Change:
+    """Return a change that deletes the firewall in front of a NAT gateway."""
+    vpc = Private(builder)
+    inspected = builder.subnet(vpc.vpc, vpc.table)
+    endpoint = builder.firewall_endpoint(vpc.vpc, inspected)
+    builder.subnet(vpc.vpc, builder.table(vpc.vpc, VpcEndpointId=endpoint))
+    arn = builder.firewall_arn(inspected)
+    return lambda: builder.sandbox.client("network-firewall").delete_firewall(FirewallArn=arn)
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "prepare", "reasons"),
+    [
+        (ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS, blocking, {"DROPPED"}),
+        (ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION, excluding, {"INTERNET_GATEWAY", "NAT_GATEWAY"}),
+        (ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION, including, {"DROPPED"}),
+        (ResourceType.PREFIX_LIST, editing, {"PARTLY_NAT"}),
+        (ResourceType.FIREWALL, deleting, {"DROPPED"}),
+    ],
+)
+def test_the_event_alone_turns_the_verdicts(
+    sandbox: Sandbox,
+    builder: Builder,
+    resource_type: ResourceType,
+    prepare: Callable[[Builder], Change],
+    reasons: set[str],
+) -> None:
+    """After a change of a type that rarely changes, its event evaluates what a sweep would: the sweep finds nothing."""
+    change = prepare(builder)
+    Private(builder)
+    rule = Rule(sandbox)
+    rule.loop.baseline()
+    rule.changes()
+    rule.sweep()
+    change()
+    rule.only_for = f'"resourceType": "{resource_type}"'
+    rule.loop.notice()
+    deliveries = rule.loop.deliver()
+    assert [delivery.error for delivery in deliveries if delivery.error] == []
+    turned = rule.answers([delivery.answer for delivery in deliveries])
+    assert reasons <= set(turned.values())
+    assert rule.sweep() == {}
+
+
+# --- items that are sent again -----------------------------------------------------------------------------------------
+
+
+def again(rule: Rule) -> dict[str, str]:
+    """Let AWS Config send every item again; return the reason of every subnet that was reported."""
+    rule.sandbox.calls.clear()
+    rule.loop.evaluate_again()
+    deliveries = rule.loop.deliver()
+    assert [delivery.error for delivery in deliveries if delivery.error] == []
+    return rule.answers([delivery.answer for delivery in deliveries])
+
+
+def test_first_evaluation_reports_each_subnet_once(sandbox: Sandbox, builder: Builder) -> None:
+    """Only the items of subnets cost calls, and a second evaluation reports nothing."""
+    vpcs = [Private(builder) for _ in range(3)]
+    builder.endpoint(vpcs[0].vpc, vpcs[0].table)
+    rule = Rule(sandbox)
+    rule.take_as_known()
+    subnets = builder.ec2.describe_subnets()["Subnets"]
+    sandbox.calls.clear()
+    assert set(again(rule)) == {subnet_id for vpc in vpcs for subnet_id in (vpc.subnet, vpc.public_subnet)}
+    reported = [call.parameters["Evaluations"] for call in sandbox.calls.of("config", "PutEvaluations")]
+    assert [len(evaluations) for evaluations in reported] == [1] * 2 * len(vpcs)
+    for operation in ("DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints"):
+        assert len(sandbox.calls.of("ec2", operation)) == len(subnets)
+    assert len(sandbox.calls.of("config", "GetComplianceDetailsByResource")) == len(subnets)
+    assert again(rule) == {}
+    assert not sandbox.calls.of("config", "PutEvaluations")
+    assert rule.sweep() == {}
+
+
+def test_item_that_is_older_than_the_stored_result_replaces_it(sandbox: Sandbox) -> None:
+    """What no item shows is found when AWS Config sends the subnet's old item again, after a sweep with a later time."""
+    hub = Hub(Account(sandbox))
+    spoke = hub.join(hub.account)
+    rule = Rule(sandbox)
+    rule.take_as_known()
+    rule.sweep()
+    before = rule.held()[spoke.subnet]
+    for cidr in express(hub.account):
+        hub.lead(cidr, None)
+    assert again(rule) == {spoke.subnet: "DROPPED"}
+    assert before.reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert rule.held()[spoke.subnet].ordering > before.ordering
+
+
+@pytest.mark.slow
+def test_no_verdict_is_lost_when_ec2_throttles(sandbox: Sandbox, builder: Builder) -> None:
+    """Many invocations at once exceed EC2's rates, and all verdicts arrive without a failed event."""
+    vpc = Private(builder)
+    builder.many_subnets(vpc.vpc, 30)
+    rule = Rule(sandbox)
+    rule.take_as_known()
+    rule.loop.evaluate_again()
+    sandbox.faults.limit_reads(size=5, per_second=10)
+    with ThreadPoolExecutor(16) as pool:
+        deliveries = list(pool.map(rule.loop.send, rule.loop.take()))
+    assert [delivery.error for delivery in deliveries if delivery.error] == []
+    assert any(call.error == "RequestLimitExceeded" for call in sandbox.calls.of("ec2"))
+    sandbox.faults.clear()
+    assert rule.sweep() == {}
