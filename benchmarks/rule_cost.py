@@ -25,6 +25,8 @@ SWEEPS = 30
 """Sweeps a month: one a day."""
 HEAL_REQUESTS = 40
 """The requests to DynamoDB of one heal, rounded up."""
+HEAL_STEPS = 25
+"""The steps of a heal that creates the endpoint, each of which Automation charges for."""
 ACCOUNTS, REGIONS = (1, 40, 400), 3
 """The sizes of organizations, and the Regions of each account. An account in a Region is a place."""
 BUSY_SHARE = 10
@@ -116,6 +118,7 @@ def charges(occasions: Occasions, prices: Prices, month: Month) -> list[Line]:
         Line("CloudWatch: alarms", in_template(ALARM), cloudwatch["alarm"]),
         Line("CloudWatch: GB of logs", sums["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
         Line("EventBridge: events", sums["events"], prices["eventbridge"]["event"]),
+        Line("Automation: steps of heals", month.heals * HEAL_STEPS, prices["automation"]["step"]),
         Line("DynamoDB: requests of heals", month.heals * HEAL_REQUESTS, prices["dynamodb"]["request"]),
         Line("Security Hub: findings", month.changed, prices["security_hub"]["finding"]),
     ]
@@ -184,16 +187,25 @@ def comparison(occasions: Occasions, prices: Prices) -> Iterator[str]:
 
 def counts_table(occasions: Occasions) -> Iterator[str]:
     """Yield the lines of the table of what was counted."""
-    yield f"| occasion, with {occasions.sweep.subnets} subnets | items | invocations | evaluations | events |"
-    yield "|---|---:|---:|---:|---:|"
+    yield f"| occasion, with {occasions.sweep.subnets} subnets in {VPCS} VPCs | items | invocations | reads of EC2 | reads of AWS Config | evaluations | events |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
     named = {
-        "first sweep": occasions.first_sweep,
+        "the rule is created": occasions.created,
+        "the rule is updated, or somebody starts an evaluation": occasions.updated,
         "sweep without news": occasions.sweep,
         f"an endpoint for a table of {PRIVATE_SUBNETS} subnets": occasions.verdict_change,
         f"a tag of a table of {PRIVATE_SUBNETS} subnets": occasions.other_change,
     }
     for name, counts in named.items():
-        yield f"| {name} | {counts.items} | {counts.invocations} | {counts.evaluations} | {counts.events} |"
+        columns = (
+            counts.items,
+            counts.invocations,
+            counts.reads,
+            counts.config_reads,
+            counts.evaluations,
+            counts.events,
+        )
+        yield f"| {name} | {' | '.join(map(str, columns))} |"
 
 
 def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:

@@ -28,11 +28,16 @@ EVENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one occasion causes. log_bytes and event_bytes are bytes; the rest are numbers of requests or records."""
+    """What one occasion causes. log_bytes and event_bytes are bytes; the rest are numbers of requests or records.
+
+    reads are calls of EC2, and config_reads are calls of AWS Config other than reports.
+    """
 
     subnets: int
     items: int
     invocations: int
+    reads: int
+    config_reads: int
     evaluations: int
     metric_requests: int
     events: int
@@ -44,10 +49,12 @@ class Counts:
 class Occasions:
     """The occasions on which the function runs, and the names of the metrics that a sweep emits.
 
-    idle_sweep and idle_gauges are those of the same network when every subnet is COMPLIANT.
+    idle_sweep and idle_gauges are those of the same network when every subnet is COMPLIANT. When the rule is created
+    or updated, AWS Config sends the last item of every resource in scope.
     """
 
-    first_sweep: Counts
+    created: Counts
+    updated: Counts
     sweep: Counts
     verdict_change: Counts
     other_change: Counts
@@ -65,7 +72,9 @@ def counted_in_new_sandbox() -> Occasions:
 def counted(sandbox: Sandbox) -> Occasions:
     """Run the rule on a small network in an empty sandbox, to which the environment leads, and count each occasion."""
     counter = _Counter(sandbox)
-    first = counter.during(counter.loop.scheduled)
+    created = counter.during(counter.evaluate_again)
+    updated = counter.during(counter.evaluate_again)
+    counter.during(counter.loop.scheduled)
     counter.store_gauges()
     sweep = counter.during(counter.loop.scheduled)
     gauges = tuple(sorted(counter.gauges))
@@ -77,7 +86,7 @@ def counted(sandbox: Sandbox) -> Occasions:
         counter.during(counter.loop.scheduled)
         counter.store_gauges()
     idle = counter.during(counter.loop.scheduled)
-    return Occasions(first, sweep, endpoint, other, gauges, idle, tuple(sorted(counter.gauges)))
+    return Occasions(created, updated, sweep, endpoint, other, gauges, idle, tuple(sorted(counter.gauges)))
 
 
 class _Counter:
@@ -118,6 +127,8 @@ class _Counter:
             subnets=VPCS * (PRIVATE_SUBNETS + 1),
             items=self._items,
             invocations=self._invocations,
+            reads=len(calls.of("ec2")),
+            config_reads=len(calls.of("config")) - len(posted),
             evaluations=sum(posted),
             metric_requests=sum(read),
             events=sum(math.ceil(size / EVENT_BYTES) for size in sizes),
@@ -134,6 +145,12 @@ class _Counter:
         """Store what was printed during the last occasion as if it had been on one of the days before."""
         points = extracted(self._printed.getvalue().splitlines())
         self._sandbox.metrics.add(earlier(points, timedelta(days=next(self._days))))
+
+    def evaluate_again(self) -> None:
+        """Deliver the last item of every resource once more, instead of the changes that have not been delivered."""
+        self.loop.take()
+        self.loop.evaluate_again()
+        self.loop.deliver()
 
     def settle(self) -> None:
         """Forget the changes that have not been delivered."""

@@ -18,7 +18,10 @@ EVALUATED = {
     "subnet-left-scope.json": {"subnet-00000000000000003": "EXCLUDED"},
     "subnet-route-table-replaced.json": {"subnet-00000000000000005": "DELETED"},
 }
+OF_THE_ACCOUNT = "block-public-access-turned-on.json"
+"""The sample that concerns every subnet, also those that an empty account has."""
 DROPPED = {
+    "route-table-re-evaluated.json",
     "subnet-network-interface-created.json",
     "subnet-network-interface-created-addresses-counted.json",
 }
@@ -28,10 +31,12 @@ DROPPED = {
 def test_sample_is_evaluated(sandbox: Sandbox, path: Path) -> None:
     """Every sample is evaluated in an empty account. Samples that the rule ignores make no calls."""
     rule = Rule(sandbox)
+    default_subnets = [subnet["SubnetId"] for subnet in sandbox.client("ec2").describe_subnets()["Subnets"]]
+    every_subnet = dict.fromkeys(default_subnets if path.name == OF_THE_ACCOUNT else [], "NO_ROUTE")
     token = rule.loop.results.issue_token(rule.loop.rule.name)
     sandbox.calls.clear()
     answer = rule.invoke({**json.loads(path.read_text()), "resultToken": token})
-    assert rule.answers([answer]) == EVALUATED.get(path.name, {})
+    assert rule.answers([answer]) == EVALUATED.get(path.name, every_subnet)
     assert (list(sandbox.calls) == []) is (path.name in DROPPED)
 
 

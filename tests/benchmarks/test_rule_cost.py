@@ -26,9 +26,9 @@ def test_page_is_current(occasions: Occasions) -> None:
 
 
 def test_sweep_posts_only_changes(occasions: Occasions) -> None:
-    """The first sweep posts every verdict, the next one none, and each reads the earlier gauges once."""
-    assert occasions.first_sweep.evaluations == occasions.first_sweep.subnets
-    assert occasions.sweep.evaluations == 0
+    """A new rule posts every verdict once, an update and a sweep post none, and a sweep reads the earlier gauges once."""
+    assert occasions.created.evaluations == occasions.created.subnets
+    assert (occasions.updated.evaluations, occasions.sweep.evaluations) == (0, 0)
     assert occasions.sweep.metric_requests == 4
 
 

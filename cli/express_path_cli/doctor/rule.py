@@ -189,7 +189,7 @@ def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_
     shown = shown or ["the log has no error, so the function timed out, ran out of memory, or was throttled"]
     return warn(
         f"{finding}. {'; '.join(shown)}",
-        "fix the cause, which the log shows, then wait for the next sweep, or start one",
+        "fix the cause, which the log shows, then wait for the next sweep",
         f"aws logs tail {log_group} --since 1d --filter-pattern '\"{FAILED}\"'",
     )
 
@@ -200,14 +200,15 @@ def check_sweep(found: Sweep, log_group: str, rule_name: str, now: datetime) -> 
     if found.time is None:
         return warn(
             f"log group {log_group} has no sweep of the last three days, or does not exist",
-            "start a sweep; if the group does not exist, create it",
+            "if the group does not exist, create it, and wait for the next sweep; to evaluate the subnets now:",
             start,
         )
     last = f"the last sweep, {rough_duration_text(now - found.time)} ago,"
     if found.faults:
-        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these, then start another sweep", start)
+        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these; the next sweep shows whether they are gone")
     if found.is_overdue(now):
-        return fail(f"{last} is too old: there is one each day", "start one, and check that the log shows it", start)
+        fix = "find out why AWS Config does not invoke the rule (the checks above); to evaluate the subnets now:"
+        return fail(f"{last} is too old: there is one each day", fix, start)
     return ok(f"{last} found nothing that does not work")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.client import BaseClient
+from sandbox.dynamic import Client
 
 # --- kinds ---------------------------------------------------------------------------------------------------------
 #
@@ -34,7 +34,7 @@ INSTANCE = "AWS::EC2::Instance"
 Described = dict[str, Any]
 """One resource as boto3 or CloudFormation describe it."""
 
-Clients = Callable[[str], BaseClient]
+Clients = Callable[[str], Client]
 """Returns the boto3 client of a service, by boto3's name for it."""
 
 Read = Callable[[Clients], list[Described]]
@@ -69,7 +69,7 @@ def _listing(paginator: str, result: str) -> Read:
     return lambda client: _all(client("ec2"), paginator, result)
 
 
-def _all(client: BaseClient, paginator: str, result: str) -> list[Described]:
+def _all(client: Client, paginator: str, result: str) -> list[Described]:
     return [resource for page in client.get_paginator(paginator).paginate() for resource in page[result]]
 
 
@@ -348,14 +348,14 @@ def observe(client: Clients) -> Network:
     return Network(resources, _interfaces(client("ec2")) + _instances(client("ec2")))
 
 
-def _interfaces(ec2: BaseClient) -> list[Contained]:
+def _interfaces(ec2: Client) -> list[Contained]:
     return [
         Contained(NETWORK_INTERFACE, interface["NetworkInterfaceId"], interface.get("SubnetId"), interface.get("VpcId"))
         for interface in _all(ec2, "describe_network_interfaces", "NetworkInterfaces")
     ]
 
 
-def _instances(ec2: BaseClient) -> list[Contained]:
+def _instances(ec2: Client) -> list[Contained]:
     reservations = _all(ec2, "describe_instances", "Reservations")
     found = [instance for reservation in reservations for instance in reservation["Instances"]]
     return [
