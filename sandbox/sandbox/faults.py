@@ -52,7 +52,7 @@ class _Rule:
     def fits(self, request: Request) -> bool:
         """Return whether this rule applies to a request."""
         named = self.service == request.service and self.operation in (request.operation, "*")
-        given = {**request.parameters, "account_id": request.account_id}
+        given = {**request.parameters, "account_id": request.account_id, "region": request.region}
         return named and self.times != 0 and self.where.items() <= given.items()
 
 
@@ -79,7 +79,8 @@ class Faults:
     """The faults that apply now.
 
     The operation `*` means every operation of the service; `times=None` means until cleared; `where` has parameters
-    that a request must have with exactly these values, for example `PrefixListId="pl-1"`, or `account_id="111122223333"`.
+    that a request must have with exactly these values, for example `PrefixListId="pl-1"`, `account_id="111122223333"`, or
+    `region="eu-west-1"`.
     """
 
     def __init__(self) -> None:

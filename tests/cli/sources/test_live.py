@@ -152,6 +152,19 @@ def test_a_region_that_fails_is_named_and_the_rest_reported(
         assert expected_text in line
 
 
+def test_a_region_that_the_organization_denies_is_named_and_the_rest_reported(
+    sandbox: Sandbox, network: Private
+) -> None:
+    """--all-regions judges the others, names the Region, and exits with status 2, if a service control policy denies one."""
+    denied = "You are not authorized to perform this operation, with an explicit deny in a service control policy."
+    sandbox.faults.deny("ec2", "*", region=ELSEWHERE, message=denied)
+    result = live("--all-regions")
+    assert result.exit_code == 2
+    assert network.subnet in {row["subnetId"] for row in rows(result)}
+    assert ELSEWHERE not in {row["region"] for row in rows(result)}
+    assert f"account {sandbox.account_id} {ELSEWHERE}" in result.stderr
+
+
 def test_a_disabled_region_does_not_hide_others(sandbox: Sandbox, network: Private) -> None:
     """A disabled or misspelled Region is named as failed, even if it is the first one; the others are reported."""
     sandbox.faults.fail("sts", "GetCallerIdentity", "InvalidClientTokenId", 403, times=1)
