@@ -13,7 +13,7 @@ from express_path.adapters.health import (
     installation_of,
 )
 from express_path.adapters.recorder import Recorder, RecorderStatus, Strategy, recorder_problem, types_problem
-from sandbox.remediation import Remediation
+from sandbox.remediation import Remediation, add_exception, remediations_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 
@@ -160,6 +160,19 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
         assert any(name in problem for problem in problems)
 
 
+def test_remediation_exceptions_are_a_fault_while_config_heals_by_itself(sandbox: Sandbox) -> None:
+    """AWS Config adds one after failed heals, without an event. The fault says how to list and clear them."""
+    aws, memory = Aws.connect(client_config=LAMBDA_CONFIG), remediations_of(sandbox.account_id, sandbox.region)
+    for name in ("subnet-1", "subnet-2"):
+        add_exception(memory, "rule", ("AWS::EC2::Subnet", name), "failed too often")
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        for mode, count in (("ON", 1), ("APPROVAL", 1), ("OFF", 0)):
+            faults = faults_of(aws, Installation(remediation_mode=mode), "rule", "")
+            found = [fault.problem for fault in faults if fault.component == "remediation exceptions"]
+            assert len(found) == count
+            assert all("2 of them; express-path doctor lists them" in problem for problem in found)
+
+
 def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
     """Whatever cannot be read is named with the call that failed, and nothing is raised."""
     reads = {
@@ -167,6 +180,7 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
             "DescribeConfigurationRecorderStatus",
             "DescribeConfigurationRecorders",
             "DescribeRemediationConfigurations",
+            "DescribeRemediationExceptions",
         ],
         "ssm": ["DescribeDocument"],
         "dynamodb": ["DescribeTable"],
@@ -181,8 +195,8 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
             sandbox.faults.deny(service, operation)
     faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", "")
     assert [fault.component for fault in faults] == [
-        "recorder",
-        *(name for name in COMPONENTS if name != "network role"),
+        *("recorder", *COMPONENTS[:5], "remediation exceptions"),
+        *(name for name in COMPONENTS[5:] if name != "network role"),
     ]
     assert all(fault.problem.startswith("it could not be checked: ") for fault in faults)
 

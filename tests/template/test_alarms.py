@@ -59,12 +59,6 @@ def api_call(name: str, parameters: Mapping[str, Any], **detail: str) -> dict[st
     return ORIGIN | {"source": "aws.config", "detail-type": "AWS API Call via CloudTrail", "detail": call | detail}
 
 
-def exceptions_for(rule_name: str) -> dict[str, Any]:
-    """Return the event of a remediation exception for a rule."""
-    key = {"resourceType": "AWS::EC2::Subnet", "resourceId": "subnet-0123456789abcdef0"}
-    return api_call("PutRemediationExceptions", {"configRuleName": rule_name, "resourceKeys": [key]})
-
-
 def compliance_changed(old: str | None, new: str) -> dict[str, Any]:
     """Return AWS Config's event of a subnet whose compliance changed.
 
@@ -102,8 +96,6 @@ EVENTS = {
     "changed recorder": (api_call("PutConfigurationRecorder", {}), {"RecorderNotice"}),
     "denied stop": (api_call("StopConfigurationRecorder", {}, errorCode="AccessDenied"), set()),
     "started recorder": (api_call("StartConfigurationRecorder", {}), set()),
-    "exception": (exceptions_for("s3express-no-nat-path"), {"ExceptionNotice"}),
-    "exception for another rule": (exceptions_for("restricted-ssh"), set()),
 }
 
 
@@ -142,7 +134,7 @@ def message(notice: str, event: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_notices_select_the_events_that_matter(name: str) -> None:
-    """Failed runs, undone heals, a recorder that no longer records, and exceptions are reported, and nothing else."""
+    """Failed runs, undone heals, and a recorder that no longer records are reported, and nothing else."""
     event, expected = EVENTS[name]
     assert {notice for notice in NOTICES if matches(notice, event)} == expected
 

@@ -103,7 +103,7 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         (
             "EvaluateRole",
             "events:DescribeRule",
-            [f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder", "Exception")],
+            [f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder")],
         ),
         ("PlanRole", "logs:PutLogEvents", "<PlanLogGroup.Arn>"),
         ("PlanRole", "logs:CreateLogStream", "<PlanLogGroup.Arn>"),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
+from express_path.adapters.health import list_exceptions
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:
@@ -12,26 +13,6 @@ if TYPE_CHECKING:
 MAX_CLEARED = 100
 """The most exceptions that one call deletes (botocore model: config RemediationExceptionResourceKeys)."""
 _SUBNET = "AWS::EC2::Subnet"
-
-
-def list_exceptions(config: "ConfigServiceClient", name: str) -> list[str]:
-    """Read the subnets with an exception from automatic remediation. Raise ApiError.
-
-    AWS Config returns this list in pages, although botocore has no paginator for it.
-    """
-    found: list[str] = []
-    token = ""
-    while True:
-        with calling("config:DescribeRemediationExceptions"):
-            answer = config.describe_remediation_exceptions(ConfigRuleName=name, **_from(token))
-        found += [exception["ResourceId"] for exception in answer["RemediationExceptions"]]
-        token = answer.get("NextToken", "")
-        if not token:
-            return found
-
-
-def _from(token: str) -> Any:  # noqa: ANN401  # the request's other members have other types
-    return {"NextToken": token} if token else {}
 
 
 DENIED_BY_POLICY = "explicit deny in a service control policy"

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, attributes, calling, pages
+from express_path.adapters.health import list_exceptions
 from express_path.adapters.ledger import LedgerItem, ledger_time, stop_record
 from express_path.domain.heal.ledger import STOP_ID, Stop
 from express_path.errors import ApiError
 from express_path.fields import flag, ids
-from express_path_cli.automation.exceptions import clear_exceptions, denied_by_policy, list_exceptions
+from express_path_cli.automation.exceptions import clear_exceptions, denied_by_policy
 from express_path_cli.automation.stack import Brake
 from express_path_cli.terminal.errors import OptionError
 

@@ -15,6 +15,7 @@ from express_path.adapters.health import (
     Topic,
     document_problem,
     is_throttled,
+    list_exceptions,
     mode_of,
     mode_problem,
     read_document_status,
@@ -32,7 +33,7 @@ from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
-from express_path_cli.automation.exceptions import MAX_CLEARED, list_exceptions
+from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.rule import check_function

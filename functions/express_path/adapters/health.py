@@ -114,6 +114,8 @@ def _checks(
         yield "runbook", partial(_check_document, aws, name)
     if stack.remediation_mode:
         yield "remediation", lambda: _check_remediation(stack, read_remediation(aws.config, rule_name))
+    if stack.remediation_mode not in ("", "OFF"):
+        yield "remediation exceptions", lambda: exceptions_problem(list_exceptions(aws.config, rule_name))
     if stack.ledger_table:
         yield "ledger", partial(_check_table, aws, stack.ledger_table)
     if stack.plan_function:
@@ -209,6 +211,33 @@ def target_problem(remediation: Remediation | None, documents: Sequence[str]) ->
     if remediation is None or remediation.document in documents:
         return ""
     return f"the rule's remediation is {remediation.document}, not the stack's {' or '.join(documents)}"
+
+
+def list_exceptions(config: "ConfigServiceClient", rule_name: str) -> list[str]:
+    """Read the subnets that AWS Config no longer heals, also if it added the exception itself. Raise ApiError.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeRemediationExceptions.html. AWS Config returns this
+    list in pages, although botocore has no paginator for it.
+    """
+    found: list[str] = []
+    start: Any = {}
+    while True:
+        with calling("config:DescribeRemediationExceptions"):
+            answer = config.describe_remediation_exceptions(ConfigRuleName=rule_name, **start)
+        found += [exception["ResourceId"] for exception in answer["RemediationExceptions"]]
+        if not answer.get("NextToken"):
+            return found
+        start = {"NextToken": answer["NextToken"]}
+
+
+def exceptions_problem(subnet_ids: Sequence[str]) -> str:
+    """Return that AWS Config no longer heals some subnets, and how to list and clear their exceptions."""
+    if not subnet_ids:
+        return ""
+    return (
+        f"AWS Config no longer heals subnets that have a remediation exception: {len(subnet_ids)} of them; express-path "
+        "doctor lists them, and prints the command that clears the exceptions"
+    )
 
 
 # --- runbooks, ledger, function, roles -----------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from express_path.adapters.health import (
     alarm_problem,
     heartbeat,
     is_throttled,
+    list_exceptions,
     read_document_status,
     read_event_rule,
     read_function,
@@ -21,7 +22,6 @@ from express_path.adapters.health import (
 from express_path.adapters.recorder import read_recorder_status
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
-from express_path_cli.automation.exceptions import list_exceptions
 from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.healing import count_running_automations, read_calendar, read_ledger
