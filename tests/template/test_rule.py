@@ -45,8 +45,12 @@ def test_rule_is_triggered_by_changes_oversized_changes_and_a_schedule() -> None
 
 
 def test_scope_is_what_the_core_follows() -> None:
-    """The resource types that trigger the rule are those whose changes the core evaluates."""
-    assert set(rule()["Scope"]["ComplianceResourceTypes"]) == set(ResourceType)
+    """The resource types that trigger the rule are those whose changes the core evaluates, buckets only where they matter."""
+    found = {scope: set(rule(Scope=scope)["Scope"]["ComplianceResourceTypes"]) for scope in Scope}
+    assert found == {
+        Scope.ALL: set(ResourceType) - {ResourceType.DIRECTORY_BUCKET},
+        Scope.DIRECTORY_BUCKETS: set(ResourceType),
+    }
 
 
 def test_input_parameters_are_those_of_the_core() -> None:
