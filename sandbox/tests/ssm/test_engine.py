@@ -99,7 +99,7 @@ def test_step_that_takes_too_long_times_out(
     automation: Automation, run: Run, outcome: Statuses, properties: dict[str, Any], status: str
 ) -> None:
     """A time-out follows onFailure like a failure; by default, the execution is TimedOut."""
-    automation.knobs.limit_scale = 0.1
+    automation.knobs.limit_scale = 1
     over = Event()
     automation.functions.register("slow", lambda _: over.wait(60))
     inputs = {"FunctionName": "slow"}
