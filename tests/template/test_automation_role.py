@@ -142,3 +142,13 @@ def test_only_automation_of_this_account_assumes_the_role() -> None:
             "ArnLike": {"aws:SourceArn": "arn:aws:ssm:us-east-1:123456789012:automation-execution/*"},
         },
     }
+
+
+def test_runbooks_with_scripts_are_yaml() -> None:
+    """AWS's page says that a JSON runbook takes no script, and JSON is CloudFormation's default.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html
+    """
+    documents = [found for found in expanded().resources.values() if found["Type"] == "AWS::SSM::Document"]
+    assert len(documents) == len(RUNBOOKS)
+    assert {document["Properties"]["DocumentFormat"] for document in documents} == {"YAML"}

@@ -417,7 +417,7 @@ def create_document(account: Account, name: str, properties: dict[str, Any]) -> 
     """Create a document of Systems Manager. ClientError (DocumentAlreadyExists) if its name is taken."""
     name = properties.pop("Name", name)
     properties.pop("UpdateMethod", None)  # how CloudFormation itself updates the document
-    account.call("ssm", "create_document", Name=name, DocumentFormat="JSON", **properties)
+    account.call("ssm", "create_document", Name=name, **{"DocumentFormat": "JSON", **properties})
     return Created(name)
 
 
