@@ -104,6 +104,13 @@ def test_reads_ask_for_the_largest_pages(reader: SnapshotReader, sandbox: Sandbo
     assert {name: sizes[name] for name in OF_A_VPC} == {**dict.fromkeys(OF_A_VPC, 1000), "DescribeRouteTables": 100}
 
 
+def test_endpoints_are_read_before_route_tables(reader: SnapshotReader, sandbox: Sandbox) -> None:
+    """A table that is created and associated with an endpoint between the two reads would seem to be left out."""
+    reader.read(ACCOUNT, None, DEFAULTS)
+    called = operations(sandbox)
+    assert called.index("DescribeVpcEndpoints") < called.index("DescribeRouteTables")
+
+
 def test_credentials_are_not_in_the_text_of_clients(aws: Aws) -> None:
     """A trace that shows clients shows no secret."""
     role = assuming(aws, NETWORK_ROLE)

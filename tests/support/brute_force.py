@@ -156,9 +156,11 @@ class BruteForce:
                 yield ip_address(int(NAT64.network_address) + int(address))
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """Return the table associated with the subnet, otherwise the main table of its VPC."""
+        """Return the table associated with the subnet, otherwise the main table of its VPC if all tables are listed."""
         tables = self.snapshot.route_tables.values()
         found = [(table, association) for table in tables for association in table.associations]
+        if not {*subnet.table_ids} <= {*self.snapshot.route_tables}:
+            return None
         own = [(table, association) for table, association in found if association.subnet_id == subnet.id]
         main = [
             (table, association) for table, association in found if association.main and table.vpc_id == subnet.vpc_id
@@ -168,7 +170,17 @@ class BruteForce:
                 claiming = {table.id: table for table, association in claims if association.state == state}
                 if claiming:
                     return next(iter(claiming.values())) if len(claiming) == 1 else None
+            if self.lists_tables_in_part(subnet.vpc_id):
+                return None
         return None
+
+    def lists_tables_in_part(self, vpc_id: str) -> bool:
+        """Return whether an endpoint of a VPC that is not being deleted names a table that is not listed."""
+        return any(
+            endpoint.vpc_id == vpc_id and endpoint.state in ("available", "pending")
+            for endpoint in self.snapshot.vpc_endpoints.values()
+            if not {*endpoint.route_table_ids} <= {*self.snapshot.route_tables}
+        )
 
     def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
         """Return every reason that may apply to an address of a subnet; only a NAT translates NAT64 addresses."""

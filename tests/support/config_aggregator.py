@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -15,7 +15,8 @@ from sandbox.patches import Patches
 from sandbox.server import Sandbox
 
 _QUERY = re.compile(
-    r"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE resourceType = '(?P<type>[\w:]+)'"
+    r"SELECT resourceId, accountId, awsRegion, configuration, tags(?P<relationships>, relationships)? "
+    r"WHERE resourceType = '(?P<type>[\w:]+)'"
     r"(?: AND awsRegion IN \((?P<regions>[^)]+)\))?(?: AND resourceId IN \((?P<ids>[^)]+)\))?"
 )
 Item = dict[str, Any]
@@ -44,25 +45,45 @@ class Aggregator:
         for resource_type, resources in network.resources.items():
             for described in resources.values():
                 item = recorded.item(KIND_OF[resource_type], described, network, "OK", "2026-02-13T05:48:51.341Z")
-                self.add(resource_type, item["resourceId"], account, where, item["configuration"], item["tags"])
+                related = item["relationships"]
+                self.add(
+                    resource_type, item["resourceId"], account, where, item["configuration"], item["tags"], related
+                )
         for described in client("ec2").describe_network_interfaces()["NetworkInterfaces"]:
             self.add(NETWORK_INTERFACE, described["NetworkInterfaceId"], account, where, camel(described), {})
 
-    def add(
-        self, resource_type: str, resource_id: str, account: str, region: str, configuration: Item, tags: dict[str, str]
+    def add(  # one parameter for each part of an item
+        self,
+        resource_type: str,
+        resource_id: str,
+        account: str,
+        region: str,
+        configuration: Item,
+        tags: dict[str, str],
+        relationships: Sequence[Item] = (),
     ) -> None:
         """Add one item; tags become a list, as in query results."""
         listed = [{"key": key, "value": value, "tag": f"{key}={value}"} for key, value in tags.items()]
-        item = {"resourceId": resource_id, "accountId": account, "awsRegion": region}
+        item = {"resourceId": resource_id, "accountId": account, "awsRegion": region, "relationships": relationships}
         self._items.setdefault(resource_type, []).append({**item, "configuration": configuration, "tags": listed})
 
+    def remove(self, resource_id: str) -> None:
+        """Remove an item, as of a resource that the recorder leaves out."""
+        for items in self._items.values():
+            items[:] = [item for item in items if item["resourceId"] != resource_id]
+
     def select(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a page of a query's results. Raises AssertionError for a query that the command does not make."""
+        """Return a page of a query's results, with the columns that it selects.
+
+        Raises AssertionError for a query that the command does not make.
+        """
         query = _QUERY.fullmatch(request["Expression"])
         assert query, request["Expression"]
         found = [item for item in self._items.get(query["type"], []) if _fits(item, query)]
         start = int(request.get("NextToken") or 0)
-        rows = [json.dumps(item, default=str) for item in found[start : start + self._page]]
+        left_out = () if query["relationships"] else ("relationships",)
+        selected = [{key: item[key] for key in item if key not in left_out} for item in found]
+        rows = [json.dumps(item, default=str) for item in selected[start : start + self._page]]
         more = {"NextToken": str(start + self._page)} if start + self._page < len(found) else {}
         return {"Results": rows, **more}
 

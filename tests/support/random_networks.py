@@ -216,10 +216,12 @@ def subnets(draw: Draw) -> dict[str, Subnet]:
     found = {}
     for key, vpc in SUBNETS.items():
         native, ipv6, dns64 = map(bool, draw(FAMILIES))
-        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), native, ipv6, dns64, draw(TAGS), draw(BLOCKED))
+        flags = (native, ipv6, dns64)
+        found[key] = Subnet(key, vpc, draw(OWNER), draw(ZONE), *flags, draw(TAGS), draw(BLOCKED), draw(NAMED_BY_ITEM))
     return found
 
 
+NAMED_BY_ITEM = mostly((), ("rtb-a1",), (), (), ("rtb-unseen",))
 ATTACHED = {
     "a": ("vpc", "vpc-a"),
     "b": ("vpc", "vpc-b"),
@@ -274,11 +276,14 @@ def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
         key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
         for key, described in ENDPOINTS.items()
     }
+    for key in ("vpce-express", "vpce-pending"):
+        found[key] = replace(found[key], route_table_ids=draw(NAMED_TABLES))
     for key in ("vpce-appliance", "vpce-firewall"):
         found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=draw(FIREWALL_TAGS))
     return found
 
 
+NAMED_TABLES = mostly((), ("rtb-a1", "rtb-a2"), ("rtb-a1", "rtb-unseen"))
 FIREWALL_TAGS = sampled_from([{}, {"AWSNetworkFirewallManaged": "true"}])
 FIREWALL = Firewall("arn:aws:network-firewall:us-east-1:111122223333:firewall/f", ("vpce-firewall",))
 PROXY = replace(FIREWALL, is_proxy=True, translates=True, nat_gateway_ids={"vpce-firewall": "nat-proxy"})

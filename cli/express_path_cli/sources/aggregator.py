@@ -27,7 +27,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import ApiError, RecordError
-from express_path.fields import Description, Record
+from express_path.fields import Description, Record, ids
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect
 from express_path_cli.sources.network import NetworkViews, views_of
@@ -36,15 +36,19 @@ from express_path_cli.terminal.progress import Watch
 
 
 def description(item: Mapping[str, Any]) -> Description:
-    """Return the configuration of an item as EC2 describes the resource, with the item's tags.
+    """Return the configuration of an item as EC2 describes the resource, with the item's tags and related route tables.
 
-    Raise RecordError if the item has no configuration.
+    A subnet is related to the route table that it is associated with. Names of relationships differ, such as "Is
+    contained in RouteTable" and "Is contained in ", so they do not count
+    (https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html). Raise RecordError if the
+    item has no configuration.
     """
     found = item.get("configuration")
     configuration = json.loads(found) if isinstance(found, str) else found
     if not isinstance(configuration, Mapping):
         raise RecordError(str(item.get("resourceId")), "configuration", found, "an object")
-    return {**_pascal(configuration), "Tags": _tags(item.get("tags"))}
+    related = [row["resourceId"] for row in item.get("relationships") or () if row["resourceType"] == _ROUTE_TABLE]
+    return {**_pascal(configuration), "Tags": _tags(item.get("tags")), "RelatedTableIds": related}
 
 
 def _pascal(value: Any) -> Any:  # noqa: ANN401  # any JSON
@@ -71,6 +75,7 @@ LIMITS = (
 )
 """The limits of this source that affect verdicts, shown as notes."""
 
+_ROUTE_TABLE, _SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"
 _PAGE = 100
 """The most items on a page of a query (botocore model: config SelectAggregateResourceConfig)."""
 
@@ -124,9 +129,9 @@ class Aggregator:
         EC2 in the caller's account. Raise ApiError, and RecordError for an item that cannot be read.
         """
         subnets = self._subnets(regions)
-        tables = self._records("AWS::EC2::RouteTable", route_table, regions)
-        vpcs = self._records("AWS::EC2::VPC", vpc, regions)
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
+        tables = self._records(_ROUTE_TABLE, route_table, regions)
+        vpcs = self._records("AWS::EC2::VPC", vpc, regions)
         gateways = self._records("AWS::EC2::NatGateway", nat_gateway, regions)
         lists = self._prefix_lists(subnets, regions)
         interfaces = self._interfaces([table for by_id in tables.values() for table in by_id.values()], regions)
@@ -151,7 +156,7 @@ class Aggregator:
 
     def vpc_ids(self, subnet_ids: Sequence[str]) -> dict[str, str]:
         """Read the VPC of each of these subnets that is recorded, in all Regions. Raise ApiError, RecordError."""
-        described = self._by_id("AWS::EC2::Subnet", subnet_ids, ())
+        described = self._by_id(_SUBNET, subnet_ids, ())
         return {str(row["SubnetId"]): str(row["VpcId"]) for rows in described.values() for row in rows}
 
     def _subnets(self, regions: Sequence[str]) -> dict[AccountKey, dict[str, Subnet]]:
@@ -159,7 +164,7 @@ class Aggregator:
 
         If it blocks both directions, exclusions may open a subnet, but no configuration item contains them.
         """
-        found = self._records("AWS::EC2::Subnet", _subnet, regions)
+        found = self._records(_SUBNET, _subnet, regions)
         for account, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
             modes = {option.get("InternetGatewayBlockMode") for option in options}
             if modes <= {BlockMode.OFF, BlockMode.INGRESS}:
@@ -206,12 +211,15 @@ class Aggregator:
         return found
 
     def _items(self, resource_type: str, regions: Sequence[str], condition: str) -> Iterator[Mapping[str, Any]]:
+        columns = "resourceId, accountId, awsRegion, configuration, tags"
+        if resource_type == _SUBNET:  # those of a VPC name each of its network interfaces
+            columns += ", relationships"
         where = f"resourceType = '{resource_type}'"
         if regions:
             where += " AND awsRegion IN ({})".format(", ".join(f"'{region}'" for region in regions))
         with calling("config:SelectAggregateResourceConfig"):
             found = self._aws.config.get_paginator("select_aggregate_resource_config").paginate(
-                Expression=f"SELECT resourceId, accountId, awsRegion, configuration, tags WHERE {where}{condition}",
+                Expression=f"SELECT {columns} WHERE {where}{condition}",
                 ConfigurationAggregatorName=self._name,
                 PaginationConfig={"PageSize": _PAGE},
             )
@@ -249,8 +257,9 @@ class Aggregator:
 
 def _subnet(described: Description) -> Subnet:
     """Return a subnet; if its item has no state of VPC Block Public Access, that state is unknown."""
+    found = replace(subnet(described), table_ids=ids(described, "RelatedTableIds", described["SubnetId"]))
     known = described.get("BlockPublicAccessStates") is not None
-    return subnet(described) if known else replace(subnet(described), block_mode=BlockMode.UNKNOWN)
+    return found if known else replace(found, block_mode=BlockMode.UNKNOWN)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:

@@ -56,7 +56,9 @@ ROUTE_TABLES = DumpFile("route-tables.json", "RouteTables", "aws ec2 describe-ro
 VPC_ENDPOINTS = DumpFile("vpc-endpoints.json", "VpcEndpoints", "aws ec2 describe-vpc-endpoints")
 NAT_GATEWAYS = DumpFile("nat-gateways.json", "NatGateways", "aws ec2 describe-nat-gateways")
 PREFIX_LISTS = DumpFile("prefix-lists.json", "PrefixLists", "aws ec2 describe-prefix-lists")
-REQUIRED = (VPCS, SUBNETS, ROUTE_TABLES, VPC_ENDPOINTS, NAT_GATEWAYS, PREFIX_LISTS)
+REQUIRED = (VPCS, SUBNETS, VPC_ENDPOINTS, ROUTE_TABLES, NAT_GATEWAYS, PREFIX_LISTS)
+"""In the order in which they are read: endpoints first, because one that names a table which is not listed shows that
+the list of tables is partial."""
 NETWORK_INTERFACES = DumpFile("network-interfaces.json", "NetworkInterfaces", "aws ec2 describe-network-interfaces")
 MANAGED_PREFIX_LISTS = DumpFile("managed-prefix-lists.json", "PrefixLists", "aws ec2 describe-managed-prefix-lists")
 ATTACHMENTS = DumpFile(

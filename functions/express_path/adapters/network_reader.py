@@ -87,6 +87,8 @@ class SnapshotReader:
     def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
+        # Before the tables: an endpoint that names a table which is created in between would show a partial list.
+        endpoints = self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
         # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
@@ -103,7 +105,7 @@ class SnapshotReader:
             vpcs=vpcs,
             subnets=subnets,
             route_tables=tables,
-            vpc_endpoints=self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc),
+            vpc_endpoints=endpoints,
             nat_gateways=gateways,
             prefix_lists=lists.by_id,
             lists_ipv6_prefix_lists=lists.are_all_listed,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from express_path_cli.sources.aggregator import description
 from sandbox.config_items.items import ItemStyle
 from sandbox.server import Sandbox
 from tests.support.command import invoke, without_source
@@ -74,6 +75,28 @@ def test_what_is_not_recorded_is_never_compliant(aggregator: Aggregator, sandbox
     aggregator.add("AWS::EC2::Subnet", "subnet-1", "111122223333", sandbox.region, configuration, {})
     [row] = rows(scan("--aggregator", aggregator.name))
     assert (row["reason"], row["routeTableId"]) == ("UNRESOLVED_EGRESS", None)
+
+
+def test_a_route_table_without_an_item_is_not_the_main_one(aggregator: Aggregator, builder: Builder) -> None:
+    """The subnet's item has a relationship to its route table. The main table leads to the endpoint."""
+    network = Private(builder)
+    builder.endpoint(network.vpc, builder.main_table(network.vpc))
+    by_default = builder.subnet(network.vpc)
+    aggregator.copy()
+    aggregator.remove(network.table)
+    found = {row["subnetId"]: row for row in rows(scan("--aggregator", aggregator.name))}
+    row = found[network.subnet]
+    assert (row["reason"], row["compliance"], row["routeTableId"]) == ("UNRESOLVED_EGRESS", "NOT_APPLICABLE", None)
+    assert f"{network.subnet} names {network.table}" in row["annotation"]
+    assert (found[by_default]["reason"], found[network.public_subnet]["reason"]) == ("ENDPOINT", "INTERNET_GATEWAY")
+
+
+@pytest.mark.parametrize("named", [{"name": "Is contained in RouteTable"}, {"relationshipName": "Is attached to "}, {}])
+def test_a_relationship_has_any_name(named: dict[str, str]) -> None:
+    """Names differ by the age of the resource type, so only the type of the related resource counts."""
+    table = {"resourceType": "AWS::EC2::RouteTable", "resourceId": "rtb-9", **named}
+    related = [{"resourceType": "AWS::EC2::VPC", "resourceId": "vpc-1"}, table]
+    assert description({"configuration": {}, "relationships": related})["RelatedTableIds"] == ["rtb-9"]
 
 
 def test_an_internet_gateway_that_may_be_closed_is_never_compliant(aggregator: Aggregator, builder: Builder) -> None:

@@ -412,6 +412,10 @@ OVER_SAMPLE = {
         .add_data("aws_route_tables.express", {"ids": [ANALYTICS]}),
         {"NAT_GATEWAY": 2, "UNRESOLVED_EGRESS": 1, "INTERNET_GATEWAY": 1},
     ),
+    "a table that an endpoint names goes": (
+        gone("aws_route_table.analytics", id=ANALYTICS),
+        {"NAT_GATEWAY": 2, "NO_ROUTE": 1, "INTERNET_GATEWAY": 1},
+    ),
     "another main table": (
         PlanBuilder()
         .add("aws_main_route_table_association.main", {"vpc_id": VPC, "route_table_id": PRIVATE})

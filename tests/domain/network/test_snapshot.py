@@ -11,7 +11,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.drawing import SEEDS
-from tests.support.make import EXPRESS_LIST, by_id, firewalls, snapshot, subnet
+from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 from tests.support.random_networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
 
 pytestmark = pytest.mark.no_cover
@@ -100,6 +100,16 @@ def test_the_subnets_of_others_are_told_apart() -> None:
     network = merged(views)
     assert network.foreign_subnet_ids == {"subnet-3"}
     assert [subnet.id for subnet in network.own_subnets] == ["subnet-1", "subnet-2"]
+
+
+def test_a_table_that_another_account_lists_is_listed() -> None:
+    """A participant sees only the tables of the subnets that are shared with it; the owner's endpoint names others."""
+    shared, rest = table("rtb-1", subnets=("subnet-1",)), table("rtb-0", route("pl-express", "vpce-express"), main=True)
+    named = by_id(endpoint(route_table_ids=("rtb-0", "rtb-1")))
+    owner = snapshot(subnets=by_id(subnet("subnet-2")), route_tables=by_id(shared, rest), vpc_endpoints=named)
+    participant = replace(owner, account_id=NEIGHBOUR, route_tables=by_id(shared), vpc_endpoints={})
+    for views in ([owner, participant], [participant, owner]):
+        assert verdict_on(replace(merged(views), account_id=ACCOUNT), "subnet-2").reason == "ENDPOINT"
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -178,6 +178,36 @@ def test_the_governing_table(tables: list, governing: str | None) -> None:
     assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == governing
 
 
+BY_DEFAULT = one(route_tables=by_id(table("rtb-0", TO_ENDPOINT, main=True)))
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        *((state, "UNRESOLVED_EGRESS") for state in ("available", "pending")),
+        *((state, "ENDPOINT") for state in ("deleting", "deleted", "failed")),
+    ],
+)
+def test_an_endpoint_that_names_an_unlisted_table_shows_that_the_list_is_partial(state: str, reason: str) -> None:
+    """An endpoint of any service does, unless it is being deleted: it may still name a table that is gone already."""
+    other = endpoint(
+        "vpce-s3", service_name="com.amazonaws.us-east-1.s3", state=state, route_table_ids=("rtb-9", "rtb-0")
+    )
+    verdict = verdict_on(replace(BY_DEFAULT, vpc_endpoints=by_id(endpoint(), other)))
+    assert (verdict.reason, verdict.route_table_id) == (reason, "rtb-0" if reason == "ENDPOINT" else None)
+    assert ("vpce-s3 names rtb-9" in verdict.annotation) is (reason != "ENDPOINT")
+
+
+def test_an_unlisted_table_of_the_subnet_itself_is_never_replaced_by_the_main_one() -> None:
+    """The source knows that the subnet has an association of its own."""
+    named = replace(BY_DEFAULT, subnets=by_id(subnet(table_ids=("rtb-9",))))
+    verdict = verdict_on(named)
+    assert (verdict.reason, verdict.route_table_id) == ("UNRESOLVED_EGRESS", None)
+    assert "subnet-1 names rtb-9" in verdict.annotation
+    listed = {**named.route_tables, "rtb-9": table("rtb-9", TO_ENDPOINT, subnets=("subnet-1",))}
+    assert verdict_on(replace(named, route_tables=listed)).route_table_id == "rtb-9"
+
+
 @pytest.mark.parametrize(
     ("routes", "reason"),
     [

@@ -500,6 +500,7 @@ class _Overlay:
             state=known.state if known else resource.text("state").lower() or "available",
             ip_address_type=ip_type,
             subnet_ids=(*subnets.ids, *subnets.possible),
+            route_table_ids=known.route_table_ids if known else (),
             owner_id=self._owner(resource),
             tags=_tags(resource),
         )
@@ -1128,7 +1129,12 @@ class _Overlay:
                 for record, routes in self._records[key].items()
             },
             vpc_endpoints={
-                key: replace(one, subnet_ids=_copied(one.subnet_ids, copies_of)) for key, one in self._endpoints.items()
+                key: replace(
+                    one,
+                    subnet_ids=_copied(one.subnet_ids, copies_of),
+                    route_table_ids=tuple(table_id for table_id in one.route_table_ids if table_id not in self._gone),
+                )
+                for key, one in self._endpoints.items()
             },
             nat_gateways={
                 key: replace(one, subnet_id=unknown_subnet(one.subnet_id)) if one.subnet_id in copies_of else one

@@ -165,7 +165,11 @@ def target_ids(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Subnet:
-    """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated, block_mode is its own."""
+    """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated, block_mode is its own.
+
+    table_ids are the route tables with which the source says that the subnet itself is associated, besides the tables'
+    own associations: AWS Config's items of subnets name them.
+    """
 
     id: str
     vpc_id: str
@@ -176,6 +180,7 @@ class Subnet:
     dns64: bool = False
     tags: Tags = field(default_factory=dict)
     block_mode: BlockMode = BlockMode.OFF
+    table_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 
+_EXISTING = ("available", "pending")
+"""The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
 _Claims = dict[str, tuple[RouteTable, ...]]
 """The tables that claim each subnet, or to be the main table of each VPC, by id; several contradict each other."""
 
@@ -41,6 +43,34 @@ class GoverningTables:
         self._by_subnet = _by_precedence(by_subnet)
         self._main_by_vpc = _by_precedence(main_by_vpc)
         self._snapshot = snapshot
+        unlisted = {
+            (endpoint.vpc_id, f"{endpoint.id} names {table_id}")
+            for endpoint in snapshot.vpc_endpoints.values()
+            if endpoint.state in _EXISTING
+            for table_id in endpoint.route_table_ids
+            if table_id not in snapshot.route_tables
+        }
+        self._unlisted_by_vpc = dict(sorted(unlisted, reverse=True))
+
+    def why_unknown(self, subnet: Subnet) -> str:
+        """Return why the route table that governs a subnet cannot be determined."""
+        claiming = sorted(table.id for table in self.claiming_tables(subnet))
+        if claiming:
+            return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them"
+        unlisted = self._unlisted_table(subnet)
+        if unlisted:
+            return f"{unlisted}, which is not listed and may govern the subnet (ec2:DescribeRouteTables)"
+        return "its route table cannot be seen (ec2:DescribeRouteTables)"
+
+    def _unlisted_table(self, subnet: Subnet) -> str:
+        """Return what names a table that is not listed and may be the subnet's own; empty if its own table is known.
+
+        An association with an endpoint is no evidence for a route, but it shows that the list of tables is partial.
+        """
+        for table_id in sorted(subnet.table_ids):
+            if table_id not in self._snapshot.route_tables:
+                return f"{subnet.id} names {table_id}"
+        return "" if subnet.id in self._by_subnet else self._unlisted_by_vpc.get(subnet.vpc_id, "")
 
     def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
         """Return the route tables that claim a subnet with the same right: one, unless none can be seen or EC2 errs.
@@ -51,6 +81,8 @@ class GoverningTables:
         (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
+        if self._unlisted_table(subnet):
+            return ()
         if subnet.id in self._by_subnet:
             return self._by_subnet[subnet.id]
         return self._main_by_vpc.get(subnet.vpc_id, ())

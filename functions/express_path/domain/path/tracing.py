@@ -64,9 +64,9 @@ class Tracer:
         """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
 
-    def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
-        """Return the route tables that claim a subnet with the same right; more than one contradict each other."""
-        return self._governing.claiming_tables(subnet)
+    def why_unknown(self, subnet: Subnet) -> str:
+        """Return why the route table that governs a subnet cannot be determined."""
+        return self._governing.why_unknown(subnet)
 
     def index_of(self, table: AnyRouteTable) -> RoutingIndex:
         """Return the routing index of all of a table's routes."""

@@ -204,11 +204,8 @@ class Evaluator:
         if before_routing:
             return decision_by(before_routing, None, self._parameters)
         if table is None:
-            claiming = sorted(table.id for table in self.tracer.claiming_tables(subnet))
-            note = "its route table cannot be seen (ec2:DescribeRouteTables)"
-            if claiming:
-                note = f"{' and '.join(claiming)} both claim the subnet: associate it with one of them"
-            return decision_by(Outcome(Reason.UNRESOLVED_EGRESS, note=note), None, self._parameters)
+            unknown = Outcome(Reason.UNRESOLVED_EGRESS, note=self.tracer.why_unknown(subnet))
+            return decision_by(unknown, None, self._parameters)
         origin = self.tracer.origin_of(table, subnet)
         decision = self._from_origins.get(origin)
         if decision is None:
