@@ -266,6 +266,23 @@ def test_a_route_by_a_prefix_list_alone() -> None:
     assert route.destination == "pl-1"
 
 
+@pytest.mark.parametrize(
+    ("kind", "list_id", "rank"),
+    [
+        ("static", None, "STATIC"),
+        ("static", "pl-1", "PREFIX_LIST"),
+        ("propagated", None, "PROPAGATED"),
+        ("system", None, "SYSTEM"),
+        ("system", "pl-1", "SYSTEM"),
+    ],
+)
+def test_the_type_of_a_route_decides_its_rank(kind: str, list_id: str | None, rank: str) -> None:
+    """AWS documents an order for static and propagated routes only."""
+    described = {**TGW_ROUTE, "Type": kind, "PrefixListId": list_id}
+    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
+    assert route.rank.name == rank
+
+
 @pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])
 def test_a_route_that_is_not_in_force_does_not_count(state: str) -> None:
     """Only active and blackhole routes count."""

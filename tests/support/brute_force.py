@@ -209,10 +209,10 @@ class BruteForce:
         for route in routes:
             for block, listed in self.destinations(route):
                 if address in block:
-                    rank = 2 if route.rank.name == "PROPAGATED" else int(listed)
-                    matching.append((-block.prefixlen, rank, route))
-        best = min((match[:2] for match in matching), default=None)
-        yield from (route for *key, route in matching if tuple(key) == best)
+                    ranks = {"PROPAGATED": 2, "SYSTEM": 3}
+                    matching.append((-block.prefixlen, ranks.get(route.rank.name, int(listed)), route))
+        best = min((match[:2] for match in matching), default=(0, 0))
+        yield from (route for length, rank, route in matching if length == best[0] and rank in (best[1], 3))
 
     def destinations(self, route: Route) -> Iterator[tuple[Block, bool]]:
         """Yield the blocks of a route's destination, and whether they come from a prefix list."""

@@ -155,6 +155,7 @@ ATTACHMENTS = (
     *("tgw-attach-b", "tgw-attach-b", "tgw-attach-b", "tgw-attach-a", "tgw-attach-f", "tgw-attach-v"),
     "tgw-attach-unseen",
 )
+SYSTEM = mostly(None, Rank.SYSTEM)
 TRANSIT_GATEWAY_ROUTES = _routes_to_blocks(ATTACHMENTS)
 """A transit gateway's routes to its attachments."""
 
@@ -264,7 +265,11 @@ def transit_gateway_attachments(draw: Draw) -> dict[str, TransitGatewayAttachmen
 def transit_gateway_route_tables(draw: Draw) -> dict[str, TransitGatewayRouteTable]:
     """Return two transit gateway route tables, which can be truncated."""
     return {
-        key: TransitGatewayRouteTable(key, tuple(draw(TRANSIT_GATEWAY_ROUTES)), truncated=not draw(READABLE))
+        key: TransitGatewayRouteTable(
+            key,
+            tuple(replace(route, rank=draw(SYSTEM) or route.rank) for route in draw(TRANSIT_GATEWAY_ROUTES)),
+            truncated=not draw(READABLE),
+        )
         for key in ("tgw-rtb-1", "tgw-rtb-2")
     }
 

@@ -287,9 +287,8 @@ def _equal_routes(description: Description, table_id: str) -> list[Route]:
     destination = description.get("DestinationCidrBlock")
     prefix_list_id = optional_identifier(description, "PrefixListId", table_id)
     state = identifier(description, "State", f"a route of {table_id}").lower()
-    rank = Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC
-    if optional_identifier(description, "Type", table_id) == "propagated":
-        rank = Rank.PROPAGATED
+    ranks = {"static": Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC, "propagated": Rank.PROPAGATED}
+    rank = ranks.get(optional_identifier(description, "Type", table_id), Rank.SYSTEM)
     targets = [
         optional_identifier(attachment, "TransitGatewayAttachmentId", table_id)
         for attachment in rows(description, "TransitGatewayAttachments", table_id)

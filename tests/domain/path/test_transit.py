@@ -1,10 +1,11 @@
 """Paths through a transit gateway: which table, which zone, and what counts as certain."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
-from express_path.domain.network.resources import TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.resources import Rank, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import by_id, route, snapshot, subnet, table, verdict_on
 
@@ -57,6 +58,35 @@ def test_what_cannot_be_followed_is_unresolved(network: Snapshot) -> None:
     assert verdict.reason == "UNRESOLVED_EGRESS"
     assert verdict.path[0].id == "tgw-1"
     assert "(" in verdict.annotation
+
+
+NAT, VPN = "tgw-attach-2", "tgw-attach-3"
+
+
+@pytest.mark.parametrize(
+    ("routes", "reason"),
+    [
+        ([(NAT, Rank.SYSTEM)], "NAT_BEYOND_TRANSIT_GATEWAY"),
+        ([(NAT, Rank.SYSTEM), (VPN, Rank.STATIC)], "NAT_BEYOND_TRANSIT_GATEWAY"),
+        ([(NAT, Rank.SYSTEM), (VPN, Rank.PROPAGATED)], "NAT_BEYOND_TRANSIT_GATEWAY"),
+        ([(NAT, Rank.STATIC), (VPN, Rank.SYSTEM)], "NAT_BEYOND_TRANSIT_GATEWAY"),
+        ([(NAT, Rank.PROPAGATED), (VPN, Rank.SYSTEM)], "NAT_BEYOND_TRANSIT_GATEWAY"),
+        ([(NAT, Rank.PROPAGATED), (VPN, Rank.STATIC)], "UNRESOLVED_EGRESS"),
+        ([(NAT, Rank.PROPAGATED), (VPN, Rank.STATIC), (VPN, Rank.SYSTEM)], "UNRESOLVED_EGRESS"),
+    ],
+)
+def test_a_system_route_ties_with_static_and_propagated_routes(routes: list[tuple[str, Rank]], reason: str) -> None:
+    """AWS documents no order for it, so each of them counts; a static route still wins over a propagated one."""
+    network = hub()
+    vpn = replace(EGRESS, id=VPN, resource_type="vpn", subnet_ids=None)
+    for ordered in permutations(routes):
+        equal = tuple(route("0.0.0.0/0", target, rank=rank) for target, rank in ordered)
+        found = replace(
+            network,
+            transit_gateway_attachments={**(network.transit_gateway_attachments or {}), VPN: vpn},
+            transit_gateway_route_tables=by_id(TransitGatewayRouteTable("tgw-rtb-1", equal)),
+        )
+        assert verdict_on(found).reason == reason
 
 
 COVERED = replace(SPOKE, subnet_ids=("subnet-1",))

@@ -82,12 +82,14 @@ class Rank(IntEnum):
     """The order in which AWS prefers routes of equal prefix length, best first.
 
     https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html and, for transit gateways,
-    https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html
+    https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html, which leave out SYSTEM routes
+    (botocore model: ec2 TransitGatewayRouteType). These tie with all others.
     """
 
     STATIC = 0
     PREFIX_LIST = 1
     PROPAGATED = 2
+    SYSTEM = 3
 
 
 @dataclass(frozen=True, slots=True)

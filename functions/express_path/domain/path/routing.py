@@ -215,10 +215,12 @@ class RoutingIndex:
         """Keep a route to a block, unless routes of a better rank lead there."""
         networks = self._prefixes[block.family].setdefault(block.length, {})
         winners = networks.get(block.network)
-        if winners is None or rank_of(route) < rank_of(winners[0]):
+        if winners is None:  # the usual case
             networks[block.network] = [route]
-        elif rank_of(route) == rank_of(winners[0]):
-            winners.append(route)
+            return
+        best, *others = sorted((*winners, route), key=rank_of)
+        ties = (rank_of(best), Rank.SYSTEM)
+        networks[block.network] = [best, *(other for other in others if rank_of(other) in ties)]
 
     def split(self, block: Cidr) -> Iterator[RoutedBlocks]:
         """Split a block by the prefixes of this table: each address belongs to the longest prefix that matches it.
