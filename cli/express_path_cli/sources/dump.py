@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from express_path.adapters.memory import gc_paused
@@ -27,17 +28,20 @@ from express_path.adapters.records import (
 )
 from express_path.domain.network.resources import (
     Firewall,
+    NatGateway,
     NetworkInterface,
     PrefixList,
+    Subnet,
     TargetKind,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
+    VpcEndpoint,
     target_ids,
 )
 from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
-from express_path.fields import Description, Record, are_objects, identifier
+from express_path.fields import Description, Record, are_objects, identifier, optional_identifier
 from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 
@@ -342,7 +346,7 @@ def read_folder(folder: Path) -> Folder:
         account_id=identity.account_id,
         region=identity.region,
         vpcs=_required(folder, VPCS, vpc),
-        subnets=_required(folder, SUBNETS, subnet),
+        subnets=_required(folder, SUBNETS, partial(_subnet, folder, identity.region)),
         route_tables=_required(folder, ROUTE_TABLES, route_table),
         vpc_endpoints=_required(folder, VPC_ENDPOINTS, vpc_endpoint),
         nat_gateways=_required(folder, NAT_GATEWAYS, nat_gateway),
@@ -356,7 +360,7 @@ def read_folder(folder: Path) -> Folder:
         shared_subnet_ids=_shared_subnet_ids(folder),
     )
     check_express_lists(folder, snapshot)
-    _check_nat_gateways(folder, snapshot)
+    _check_account(folder, snapshot)
     return Folder(snapshot, interfaces.incomplete)
 
 
@@ -381,20 +385,38 @@ def _identity(folder: Path) -> _Identity:
         )
 
 
-def _check_nat_gateways(folder: Path, snapshot: Snapshot) -> None:
-    """Raise DumpError if the account cannot have made the dump: only a VPC's owner sees its NAT gateways.
+def _check_account(folder: Path, snapshot: Snapshot) -> None:
+    """Raise DumpError if the account cannot have made the dump.
 
-    https://docs.aws.amazon.com/vpc/latest/userguide/vpc-share-limitations.html
+    Only a VPC's owner can describe its NAT gateways and gateway endpoints
+    (https://docs.aws.amazon.com/vpc/latest/userguide/vpc-share-limitations.html).
     """
-    for gateway in snapshot.nat_gateways.values():
-        vpc = snapshot.vpcs.get(gateway.vpc_id)
+    listed: list[NatGateway | VpcEndpoint] = [
+        *snapshot.nat_gateways.values(),
+        *(found for found in snapshot.vpc_endpoints.values() if found.endpoint_type == "gateway"),
+    ]
+    for found in listed:
+        vpc = snapshot.vpcs.get(found.vpc_id)
         if vpc and vpc.owner_id not in ("", snapshot.account_id):
-            raise DumpError(
-                str(folder / IDENTITY),
-                f"has account {snapshot.account_id}, but {NAT_GATEWAYS.name} has {gateway.id} in {vpc.id}, which "
-                f"account {vpc.owner_id} owns, and only the owner can describe it",
-                f"use the Account of the credentials that made the dump, probably {vpc.owner_id}",
-            )
+            allowed = f"{vpc.owner_id}, because only the owner of {vpc.id} can describe {found.id}"
+            fault = str(RecordError(IDENTITY, "Account", snapshot.account_id, allowed))
+            raise DumpError(str(folder / IDENTITY), fault, "use the Account of the credentials that made the dump")
+
+
+def _subnet(folder: Path, region: str, description: Description) -> Subnet:
+    """Return a subnet. Raise DumpError if the name of its zone, or its ARN, is of another Region.
+
+    Names of zones begin with the Region's, such as us-east-1a, us-west-2-lax-1a, and us-east-1-wl1-bos-wlz-1
+    (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html,
+    https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html).
+    """
+    found = subnet(description)
+    for field, pattern in (("AvailabilityZone", rf"{region}(?!\d)"), ("SubnetArn", rf"arn:[^:]*:[^:]*:{region}:")):
+        shown = optional_identifier(description, field, found.id)
+        if shown and not re.match(pattern, shown):
+            error = RecordError(found.id, field, shown, f"in {region}, the Region in {IDENTITY}")
+            raise _fault(folder, SUBNETS, str(error), region)
+    return found
 
 
 def _firewalls(folder: Path, region: str) -> dict[str, Firewall] | None:

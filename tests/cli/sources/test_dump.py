@@ -219,15 +219,63 @@ def test_an_identity_names_an_account_and_a_region(tmp_path: Path, identity: dic
     assert next(iter(identity)) in refusal(tmp_path, "identity.json").fault
 
 
-def test_an_identity_of_another_account_is_refused(tmp_path: Path) -> None:
-    """Only the owner of a VPC sees its NAT gateways, so the dump was made by the owner and not by the account named."""
-    nat = {"NatGatewayId": "nat-0a1", "VpcId": "vpc-0a1", "SubnetId": "subnet-0a1", "State": "available"}
+GATEWAY = {
+    "VpcEndpointId": "vpce-0a1",
+    "VpcId": "vpc-0a1",
+    "VpcEndpointType": "Gateway",
+    "ServiceName": f"com.amazonaws.{REGION}.s3",
+    "State": "available",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "field", "row"),
+    [
+        ("nat-gateways.json", "NatGateways", {"NatGatewayId": "nat-0a1", "VpcId": "vpc-0a1", "State": "available"}),
+        ("vpc-endpoints.json", "VpcEndpoints", GATEWAY),
+    ],
+)
+def test_an_identity_of_another_account_is_refused(tmp_path: Path, file: str, field: str, row: dict[str, Any]) -> None:
+    """Only a VPC's owner sees its NAT gateways and gateway endpoints, so the owner made the dump, not the named account."""
     empty_dump(tmp_path, Vpcs=[{"VpcId": "vpc-0a1", "OwnerId": OTHER}])
-    read(tmp_path)  # a subnet of another account's VPC may be shared with this one
-    write(tmp_path / "nat-gateways.json", {"NatGateways": [nat]})
-    fault = refusal(tmp_path, "identity.json").fault
-    assert f"has account {ACCOUNT}" in fault
-    assert f"account {OTHER} owns" in fault
+    write(tmp_path / "vpc-endpoints.json", {"VpcEndpoints": [{**GATEWAY, "VpcEndpointType": "Interface"}]})
+    read(tmp_path)  # subnets of another account's VPC may be shared with this one, which may have interfaces there
+    write(tmp_path / file, {field: [row]})
+    error = refusal(tmp_path, "identity.json")
+    assert f"field Account is '{ACCOUNT}': must be {OTHER}" in error.fault
+    assert f"only the owner of vpc-0a1 can describe {next(iter(row.values()))}" in error.fault
+
+
+@pytest.mark.parametrize(
+    ("region", "fields", "fault"),
+    [
+        ("eu-west-1", {"AvailabilityZone": "us-east-1a"}, "field AvailabilityZone is 'us-east-1a'"),
+        ("us-east-1", {"AvailabilityZone": "us-east-10a"}, "field AvailabilityZone is 'us-east-10a'"),
+        ("us-east-1", {"AvailabilityZone": "us-west-2-lax-1a"}, "field AvailabilityZone is 'us-west-2-lax-1a'"),
+        (
+            "cn-north-1",
+            {"SubnetArn": "arn:aws-cn:ec2:cn-northwest-1:111122223333:subnet/subnet-1"},
+            "field SubnetArn is 'arn:aws-cn:ec2:cn-northwest-1:111122223333:subnet/subnet-1'",
+        ),
+        ("us-east-1", {"AvailabilityZone": "us-east-1b"}, ""),
+        ("us-west-2", {"AvailabilityZone": "us-west-2-lax-1a"}, ""),
+        ("us-east-1", {"AvailabilityZone": "us-east-1-wl1-bos-wlz-1"}, ""),
+        ("us-east-1", {"AvailabilityZoneId": "use1-az1"}, ""),
+        ("us-gov-west-1", {"SubnetArn": "arn:aws-us-gov:ec2:us-gov-west-1:111122223333:subnet/subnet-1"}, ""),
+        ("cn-north-1", {"SubnetArn": "arn:aws-cn:ec2:cn-north-1:1:subnet/s", "AvailabilityZone": "cn-north-1a"}, ""),
+    ],
+)
+def test_an_identity_of_another_region_is_refused(
+    tmp_path: Path, region: str, fields: dict[str, str], fault: str
+) -> None:
+    """A subnet's ARN contains the Region, and so do the names of Availability, Local, and Wavelength Zones."""
+    empty_dump(tmp_path, region=region, Subnets=[{**SUBNET, **fields}])
+    if not fault:
+        assert read(tmp_path)
+        return
+    error = refusal(tmp_path, "subnets.json")
+    assert f"subnet-1: {fault}: must be in {region}, the Region in identity.json" in error.fault
+    assert "or correct the Region in identity.json" in error.remedy
 
 
 FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
