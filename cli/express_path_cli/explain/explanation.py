@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import AnyRouteTable, PrefixList, Rank, Route, RouteTable
+from express_path.domain.network.addresses import Cidr, from_nat64
+from express_path.domain.network.resources import AnyRouteTable, PrefixList, Rank, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Hop, TableLookup, Trace, TraceState
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
@@ -208,7 +208,7 @@ def _destinations(route: Route, lists: Mapping[str, PrefixList]) -> Sequence[Cid
 class Explanation:
     """One subnet, explained; is_main: its route table is the VPC's main one, without an explicit association.
 
-    notes are what else a reader should know: about proxies, and about what the source leaves out. alike are the IDs of
+    notes are what else a reader should know: about proxies and DNS64 servers, and about the source. alike are the IDs of
     other subnets that were asked for and have the same route table and the same path.
     """
 
@@ -306,7 +306,7 @@ def _explained(
         route_selections=route_selections(tracer),
         capacities=capacities(carrying_hops(row.reason, row.path), snapshot),
         proposal=propose(evaluator, row, account_region),
-        notes=(*_proxies(snapshot, row.vpc_id), *_unlisted_tables(snapshot, row.vpc_id), *notes),
+        notes=(*_proxies(snapshot, row.vpc_id), *_dns64_servers(table, subnet), *notes),
         alike=alike,
     )
 
@@ -327,12 +327,19 @@ def _proxies(snapshot: Snapshot, vpc_id: str) -> Iterator[str]:
         )
 
 
-def _unlisted_tables(snapshot: Snapshot, vpc_id: str) -> Iterator[str]:
-    """Yield a note on each endpoint of the VPC that names a route table which the source does not list."""
-    for endpoint in snapshot.vpc_endpoints.values():
-        missing = [table_id for table_id in endpoint.route_table_ids if table_id not in snapshot.route_tables]
-        if endpoint.vpc_id == vpc_id and missing:
-            yield f"{endpoint.id} names {', '.join(missing)}, which is not listed: the route tables read are incomplete"
+def _dns64_servers(table: RouteTable | None, subnet: Subnet) -> Iterator[str]:
+    """Yield a note on each route that carries traffic only if clients use a DNS64 server of their own.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html
+    """
+    if table is None or subnet.dns64:
+        return
+    for route in table.routes:
+        if isinstance(route.destination, Cidr) and from_nat64(route.destination):
+            yield (
+                f"{table.id} has the route {route_text(route)}, but the subnet does not have DNS64. Clients that use a DNS64 "
+                "server of their own, which cannot be seen, send S3 Express traffic along that route"
+            )
 
 
 def _is_explicit(table: RouteTable, subnet_id: str) -> bool:

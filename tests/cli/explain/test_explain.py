@@ -430,14 +430,14 @@ def test_a_live_explanation_reads_the_nat_gateways_of_the_vpc(sandbox: Sandbox) 
     assert len(sandbox.calls.of("ec2", "DescribeNatGateways")) == 1
 
 
-def test_an_incomplete_dump_is_noted(tmp_path: Path) -> None:
-    """An endpoint names a route table that the dump does not list."""
-    dump = copytree(dump_of("gateway-endpoint"), tmp_path / "dump")
-    file = dump / "vpc-endpoints.json"
-    described = json.loads(file.read_text(encoding="utf-8"))
-    described["VpcEndpoints"][0]["RouteTableIds"].append("rtb-0123456789abcdef0")
-    file.write_text(json.dumps(described), encoding="utf-8")
-    subnet = subnet_with("gateway-endpoint", "ENDPOINT")
-    [note] = notes(subnet, "--from-dump", str(dump))
-    assert "rtb-0123456789abcdef0, which is not listed" in note
-    assert note.split()[0] in invoke(["explain", subnet, "--from-dump", str(dump)]).stdout
+def test_a_dns64_server_of_ones_own_is_mentioned() -> None:
+    """It cannot be seen, so it may be there where a route leads to 64:ff9b:: addresses and the subnet has no DNS64."""
+    scenario = "dual-stack-with-dns64-turned-off"
+    rows = json.loads(scan(dump_of(scenario)).stdout)["subnets"]
+    found = {row["subnetId"]: from_dump(scenario, row["subnetId"])["notes"] for row in rows}
+    [note] = found.pop("subnet-private-a")
+    assert "rtb-private has the route 64:ff9b::/96 -> nat-app" in note
+    assert "DNS64 server" in note
+    assert not any(found.values())
+    assert from_dump("dual-stack-with-dns64")["notes"] == []
+    assert "DNS64 server" in text_of(scenario, "subnet-private-a")
