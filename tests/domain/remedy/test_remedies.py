@@ -7,14 +7,26 @@ from typing import NamedTuple
 
 import pytest
 
-from express_path.domain.network.resources import RouteTable
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import PrefixList, RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, remedy
 from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
 from express_path.domain.verdict.evaluator import Account
-from tests.support.make import ACCOUNT, EXPRESS, by_id, endpoint, route, snapshot, subnet, table, verdict_on
+from tests.support.make import (
+    ACCOUNT,
+    EXPRESS,
+    EXPRESS_LIST,
+    by_id,
+    endpoint,
+    route,
+    snapshot,
+    subnet,
+    table,
+    verdict_on,
+)
 
 ROOT = Path(__file__).parents[3]
 NAT = route("0.0.0.0/0", "nat-1")
@@ -89,6 +101,32 @@ def test_an_endpoint_of_the_vpc_is_associated() -> None:
     assert found.command == (
         "aws ec2 modify-vpc-endpoint --region us-east-1 --vpc-endpoint-id vpce-express --add-route-table-ids rtb-1"
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "state", "family", "may_win"),
+    [
+        ("tgw-1", "active", Family.IPV4, True),
+        ("nat-1", "active", Family.IPV4, True),
+        ("tgw-1", "active", Family.IPV6, False),
+        ("tgw-1", "blackhole", Family.IPV4, False),
+        ("vpce-express", "active", Family.IPV4, False),
+    ],
+)
+def test_a_list_that_cannot_be_read_may_win_over_the_endpoint(
+    target: str, state: str, family: Family, *, may_win: bool
+) -> None:
+    """Then no association is called the fix: the permission is needed first, even if the route leads to the same NAT."""
+    hidden = PrefixList("pl-hidden", "own", family, None, aws_owned=False)
+    found = network(
+        table("rtb-1", NAT, route("pl-hidden", target, state=state), subnets=("subnet-1",)),
+        vpc_endpoints=by_id(endpoint()),
+        prefix_lists=by_id(EXPRESS_LIST, hidden),
+    )
+    result = remedy_in(found, Reason.NAT_GATEWAY)
+    assert (f"Route pl-hidden -> {target} in rtb-1 may carry S3 Express traffic" in result.text) is may_win
+    assert ("grant ec2:GetManagedPrefixListEntries" in result.text) is may_win
+    assert (result.command == "", result.endpoint is None) == (may_win, may_win)
 
 
 def test_an_endpoint_that_is_already_there_is_not_associated_again() -> None:

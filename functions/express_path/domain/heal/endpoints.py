@@ -10,10 +10,10 @@ from express_path.domain.network.addresses import Cidr, Family, from_nat64
 from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.origins import families_of
-from express_path.domain.path.outcomes import TracedAddresses
+from express_path.domain.path.outcomes import Outcome, TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains, overlap
-from express_path.domain.path.tracing import Tracer
+from express_path.domain.path.tracing import ENTRIES, Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 NEW_ENDPOINT = "(new)"
@@ -129,6 +129,8 @@ def endpoint_concerns(
 
 MAX_BLOCKS = 10
 """How many blocks of addresses a concern lists."""
+READ_ENTRIES = f"grant {ENTRIES}, so that the prefix list's entries can be read"
+"""What to do about a route that may win, because its prefix list cannot be read."""
 NAT64_FIX = (
     "turn off DNS64 for the subnet (aws ec2 modify-subnet-attribute --no-enable-dns64), or use the dual-stack host "
     "names (s3express-<zone>.dualstack.<region>.amazonaws.com), which have IPv6 addresses of their own; the verdict "
@@ -168,6 +170,16 @@ class _Obstacle:
     fix: str
 
 
+def unread_route(tracer: Tracer, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> str:
+    """Return the route that may win over the endpoint's, because its prefix list cannot be read; empty if none does."""
+    if not tracer.index_of(table).unreadable:  # the usual case
+        return ""
+    changed = with_association(tracer.snapshot, table, endpoint)
+    results = Tracer(changed).trace_subnet(changed.route_tables[table.id], changed.subnets[subnet_id]).results
+    outcomes = (outcome for traced in results for outcome in traced.outcomes)
+    return next((_where(outcome, table.id) for outcome in outcomes if outcome.lacks == ENTRIES), "")
+
+
 def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Concern]:
     """Yield the routes because of which the changed snapshot would not be COMPLIANT; none if it would be."""
     after = evaluator.for_snapshot(changed)
@@ -179,7 +191,7 @@ def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> 
     blocked: dict[_Obstacle, list[Cidr]] = {}
     for traced in _harmful(results) or results:
         for outcome in traced.outcomes:
-            obstacle = _obstacle(changed, traced, outcome.route, table.id)
+            obstacle = _obstacle(changed, traced, outcome, table.id)
             blocked.setdefault(obstacle, []).append(traced.addresses.block)
     for obstacle, blocks in blocked.items():
         yield Concern(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
@@ -247,8 +259,15 @@ def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Conc
             )
 
 
-def _obstacle(changed: Snapshot, traced: TracedAddresses, route: Route | None, table_id: str) -> _Obstacle:
-    where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
+def _where(outcome: Outcome, table_id: str) -> str:
+    route = outcome.route
+    return f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
+
+
+def _obstacle(changed: Snapshot, traced: TracedAddresses, outcome: Outcome, table_id: str) -> _Obstacle:
+    where, route = _where(outcome, table_id), outcome.route
+    if outcome.lacks == ENTRIES:
+        return _Obstacle(Blocker.WOULD_NOT_CURE, where, READ_ENTRIES)
     if route and _is_more_specific(changed, traced, route):
         fix = f"delete {route.destination} from {table_id}, or use a broader CIDR than the prefix list's"
         return _Obstacle(Blocker.MORE_SPECIFIC_ROUTE, where, fix)
@@ -263,7 +282,8 @@ def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
     listed = ", ".join(map(str, blocks[:MAX_BLOCKS])) + (", ..." if len(blocks) > MAX_BLOCKS else "")
     if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
         return f"{obstacle.where} wins {listed} over the endpoint's route"
-    return f"{obstacle.where} would still carry S3 Express traffic to {listed}"
+    carries = "may" if obstacle.fix == READ_ENTRIES else "would still"
+    return f"{obstacle.where} {carries} carry S3 Express traffic to {listed}"
 
 
 def _is_more_specific(changed: Snapshot, traced: TracedAddresses, route: Route) -> bool:

@@ -8,6 +8,7 @@ from express_path.domain.heal.approvals import is_approved, plan_fingerprint
 from express_path.domain.heal.claims import may_be_token_of
 from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
+    READ_ENTRIES,
     blocking_routes,
     cures,
     endpoint_concerns,
@@ -29,6 +30,7 @@ from express_path.domain.heal.preflight import Evidence, calendar_concerns, pref
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Concern, HealSettings, Plan
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
+from express_path.domain.path.tracing import ENTRIES
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 LOOP_BREAKER = timedelta(hours=24)
@@ -153,11 +155,8 @@ BLOCKER_BY_REASON = {
 
 
 def _not_a_nat(verdict: Verdict) -> Concern:
-    return Concern(
-        Blocker.NOT_A_NAT_PATH,
-        verdict.annotation,
-        "heals change only paths that cross a NAT; associate the route table yourself",
-    )
+    cure = "heals change only paths that cross a NAT; associate the route table yourself"
+    return Concern(Blocker.NOT_A_NAT_PATH, verdict.annotation, READ_ENTRIES if verdict.lacks == ENTRIES else cure)
 
 
 def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:

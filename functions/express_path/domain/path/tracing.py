@@ -31,8 +31,8 @@ from express_path.domain.path.routing import AddressSet, GoverningTables, Routed
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
-_ENTRIES = "ec2:GetManagedPrefixListEntries"
-_ENTRIES_UNREADABLE = "the prefix list's entries cannot be read (ec2:GetManagedPrefixListEntries)"
+ENTRIES = "ec2:GetManagedPrefixListEntries"
+_ENTRIES_UNREADABLE = f"the prefix list's entries cannot be read ({ENTRIES})"
 
 
 class _TraceKey(NamedTuple):
@@ -137,8 +137,8 @@ class Tracer:
         addresses = AddressSet(Cidr(family, 0, 0))
         if not self.index_of(table).has_routes(family):
             return without_hop(addresses, Reason.NO_ROUTE)
-        note = f"the entries of prefix list {prefix_list.id} cannot be read (ec2:GetManagedPrefixListEntries)"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_ENTRIES)
+        note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=ENTRIES)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
@@ -212,7 +212,7 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
             and not route.is_blackhole
             and {winner.target_id for winner in routed.routes} != {route.target_id}
         ):
-            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE, lacks=_ENTRIES)
+            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE, lacks=ENTRIES)
 
 
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:

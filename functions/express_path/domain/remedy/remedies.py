@@ -8,7 +8,14 @@ from dataclasses import replace
 from ipaddress import ip_network
 from typing import Protocol, TypeVar
 
-from express_path.domain.heal.endpoints import NEW_ENDPOINT, endpoint_to_create, is_associated, usable_endpoints
+from express_path.domain.heal.endpoints import (
+    NEW_ENDPOINT,
+    READ_ENTRIES,
+    endpoint_to_create,
+    is_associated,
+    unread_route,
+    usable_endpoints,
+)
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import FULL_ACCESS, HealSettings
@@ -198,26 +205,18 @@ def remedy(verdict: Verdict, tracer: Tracer | None) -> Remedy | None:
     """
     if not needs_remedy(verdict):
         return None
-    table = _table(verdict, tracer)
-    if tracer and table and verdict.reason in {*ASSOCIATED, Reason.PARTLY_NAT}:
-        to_associate = endpoint_to_associate(verdict, tracer)
-        if to_associate is None:
-            return _other_route(verdict, tracer, f"gateway endpoint {_endpoint(tracer, table).id}")
-        return association([verdict], to_associate)
-    return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
-
-
-def endpoint_to_associate(verdict: Verdict, tracer: Tracer) -> VpcEndpoint | None:
-    """Return the endpoint to associate the verdict's route table with; None if it has one, or needs none."""
-    table = _table(verdict, tracer)
-    if table is None or verdict.reason not in ASSOCIATED:
-        return None
+    table = tracer.snapshot.route_tables.get(verdict.route_table_id or "") if tracer else None
+    if tracer is None or table is None or verdict.reason not in {*ASSOCIATED, Reason.PARTLY_NAT}:
+        return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
     endpoint = _endpoint(tracer, table)
-    return None if is_associated(tracer.snapshot, table, endpoint) else endpoint
-
-
-def _table(verdict: Verdict, tracer: Tracer | None) -> RouteTable | None:
-    return tracer.snapshot.route_tables.get(verdict.route_table_id or "") if tracer else None
+    if verdict.reason is Reason.PARTLY_NAT or is_associated(tracer.snapshot, table, endpoint):
+        return _other_route(verdict, tracer, f"gateway endpoint {endpoint.id}")
+    unread = unread_route(tracer, table, endpoint, verdict.subnet_id)
+    if unread:
+        return Remedy(
+            f"Route {unread} may carry S3 Express traffic even with an endpoint: {READ_ENTRIES}.", url=PRIORITY_PAGE
+        )
+    return association([verdict], endpoint)
 
 
 def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
