@@ -8,7 +8,7 @@ from moto.ec2.responses import EC2Response
 from moto.moto_api._internal import mock_random
 
 from sandbox.dynamic import Moto
-from sandbox.ec2.errors import ApiError, not_found
+from sandbox.ec2.errors import ApiError
 from sandbox.ec2.knobs import Knobs
 from sandbox.patches import Patches
 
@@ -29,7 +29,6 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     patches.set(EC2Response, "describe_vpc_block_public_access_options", _describe)
     patches.set(EC2Response, "create_vpc_block_public_access_exclusion", _exclude)
     patches.set(EC2Response, "describe_vpc_block_public_access_exclusions", _exclusions)
-    patches.set(EC2Response, "delete_vpc_block_public_access_exclusion", _include)
 
 
 def _of(backend: Moto) -> dict[str, Any]:
@@ -90,12 +89,3 @@ def _exclude(self: Moto) -> ActionResult:
 
 def _exclusions(self: Moto) -> ActionResult:
     return ActionResult({"VpcBlockPublicAccessExclusions": list(_of(self.ec2_backend)["exclusions"].values())})
-
-
-def _include(self: Moto) -> ActionResult:
-    """Delete an exclusion; it has no effect any more at once, and is no longer listed."""
-    held, exclusion_id = _of(self.ec2_backend)["exclusions"], self._get_param("ExclusionId")
-    resource_id = next((key for key, exclusion in held.items() if exclusion["ExclusionId"] == exclusion_id), None)
-    if resource_id is None:
-        raise not_found("InvalidVpcBlockPublicAccessExclusionId.NotFound", "exclusion", exclusion_id)
-    return ActionResult({"VpcBlockPublicAccessExclusion": {**held.pop(resource_id), "State": "delete-complete"}})

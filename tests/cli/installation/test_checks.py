@@ -1,11 +1,9 @@
-"""A recorder's settings for the four resource types whose changes invoke the rule."""
+"""A recorder's settings for the resource types whose changes invoke the rule."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from express_path.adapters.recorder import (
     TRIGGERS,
@@ -14,8 +12,6 @@ from express_path.adapters.recorder import (
     Recorder,
     RecorderStatus,
     Strategy,
-    frequency_of,
-    records,
 )
 from express_path_cli.installation.checks import (
     CheckState,
@@ -29,15 +25,6 @@ from express_path_cli.installation.recorder import Delivery
 
 NAT, TABLE, SUBNET, ENDPOINT = WATCHED
 RARE = tuple(kind for kind in TRIGGERS if kind not in WATCHED)
-types = st.sampled_from([*TRIGGERS, "AWS::EC2::VPC", "AWS::S3::Bucket"])
-recorders = st.builds(
-    Recorder,
-    st.just("default"),
-    st.sampled_from(Strategy),
-    st.frozensets(types),
-    st.sampled_from(Frequency),
-    st.dictionaries(types, st.sampled_from(Frequency)),
-)
 
 
 def test_the_types_are_the_rules() -> None:
@@ -101,18 +88,6 @@ def test_frequency(default: Frequency, overrides: Mapping[str, Frequency], daily
     assert answer.state is (CheckState.WARN if daily else CheckState.OK)
     assert [resource_type for resource_type in TRIGGERS if resource_type in answer.finding] == list(daily)
     assert ("a day late" in answer.finding) is bool(daily)
-
-
-@given(recorders)
-def test_types_and_frequency_agree(recorder: Recorder) -> None:
-    """A type is recorded or named as missing, and only recorded types can be named as daily."""
-    types_answer, frequency_answer = check_types(recorder), check_frequency(recorder)
-    named = {kind for kind in TRIGGERS if kind in types_answer.finding}
-    assert named in ({kind for kind in kinds if not records(recorder, kind)} for kinds in (WATCHED, TRIGGERS))
-    for resource_type in TRIGGERS:
-        is_daily = records(recorder, resource_type) and frequency_of(recorder, resource_type) is Frequency.DAILY
-        assert (frequency_answer is not None and resource_type in frequency_answer.finding) is is_daily
-    assert (frequency_answer is None) is not any(records(recorder, resource_type) for resource_type in TRIGGERS)
 
 
 def test_a_stopped_recorder_fails() -> None:
