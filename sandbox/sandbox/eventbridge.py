@@ -10,6 +10,7 @@ from typing import Any
 
 from moto.events.exceptions import ValidationException
 from moto.events.models import EventsBackend, Rule, events_backends
+from moto.sns.models import sns_backends
 from moto.sqs.models import sqs_backends
 from moto.utilities.arns import parse_arn
 
@@ -60,10 +61,28 @@ def _may_send(queue_arn: str, rule_arn: str) -> bool:
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sqs-permissions
     """
     wanted = Authorization("sqs:SendMessage", queue_arn, {"aws:SourceArn": [rule_arn]})
-    named = [
-        row for row in queue_statements(queue_arn) if row["Principal"] in ("*", {"AWS": "*"}, {"Service": SERVICE})
-    ]
-    return is_allowed(named, wanted)
+    return is_allowed(filter(_names_eventbridge, queue_statements(queue_arn)), wanted)
+
+
+def _may_publish(topic_arn: str, rule_arn: str, role_arn: str) -> bool:
+    """Return whether EventBridge may publish the events of a rule to a topic that exists.
+
+    In the same account, its policy must admit EventBridge, and a condition is never met
+    (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions). That page also says
+    that delivery with a role may fail, so it does here. A topic of another account needs a role:
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-service-cross-account.html.
+    """
+    arn = parse_arn(topic_arn)
+    topic = sns_backends[arn.account][arn.region].topics.get(topic_arn)
+    if topic is None or arn.account != parse_arn(rule_arn).account:
+        return topic is not None and bool(role_arn)
+    named = [row for row in as_list(json.loads(topic.policy)["Statement"]) if _names_eventbridge(row)]
+    return not role_arn and is_allowed(named, Authorization("sns:Publish", topic_arn))
+
+
+def _names_eventbridge(statement: Statement) -> bool:
+    principal = statement["Principal"]
+    return principal in ("*", {"AWS": "*"}) or SERVICE in as_list(principal.get("Service", []))
 
 
 Event = dict[str, Any]
@@ -89,9 +108,9 @@ class _FailingEntries:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event for one Lambda function or queue, and the error of its last attempt, None if it succeeded or waits.
+    """An event for one target, and the error of its last attempt, None if it succeeded or waits.
 
-    `rule_arn` and `dead_letter_arn` are those of the rule and of the target's dead-letter queue, empty without one.
+    The ARNs are those of the rule, and of the target's dead-letter queue and role, empty without one.
     """
 
     target_arn: str
@@ -99,6 +118,7 @@ class Delivery:
     error: Exception | None = None
     rule_arn: str = ""
     dead_letter_arn: str = ""
+    role_arn: str = ""
 
 
 class EventBridge:
@@ -177,28 +197,29 @@ class EventBridge:
         return None
 
     def _send(self, rule: Rule, event: Event) -> None:
-        """Deliver to functions and queues. Nobody reads what topics get here."""
+        """Deliver to functions, queues, and topics. Nobody reads what topics get here."""
         if rule.state != "ENABLED" or not rule.event_pattern.matches_event(event):  # type: ignore[arg-type]  # moto types its events
             return
         for target in rule.targets:
             service = parse_arn(target["Arn"]).service
-            if service in ("lambda", "sqs"):
-                dead_letter_arn = target.get("DeadLetterConfig", {}).get("Arn", "")
-                with self._lock:
-                    self.held.append(Delivery(target["Arn"], _delivered(event), None, rule.arn, dead_letter_arn))
-            elif service != "sns":
+            if service not in ("lambda", "sns", "sqs"):
                 raise NotImplementedError(f"the sandbox does not deliver to {target['Arn']}")
+            dead_letter_arn, role_arn = target.get("DeadLetterConfig", {}).get("Arn", ""), target.get("RoleArn", "")
+            with self._lock:
+                self.held.append(Delivery(target["Arn"], _delivered(event), None, rule.arn, dead_letter_arn, role_arn))
         if not self.holds:
             self.deliver()
 
     def _invoke(self, delivery: Delivery) -> Delivery:
-        """Send a message to a queue, or invoke a function asynchronously, as EventBridge does; Lambda retries twice.
+        """Send a message to a queue or topic, or invoke a function asynchronously, as EventBridge does; Lambda retries twice.
 
-        What a queue does not take goes to the dead-letter queue at once, and is lost if that does not take it either:
+        What a queue or topic does not take goes to the dead-letter queue at once, and is lost if that does not take it either:
         https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html.
         """
-        if parse_arn(delivery.target_arn).service == "sqs":
-            if _sent(delivery.target_arn, delivery):
+        service = parse_arn(delivery.target_arn).service
+        if service != "lambda":
+            published = service == "sns" and _may_publish(delivery.target_arn, delivery.rule_arn, delivery.role_arn)
+            if published or (service == "sqs" and _sent(delivery.target_arn, delivery)):
                 return delivery
             kept = bool(delivery.dead_letter_arn) and _sent(delivery.dead_letter_arn, delivery)
             refused = f"{delivery.target_arn} does not exist, or refuses messages of {delivery.rule_arn}"

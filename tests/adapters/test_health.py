@@ -6,6 +6,7 @@ import pytest
 
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.health import (
+    NO_NOTICES,
     Installation,
     Topic,
     alarm_topic_problem,
@@ -84,9 +85,29 @@ COMPONENTS = [
 )
 def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed: bool) -> None:
     """A statement for everyone or for CloudWatch must allow sns:Publish, and none deny it without a condition."""
-    problem = alarm_topic_problem(TOPIC, Topic(1, policy={"Statement": statements}))
+    problem = alarm_topic_problem(TOPIC, Topic(1, policy={"Statement": statements}), "telling")
     assert ("" if allowed else "does not let CloudWatch publish") in problem
     assert bool(problem) is not allowed
+
+
+@pytest.mark.parametrize(
+    ("statements", "admitted"),
+    [
+        ([CLOUDWATCH, EVENTS], True),
+        ([{**CLOUDWATCH, "Principal": "*"}], True),
+        ([EVERYONE_OF_THE_ACCOUNT], False),
+        ([CLOUDWATCH], False),
+        ([CLOUDWATCH, EVENTS, {**EVENTS, "Effect": "Deny"}], False),
+    ],
+)
+def test_without_a_role_the_policy_of_a_topic_must_admit_eventbridge(statements: Any, *, admitted: bool) -> None:
+    """The default policy does not. A stack whose topic belongs to another account has a role."""
+    topic = Topic(1, policy={"Statement": statements})
+    problem = alarm_topic_problem(TOPIC, topic, "")
+    assert problem == (
+        "" if admitted else f"the policy of topic {TOPIC} does not let EventBridge publish: {NO_NOTICES}"
+    )
+    assert alarm_topic_problem(TOPIC, topic, "telling") == ""
 
 
 @pytest.mark.parametrize(
@@ -101,7 +122,7 @@ def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed
 )
 def test_a_topic_must_reach_somebody(topic: Topic | None, problem: str) -> None:
     """Nobody is notified without a topic, without a subscription, or if CloudWatch cannot encrypt."""
-    found = alarm_topic_problem(TOPIC, topic)
+    found = alarm_topic_problem(TOPIC, topic, "")
     assert problem in found
     assert bool(found) is bool(problem)
 

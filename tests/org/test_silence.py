@@ -194,7 +194,7 @@ class Place:
         topics: Any = sns_backends[self.sandbox.account_id][REGION].topics
         topic = topics.get(self.topic)
         principals = [row["Principal"] for row in json.loads(topic.policy)["Statement"]] if topic else []
-        if not any(who in ({"AWS": "*"}, {"Service": "cloudwatch.amazonaws.com"}) for who in principals):
+        if "cloudwatch.amazonaws.com" not in str(principals):
             return set()
         logical_ids = {name: logical_id for logical_id, name in self.names.items()}
         moment = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -307,12 +307,11 @@ def point_remediation_elsewhere(place: Place) -> None:
     config.put_remediation_configurations(RemediationConfigurations=[changed])
 
 
-def close_topic(place: Place) -> None:
-    """Allow only the account itself to publish."""
-    who = {"AWS": f"arn:aws:iam::{place.sandbox.account_id}:root"}
-    statement = {"Effect": "Allow", "Principal": who, "Action": "sns:*", "Resource": place.topic}
+def only_admit(service: str) -> Callable[[Place], object]:
+    """Let only one service publish to the topic."""
+    statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sns:Publish", "Resource": "*"}
     policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-    place.client("sns").set_topic_attributes(TopicArn=place.topic, AttributeName="Policy", AttributeValue=policy)
+    return call("sns", "set_topic_attributes", TopicArn="topic", AttributeName="Policy", AttributeValue=policy)
 
 
 def unsubscribe(place: Place) -> None:
@@ -372,9 +371,9 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     "a rule of EventBridge for notices has no target": call(
         "events", "remove_targets", Rule="HealFailedNotice", Ids=["topic"]
     ),
-    "the role of the notices is deleted": delete_role("NoticeRole"),
     "the alarm topic is deleted": call("sns", "delete_topic", TopicArn="topic"),
-    "the alarm topic's policy refuses CloudWatch": close_topic,
+    "the alarm topic's policy refuses CloudWatch": only_admit("events.amazonaws.com"),
+    "the alarm topic's policy refuses EventBridge": only_admit("cloudwatch.amazonaws.com"),
     "the alarm topic has no subscription": unsubscribe,
     "`HealthAlarm` is deleted": delete_alarm("HealthAlarm"),
     "the actions of `HealthAlarm` are disabled": lambda place: place.client("cloudwatch").disable_alarm_actions(

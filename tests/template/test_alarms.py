@@ -11,6 +11,8 @@ from moto.events.models import EventPattern
 
 from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
 from sandbox.cloudwatch import alarm_state
+from sandbox.server import Sandbox
+from tests.cli.doctor.whole_stack import topic_with_subscription
 from tests.support.template import expanded, source
 from tests.template.models import bounds
 
@@ -165,16 +167,54 @@ def test_no_text_of_an_event_is_part_of_a_command(notice: str) -> None:
 
 
 def test_notices_have_targets_only_with_a_topic() -> None:
-    """Without a topic, there are no rules and no role. With one, the role may publish to that topic only."""
-    assert not expanded().resources.keys() & {*NOTICES, "NoticeRole"}
-    stack = expanded(AlarmTopicArn=TOPIC)
-    [policy] = stack.properties("NoticeRole")["Policies"]
+    """Without a topic, there are no rules. EventBridge has a role, which may publish to that topic only, in other accounts."""
+    needed = {*NOTICES, "UnsentNotices", "UnsentNoticesPolicy", "UnsentNoticesAlarm"}
+    assert not expanded().resources.keys() & {*needed, "NoticeRole"}
+    for topic in (TOPIC, TOPIC.replace("123456789012", "{account}")):
+        assert expanded(AlarmTopicArn=topic).resources.keys() & {*needed, "NoticeRole"} == needed
+        assert not [notice for notice in NOTICES if "RoleArn" in target_of(notice, topic)]
+    foreign = TOPIC.replace("123456789012", "210987654321")
+    assert {target_of(notice, foreign)["RoleArn"] for notice in NOTICES} == {"<NoticeRole.Arn>"}
+    [policy] = expanded(AlarmTopicArn=foreign).properties("NoticeRole")["Policies"]
     notify, encrypt = policy["PolicyDocument"]["Statement"]
-    assert (notify["Action"], notify["Resource"]) == ("sns:Publish", TOPIC)
+    assert (notify["Action"], notify["Resource"]) == ("sns:Publish", foreign)
     assert encrypt["Condition"]["StringEquals"] == {
         "kms:ViaService": "sns.us-east-1.amazonaws.com",
-        "kms:EncryptionContext:aws:sns:topicArn": TOPIC,
+        "kms:EncryptionContext:aws:sns:topicArn": foreign,
     }
+
+
+def target_of(notice: str, topic: str) -> dict[str, Any]:
+    """Return the target of a notice in a stack with a topic."""
+    [target] = expanded(AlarmTopicArn=topic).properties(notice)["Targets"]
+    found: dict[str, Any] = target
+    return found
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_notice_is_published_or_kept(sandbox: Sandbox, notice: str) -> None:
+    """A topic with the policy of the page takes it. What a topic with the default policy refuses is in the queue."""
+    stack, events, sqs = expanded(AlarmTopicArn=TOPIC), sandbox.client("events"), sandbox.client("sqs")
+    policy = json.dumps(stack.deployed(stack.properties("UnsentNoticesPolicy")["PolicyDocument"]))
+    queue = sqs.create_queue(QueueName=stack.deployed("<UnsentNotices>"), Attributes={"Policy": policy})["QueueUrl"]
+    event = next(event for event, notices in EVENTS.values() if notice in notices)
+    entry = {"Source": event["source"], "DetailType": event["detail-type"], "Detail": json.dumps(event["detail"])}
+    pattern = json.dumps(stack_value(stack.properties(notice)["EventPattern"]))
+    events.put_rule(Name=stack.deployed(f"<{notice}>"), EventPattern=pattern)
+    given = target_of(notice, TOPIC)
+    target = stack.deployed({name: given[name] for name in given if name != "InputTransformer"})
+    events.put_targets(Rule=stack.deployed(f"<{notice}>"), Targets=[target])
+    for make, kept in ((topic_with_subscription, False), (close, True)):
+        make(sandbox, "alarms")
+        events.put_events(Entries=[entry])
+        assert ("Messages" in sqs.receive_message(QueueUrl=queue)) is kept
+
+
+def close(sandbox: Sandbox, name: str) -> None:
+    """Make the topic again, with its default policy."""
+    sns = sandbox.client("sns")
+    sns.delete_topic(TopicArn=TOPIC)
+    sns.create_topic(Name=name)
 
 
 def test_alarms_name_the_account_and_a_command() -> None:

@@ -17,7 +17,7 @@ EVERYTHING = {
     "NetworkRoleArn": "arn:aws:iam::210987654321:role/express-path/network-reader",
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
-    "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "AlarmTopicArn": "arn:aws:sns:us-east-1:210987654321:alarms",
     "ApprovalTopicArn": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
     "ApprovalTopicKeyArn": "arn:aws:kms:us-east-1:123456789012:alias/topics",
 }

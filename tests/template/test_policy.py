@@ -14,7 +14,7 @@ EVERYTHING = {
     "NetworkRoleArn": NETWORK_ROLE,
     "EndpointPolicyParameter": "/network/policy",
     "ChangeCalendarName": "changes",
-    "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms",
+    "AlarmTopicArn": "arn:aws:sns:us-east-1:210987654321:alarms",
 }
 ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
 # Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
@@ -94,7 +94,7 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         ("EvaluateRole", "iam:GetRole", [f"<{name}Role.Arn>" for name in ("Automation", "Plan", "Stop", "Notice")]),
         ("EvaluateRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
         ("EvaluateRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
-        ("EvaluateRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:123456789012:alarms"),
+        ("EvaluateRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:210987654321:alarms"),
         (
             "EvaluateRole",
             "ssm:DescribeDocument",

@@ -44,6 +44,6 @@ def test_functions_table_names_all_that_is_not_a_plain_read_of_the_network() -> 
 
 def test_notices_table_names_exactly_what_their_role_allows() -> None:
     """SECURITY.md lists exactly the actions of the role that EventBridge uses."""
-    [policy] = expanded(AlarmTopicArn="arn:aws:sns:us-east-1:123456789012:alarms").properties("NoticeRole")["Policies"]
+    [policy] = expanded(AlarmTopicArn="arn:aws:sns:us-east-1:210987654321:alarms").properties("NoticeRole")["Policies"]
     allowed_actions = {action for statement in policy["PolicyDocument"]["Statement"] for action in actions(statement)}
     assert named("EventBridge publishes notices") == allowed_actions

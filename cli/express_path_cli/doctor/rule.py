@@ -298,8 +298,12 @@ def alarm_topic(context: CheckContext) -> CheckResult | None:
             "nobody is told anything: the stack has no alarm topic, so its alarms notify nobody, and there are no notices",
             "deploy the stack with AlarmTopicArn",
         )
-    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn))
-    return fail(problem, "repair the topic, its policy, or its subscriptions") if problem else ok(f"alarms go to {arn}")
+    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn), context.installation.notice_role)
+    return (
+        fail(problem, "repair the topic, its policy, or its subscriptions")
+        if problem
+        else ok(f"alarms and notices go to {arn}")
+    )
 
 
 def alarm(context: CheckContext) -> CheckResult | None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KEY_OF_SNS = "alias/aws/sns"
 """The AWS managed key of SNS."""
-_CLOUDWATCH = "cloudwatch.amazonaws.com"
+_CLOUDWATCH, _EVENTBRIDGE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _checks(
     if network_role_arn:
         yield "network role", partial(network_role_problem, aws, network_role_arn, stack.network_external_id)
     if topic := stack.alarm_topic:
-        yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic))
+        yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic), stack.notice_role)
         for metric in (heartbeat(rule_name), dropped_events(stack.function)):
             yield "alarm", partial(_check_alarm, aws, metric)
     for arn in stack.notice_rules:
@@ -396,49 +396,59 @@ def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
     return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""), policy)
 
 
-def alarm_topic_problem(arn: str, topic: Topic | None) -> str:
-    """Return why nobody gets what alarms send to a topic. `topic` is None if it does not exist.
+def alarm_topic_problem(arn: str, topic: Topic | None, notice_role: str) -> str:
+    """Return why nobody gets what alarms or notices send to a topic. `topic` is None if it does not exist.
 
     CloudWatch cannot use the AWS managed key of SNS:
-    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html. Without a role,
+    EventBridge itself publishes the notices.
     """
     if topic is None:
         return f"topic {arn} does not exist: nobody is notified"
     if topic.key.endswith(KEY_OF_SNS):
         return f"topic {arn} is encrypted with the key {KEY_OF_SNS}, which CloudWatch cannot use: nobody is notified"
-    if topic.policy is not None and not _lets_cloudwatch_publish(topic.policy):
+    if topic.policy is not None and not _lets_publish(topic.policy, _CLOUDWATCH):
         return f"the policy of topic {arn} does not let CloudWatch publish: nobody is notified"
+    if topic.policy is not None and not notice_role and not _lets_publish(topic.policy, _EVENTBRIDGE):
+        return f"the policy of topic {arn} does not let EventBridge publish: {NO_NOTICES}"
     if not topic.subscriptions:
         return f"topic {arn} has no confirmed subscription: nobody is notified"
     return ""
 
 
-def _lets_cloudwatch_publish(policy: Mapping[str, Any]) -> bool:
-    """Return whether a topic's policy may let CloudWatch publish. An unknown condition counts as met by an Allow only.
+def _lets_publish(policy: Mapping[str, Any], service: str) -> bool:
+    """Return whether a topic's policy may let a service publish. An unknown condition counts as met by an Allow only.
 
-    A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because CloudWatch has none:
+    A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because a service has none:
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
     """
-    about_cloudwatch = [row for row in listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row)]
-    allowed = any(row.get("Effect") == "Allow" and not _needs_principal(row) for row in about_cloudwatch)
-    denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in about_cloudwatch)
+    rows = [row for row in listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row, service)]
+    allowed = any(row.get("Effect") == "Allow" and not _needs_more(row, service) for row in rows)
+    denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in rows)
     return allowed and not denied
 
 
-def _needs_principal(statement: Mapping[str, Any]) -> bool:
+def _needs_more(statement: Mapping[str, Any], service: str) -> bool:
+    """Return whether a condition is on what a service does not send.
+
+    EventBridge does not meet the condition of a topic's default policy, aws:SourceOwner, unlike CloudWatch:
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
+    """
     condition = statement.get("Condition")
     operators = condition.values() if isinstance(condition, Mapping) else ()
     keys = [str(key).lower() for tested in operators if isinstance(tested, Mapping) for key in tested]
-    return any(key.startswith("aws:principal") for key in keys)
+    return any(
+        key.startswith("aws:principal") or (key == "aws:sourceowner" and service == _EVENTBRIDGE) for key in keys
+    )
 
 
-def _applies(statement: Mapping[str, Any]) -> bool:
-    """Return whether a statement names CloudWatch, or everyone, and sns:Publish."""
+def _applies(statement: Mapping[str, Any], service: str) -> bool:
+    """Return whether a statement names a service, or everyone, and sns:Publish."""
     principal = statement.get("Principal")
     named = listed(principal.get("Service")) if isinstance(principal, Mapping) else []
     everyone = principal == "*" or (isinstance(principal, Mapping) and "*" in listed(principal.get("AWS")))
     actions = (str(action).lower() for action in listed(statement.get("Action")))
-    return (everyone or _CLOUDWATCH in named) and any(is_like("sns:publish", action) for action in actions)
+    return (everyone or service in named) and any(is_like("sns:publish", action) for action in actions)
 
 
 @dataclass(frozen=True, slots=True)

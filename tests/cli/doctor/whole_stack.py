@@ -23,6 +23,7 @@ from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.rule import Rule
 from tests.support.stack import Stack
+from tests.support.template import ROOT
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"
@@ -32,8 +33,12 @@ DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 
 
 def topic_with_subscription(sandbox: Sandbox, name: str) -> str:
-    """Create an SNS topic with one confirmed subscription, which moto does not count by itself."""
-    arn = str(direct_client(sandbox, "sns").create_topic(Name=name)["TopicArn"])
+    """Create an SNS topic with the documented policy, and one confirmed subscription, which moto does not count by itself."""
+    text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8").partition("## Alarm topic")[2]
+    policy, sns = text.partition("```json\n")[2].partition("```")[0], direct_client(sandbox, "sns")
+    arn = str(sns.create_topic(Name=name)["TopicArn"])
+    policy = policy.replace("arn:aws:sns:eu-west-1:111122223333:alarms", arn)
+    sns.set_topic_attributes(TopicArn=arn, AttributeName="Policy", AttributeValue=policy)
     backend: Any = sns_backends[sandbox.account_id][sandbox.region]
     backend.topics[arn].subscriptions_confimed = 1
     return arn
@@ -49,8 +54,6 @@ class WholeStack(Stack):
         if parameters["AlarmTopicArn"]:
             topic_with_subscription(sandbox, "alarms")
         super().__init__(sandbox, **parameters)
-        if parameters["AlarmTopicArn"]:
-            self._deploy("NoticeRole")
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
         self.cloudformation: Any = direct_client(sandbox, "cloudformation")
