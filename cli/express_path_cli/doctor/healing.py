@@ -1,5 +1,6 @@
 """Whether healing can work: settings, runbooks, quotas, the change calendar, the ledger, and approvers."""
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ DEPLOY = "deploy the stack again"
 MAX_CONCURRENT_RUNS = 100
 """How many automations run at the same time in an account and Region without adaptive concurrency; others wait
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/adaptive-concurrency.html)."""
+RETIRED = frozenset({"python3.6", "python3.7", "python3.8", "python3.9"})
+"""The runtimes of scripts that are blocked since September 2025
+(https://github.com/ministryofjustice/modernisation-platform/issues/11278), and that AWS no longer lists
+(https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html)."""
+_RUNTIME = re.compile(r"""\bRuntime["']?:\s*["']?([\w.]+)""")
+"""The runtime of a script, in JSON or YAML."""
 _MODES = {
     "OFF": "automatic healing is off: AWS Config starts no heals, but you can start one yourself",
     "ON": "automatic healing is on: AWS Config starts the runbook for each NON_COMPLIANT subnet",
@@ -93,10 +100,16 @@ def check_remediation(remediation: Remediation | None, document: str) -> CheckRe
     return ok(f"the rule's remediation is {remediation.document}")
 
 
-def check_document(name: str, status: str | None) -> CheckResult:
+def check_document(name: str, status: str | None, content: str) -> CheckResult:
     """Return whether a runbook can be started. The status is None if it does not exist."""
-    problem = document_problem(name, status)
-    return fail(problem, DEPLOY) if problem else ok(f"runbook {name} is active")
+    if problem := document_problem(name, status):
+        return fail(problem, DEPLOY)
+    if retired := sorted(RETIRED.intersection(_RUNTIME.findall(content))):
+        return fail(
+            f"runbook {name} has scripts in {', '.join(retired)}, which Systems Manager no longer runs",
+            "deploy the newest version of the stack",
+        )
+    return ok(f"runbook {name} is active")
 
 
 def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
@@ -225,7 +238,15 @@ def remediation(context: CheckContext) -> CheckResult | None:
 def runbook(output: str, context: CheckContext) -> CheckResult | None:
     """Return whether the runbook in an output of the stack can be started."""
     name = context.output(output)
-    return check_document(name, read_document_status(context.aws.ssm, name)) if name else None
+    if not name:
+        return None
+    status = read_document_status(context.aws.ssm, name)
+    return check_document(name, status, _read_content(context.aws.ssm, name) if status else "")
+
+
+def _read_content(ssm: "SSMClient", name: str) -> str:
+    with calling("ssm:GetDocument"):
+        return ssm.get_document(Name=name)["Content"]
 
 
 def role(context: CheckContext) -> CheckResult | None:

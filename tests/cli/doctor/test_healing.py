@@ -1,5 +1,6 @@
 """Whether healing can work: modes, runbooks, quotas, calendars, the ledger's protection, and approvers."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from express_path_cli.doctor.healing import (
     check_stop,
 )
 from express_path_cli.installation.checks import CheckState
+from tests.support.heals import APPROVED, HEAL, UNDO, runbook
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")
@@ -74,9 +76,20 @@ def test_remediation_is_the_stacks(found: Remediation | None, document: str, sta
 )
 def test_runbooks_are_active(status: str | None, state: CheckState) -> None:
     """A runbook that is missing or not active cannot be started."""
-    answer = check_document("heal", status)
+    answer = check_document("heal", status, "")
     assert (answer.state, "heal" in answer.finding) == (state, True)
     assert "does not exist" in answer.finding or status
+
+
+def test_scripts_of_runbooks_have_a_runtime_that_is_not_retired() -> None:
+    """A document that was deployed long ago may have one, in JSON or YAML. The runbooks of this version do not."""
+    for content in ('{"inputs":{"Runtime":"python3.8"}}', "inputs:\n  Runtime: python3.8\n  Handler: record"):
+        answer = check_document("heal", "Active", content)
+        assert (answer.state, "heal has scripts in python3.8" in answer.finding) == (CheckState.FAIL, True)
+    for name in (HEAL, UNDO, APPROVED):
+        content = json.dumps(runbook(name))
+        assert "Runtime" in content
+        assert check_document(name, "Active", content).state is CheckState.OK
 
 
 @pytest.mark.parametrize(
