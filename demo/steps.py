@@ -1,6 +1,7 @@
 """What the demonstration shows about a runbook's execution: a line for each step, and why a blocked one failed."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile, zip_longest
@@ -47,7 +48,7 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     """Return lines for the steps that have ended, in the order in which they began.
 
     Where a branch led to is known once the next step has begun, so until the execution is over its line has to wait.
-    Scripts that read the answer of the step before them, and write nothing, have no line of their own.
+    Scripts that read the answer of the step before them, and change nothing, have no line of their own.
     """
     begun = [step for step in steps if step["StepStatus"] != PENDING]
     begun.sort(key=lambda step: step["ExecutionStartTime"])
@@ -56,7 +57,7 @@ def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     shown = [
         (step, following)
         for step, following in ready
-        if (step["Action"], step["StepStatus"]) != (SCRIPT, SUCCESS) or _written(step)
+        if (step["Action"], step["StepStatus"]) != (SCRIPT, SUCCESS) or _written(step) or _ec2_call(step)
     ]
     return [_line(step, following["StepName"] if following else "the end") for step, following in shown]
 
@@ -91,6 +92,12 @@ def _written(step: Step) -> list[str]:
     return [write["request"]["Key"]["id"]["S"] for write in answer.get("ledger", [])]
 
 
+def _ec2_call(step: Step) -> str:
+    """Return the call of EC2 in a step's script, empty if there is none."""
+    call = re.search(r"boto3\.client\(\W*ec2\W*\)\.(\w+)", step.get("Inputs", {}).get("Script", ""))
+    return "ec2 " + "".join(map(str.capitalize, call[1].split("_"))) if call else ""
+
+
 def _line(step: Step, following: str) -> StepLine:
     inputs = {key: value.strip('"') for key, value in step.get("Inputs", {}).items()}
     describe = _DESCRIPTIONS.get(step["Action"], _other)
@@ -98,7 +105,7 @@ def _line(step: Step, following: str) -> StepLine:
     # Where a reference in the inputs found nothing, the step has failed before it called anything.
     calls = step["Action"] == "aws:executeAwsApi" and inputs.get("Service") != LEDGER_SERVICE
     changes = calls and not inputs.get("Api", "Get").startswith(READING_VERBS)
-    return StepLine(step["StepName"], text, changes)
+    return StepLine(step["StepName"], text, changes or bool(_ec2_call(step)))
 
 
 def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
@@ -122,7 +129,7 @@ def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
 
 
 def _script(_inputs: Mapping[str, str], step: Step, _following: str) -> str:
-    return f"ledger: {', '.join(_written(step))}"
+    return _ec2_call(step) or f"ledger: {', '.join(_written(step))}"
 
 
 def _branch(_inputs: Mapping[str, str], _step: Step, following: str) -> str:
