@@ -100,42 +100,6 @@ def test_what_a_queue_does_not_take_goes_to_its_dead_letter_queue(
     assert (delivery.error is None) is (takes == RULE)
 
 
-ROLE = "arn:aws:iam::123456789012:role/notices"
-PUBLISH = {
-    "Effect": "Allow",
-    "Principal": {"Service": "events.amazonaws.com"},
-    "Action": "sns:Publish",
-    "Resource": "*",
-}
-
-
-@pytest.mark.parametrize(
-    ("account", "statement", "role", "published"),
-    [
-        ("123456789012", PUBLISH, "", True),
-        ("123456789012", None, "", False),
-        ("123456789012", PUBLISH, ROLE, False),
-        ("123456789012", {**PUBLISH, "Condition": {"ArnEquals": {"aws:SourceArn": RULE}}}, "", False),
-        ("210987654321", None, ROLE, True),
-        ("210987654321", PUBLISH, "", False),
-    ],
-)
-def test_topic_must_admit_eventbridge_or_belong_to_another_account(
-    sandbox: Sandbox, events: Client, account: str, statement: dict[str, Any] | None, role: str, *, published: bool
-) -> None:
-    """The default policy admits nobody but the account, and what is not published goes to the dead-letter queue."""
-    sns = sandbox.client("sns", credentials=sandbox.credentials(account))
-    topic = sns.create_topic(Name="notices")["TopicArn"]
-    if statement:
-        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
-        sns.set_topic_attributes(TopicArn=topic, AttributeName="Policy", AttributeValue=policy)
-    url, dead_letters = create_queue(sandbox, "dead"), {"Arn": "arn:aws:sqs:us-east-1:123456789012:dead"}
-    target = {"Id": "function", "Arn": topic, "DeadLetterConfig": dead_letters} | ({"RoleArn": role} if role else {})
-    events.put_targets(Rule="rule", Targets=[target])
-    events.put_events(Entries=[entry(1)])
-    assert (len(bodies(sandbox, url)) == 0) is published
-
-
 def test_requests_that_are_too_large_are_refused(sandbox: Sandbox, events: Client) -> None:
     """All entries together have at most 256 KB, and there are at most ten."""
     sandbox.eventbridge.register("consumer", lambda _event: None)
