@@ -94,10 +94,8 @@ def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed
     ("statements", "admitted"),
     [
         ([CLOUDWATCH, EVENTS], True),
-        ([{**CLOUDWATCH, "Principal": "*"}], True),
         ([EVERYONE_OF_THE_ACCOUNT], False),
         ([CLOUDWATCH], False),
-        ([CLOUDWATCH, EVENTS, {**EVENTS, "Effect": "Deny"}], False),
     ],
 )
 def test_without_a_role_the_policy_of_a_topic_must_admit_eventbridge(statements: Any, *, admitted: bool) -> None:
