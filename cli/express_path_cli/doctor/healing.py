@@ -55,8 +55,8 @@ RETIRED = frozenset({"python3.6", "python3.7", "python3.8", "python3.9"})
 """The runtimes of scripts that are blocked since September 2025
 (https://github.com/ministryofjustice/modernisation-platform/issues/11278), and that AWS no longer lists
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeScript.html)."""
-_RUNTIME = re.compile(r'"Runtime"\s*:\s*"([\w.]+)"')
-"""The runtime of a script in JSON, the format in which CloudFormation makes documents."""
+_RUNTIME = re.compile(r"""\bRuntime["']?:\s*["']?([\w.]+)""")
+"""The runtime of a script, in JSON or YAML."""
 _MODES = {
     "OFF": "automatic healing is off: AWS Config starts no heals, but you can start one yourself",
     "ON": "automatic healing is on: AWS Config starts the runbook for each NON_COMPLIANT subnet",
