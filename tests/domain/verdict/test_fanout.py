@@ -77,6 +77,7 @@ BEHIND = snapshot(
     ("change", "concerned"),
     [
         (ChangedResource(NAT, "nat-1"), ["subnet-appliance", "subnet-behind", "subnet-other"]),
+        (ChangedResource(SUBNET, "subnet-appliance", "vpc-1"), ["subnet-appliance", "subnet-behind"]),
         (ChangedResource(TABLE, "rtb-main", "vpc-1"), ["subnet-appliance", "subnet-behind"]),
         (
             ChangedResource(TABLE, "rtb-former", "vpc-1", frozenset({"subnet-appliance"})),
