@@ -20,6 +20,7 @@ class PlanBuilder:
             "format_version": "1.2",
             "terraform_version": "1.11.4",
             "resource_changes": [],
+            "relevant_attributes": [{"resource": "aws_vpc.this", "attribute": ["id"]}],
             "configuration": {
                 "provider_config": {"aws": {"name": "aws", "expressions": {"region": {"constant_value": "us-east-1"}}}},
                 "root_module": {"resources": []},
@@ -31,7 +32,7 @@ class PlanBuilder:
         self,
         address: str,
         after: Values | None,
-        references: Mapping[str, Sequence[str]] | None = None,
+        references: Mapping[str, Sequence[Any]] | None = None,
         *,
         before: Values | None = None,
         actions: Sequence[str] = ("create",),
@@ -43,15 +44,17 @@ class PlanBuilder:
         """
         *modules, kind, rest = re.findall(r"(?:module\.)?[\w-]+(?:\[[^]]*\])?", address)
         name, _, key = rest.partition("[")
-        known = {field: value for field, value in (after or {}).items() if value is not UNKNOWN}
+        known = _known(after or {})
         change = {
             "actions": list(actions),
             "before": before,
             "after": None if after is None else known,
-            "after_unknown": {field: True for field, value in (after or {}).items() if value is UNKNOWN},
+            "after_unknown": _marks(after or {}),
             "after_sensitive": {},
         }
-        row = {"address": address, "mode": "managed", "type": kind, "name": name, "change": change}
+        provider = f"registry.terraform.io/hashicorp/{kind.partition('_')[0]}"
+        row = {"address": address, "mode": "managed", "type": kind, "name": name, "provider_name": provider}
+        row["change"] = change
         if modules:
             row["module_address"] = ".".join(modules)
         if key:
@@ -65,7 +68,10 @@ class PlanBuilder:
                 "type": kind,
                 "name": name,
                 "provider_config_key": "aws",
-                "expressions": {field: {"references": list(names)} for field, names in (references or {}).items()},
+                "expressions": {
+                    **{field: _constant(value) for field, value in known.items() if field != "id"},
+                    **_expressions(references or {}),
+                },
                 **(block or {}),
             }
             self._blocks[calls, kind, name] = configured
@@ -88,7 +94,7 @@ class PlanBuilder:
 
     def pass_on(self, call: str, argument: str, references: Sequence[str]) -> "PlanBuilder":
         """Give an argument to a module that the root module calls."""
-        self._module(call)
+        self._module(call).setdefault("variables", {})[argument] = {}
         found = self.document["configuration"]["root_module"]["module_calls"][call]
         found["expressions"][argument] = {"references": list(references)}
         return self
@@ -104,6 +110,43 @@ class PlanBuilder:
         file = folder / name
         file.write_text(json.dumps(self.document), encoding="utf-8")
         return file
+
+
+def _known(values: Values) -> dict[str, Any]:
+    """Return values without what is known after the apply, also in nested blocks."""
+    return {
+        name: [_known(row) for row in value] if _is_block(value) else value
+        for name, value in values.items()
+        if value is not UNKNOWN
+    }
+
+
+def _marks(values: Values) -> dict[str, Any]:
+    """Return which values are known after the apply."""
+    return {
+        name: True if value is UNKNOWN else [_marks(row) for row in value]
+        for name, value in values.items()
+        if value is UNKNOWN or _is_block(value)
+    }
+
+
+def _is_block(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _expressions(references: Mapping[str, Any]) -> dict[str, Any]:
+    """Return expressions that refer to something, also in nested blocks."""
+    return {
+        name: [_expressions(row) for row in names] if _is_block(names) else {"references": list(names)}
+        for name, names in references.items()
+    }
+
+
+def _constant(value: Any) -> Any:
+    """Return the expression of a constant, or of nested blocks with constants."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [{name: _constant(inner) for name, inner in row.items()} for row in value]
+    return {"constant_value": value}
 
 
 def network() -> PlanBuilder:

@@ -85,6 +85,11 @@ class Workspace:
         self._environment[name] = value.strip("'")
         return self
 
+    @property
+    def started(self) -> dict[str, str]:
+        """The variables with which another Terraform uses the provider that runs already."""
+        return {name: value for name, value in self._environment.items() if name == "TF_REATTACH_PROVIDERS"}
+
     def __exit__(self, *_: object) -> None:
         """Stop the provider."""
         self._provider.terminate()

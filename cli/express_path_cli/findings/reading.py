@@ -9,13 +9,13 @@ from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.planned import judge
+from express_path_cli.findings.proposed import judge
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import combined, rows_of
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import evaluate_all, tags_of
 from express_path_cli.sources.network import NetworkViews
-from express_path_cli.sources.plan.planned import PlanFile
+from express_path_cli.sources.proposal.proposal import Proposal
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
 from express_path_cli.terminal.progress import Watch, watching
@@ -40,7 +40,7 @@ NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains i
 def read_now(
     options: ScanOptions,
     parameters: RuleParameters,
-    plan: PlanFile | None = None,
+    plan: Proposal | None = None,
     *,
     quiet: bool,
 ) -> Scan:
@@ -49,14 +49,13 @@ def read_now(
     With a plan, the network is what it would be after the plan.
     """
     source, selection = options.source, options.selection
-    copies: Mapping[str, str] = {}
     judged = None
     with gc_paused(), watching(quiet=quiet) as watch:
         network = _read_network(source, parameters, watch, plan)
         if plan:
-            planned = plan.lay(network.views if network.views or network.failures else None)
-            judged, copies = judge(planned, parameters, selection), planned.copies
-            network = replace(network, views=planned.after, notes=[*network.notes, *planned.notes])
+            proposed = plan.lay(network.views if network.views or network.failures else None, watch)
+            judged = judge(proposed, parameters, selection)
+            network = replace(network, views=proposed.after, notes=[*network.notes, *proposed.notes])
         views = network.views
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
@@ -69,17 +68,14 @@ def read_now(
         network.notes,
         parameters,
         filters=selection.options,
-        listed={
-            (view.account.id, view.region): frozenset(copies.get(subnet_id, subnet_id) for subnet_id in view.subnet_ids)
-            for view in views
-        },
+        listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
         plan=judged,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
 
 
-def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan: PlanFile | None) -> NetworkViews:
+def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan: Proposal | None) -> NetworkViews:
     """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
     if plan is None:
         return source.read(parameters, watch)

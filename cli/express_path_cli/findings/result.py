@@ -6,7 +6,7 @@ from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
-from express_path_cli.findings.planned import PlanFindings
+from express_path_cli.findings.proposed import ProposedFindings
 from express_path_cli.findings.row import Row
 from express_path_cli.terminal.errors import Failure
 
@@ -29,7 +29,7 @@ class Result:
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
-    plan: PlanFindings | None = None
+    plan: ProposedFindings | None = None
 
     @property
     def evaluated(self) -> int:

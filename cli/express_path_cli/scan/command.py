@@ -26,7 +26,7 @@ from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, ma
 from express_path_cli.findings.settings import Settings, read_settings, this_day
 from express_path_cli.findings.split import INDEX, check_folder, write_split
 from express_path_cli.findings.summary import summary
-from express_path_cli.sources.plan.planned import PlanFile
+from express_path_cli.sources.proposal.proposal import Proposal, TerraformOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import STDOUT
@@ -172,8 +172,26 @@ SourceFolder = Annotated[
     typer.Option(
         "--source",
         metavar="PATH",
-        help="With --plan: the folder with the configuration of the plan, for the lines of findings, and for "
-        "values that are not in a plan. Default: the folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
+        help="With --plan: the folder in which the plan was made, for the lines of findings, and for Terraform. Default: the "
+        "folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+TerraformProgram = Annotated[
+    str | None,
+    typer.Option(
+        "--terraform",
+        metavar="PATH",
+        help="With --plan: the Terraform (1.11 or newer) that plans once more in the --source folder, without credentials, to "
+        "fill in ids that a plan does not have. It runs the providers of that folder. Default: terraform on PATH.",
+        rich_help_panel=options.WHERE,
+    ),
+]
+NoTerraform = Annotated[
+    bool,
+    typer.Option(
+        "--no-terraform",
+        help="With --plan: do not run Terraform; what an id may be follows from the references in the plan.",
         rich_help_panel=options.WHERE,
     ),
 ]
@@ -219,6 +237,8 @@ def scan(
     plan: PlanOption = None,
     plan_only: PlanOnly = False,
     source: SourceFolder = None,
+    terraform: TerraformProgram = None,
+    no_terraform: NoTerraform = False,
     aggregator: options.AggregatorName = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
@@ -245,11 +265,13 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    _check_plan({"--plan-only": plan_only, "--source": bool(source)}, plan)
-    planned = PlanFile(plan, options.unique(region), source, is_alone=plan_only) if plan else None
+    with_plan = {"--plan-only": plan_only, "--source": source, "--terraform": terraform, "--no-terraform": no_terraform}
+    _check_plan({option: bool(given) for option, given in with_plan.items()}, plan)
+    asked_terraform = TerraformOptions(not no_terraform, terraform)
     regions = options.unique(region)
-    if planned and not (regions or from_dump or example or aggregator or all_regions):
-        regions = planned.regions
+    proposal = Proposal(plan, regions, source, asked_terraform, is_alone=plan_only) if plan else None
+    if proposal and not (regions or from_dump or example or aggregator or all_regions):
+        regions = proposal.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
     network, settings = Source(from_dump, aggregator, live, example), read_settings()
     parameters = settings.rule_parameters(parameter)
@@ -275,7 +297,7 @@ def scan(
         scanned = read_earlier(from_scan, given, quiet=quiet)
         _check_baseline(scanned.result, asked)
     else:
-        scanned = read_now(given, parameters, planned, quiet=quiet)
+        scanned = read_now(given, parameters, proposal, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 

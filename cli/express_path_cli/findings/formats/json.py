@@ -12,7 +12,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.planned import TableChange, known_id
+from express_path_cli.findings.proposed import TableChange, known_id
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key
 from express_path_cli.findings.scan_file import SCHEMA_VERSION

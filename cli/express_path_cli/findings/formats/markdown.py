@@ -10,7 +10,7 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path_cli.findings.baseline import comparison_lines, comparison_text
 from express_path_cli.findings.formats.text import in_order_of_work
-from express_path_cli.findings.planned import table_lines
+from express_path_cli.findings.proposed import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing, summary

@@ -7,7 +7,7 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
 from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.planned import PlanFindings, table_lines
+from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
@@ -48,7 +48,7 @@ class _Table:
         """Yield every line."""
         yield from self._screen.folded(summary(self._result.rows, self._result.evaluated))
         if self._result.plan:
-            yield from self._planned(self._result.plan)
+            yield from self._proposed(self._result.plan)
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
         if self._options.lists_subnets:
@@ -58,7 +58,7 @@ class _Table:
             yield from self._changes()
         yield from self._closing()
 
-    def _planned(self, plan: PlanFindings) -> Iterator[str]:
+    def _proposed(self, plan: ProposedFindings) -> Iterator[str]:
         """Yield what a plan changes, and the route tables whose subnets have other verdicts after it."""
         yield from self._screen.folded(" ".join(plan.sentences))
         for line in table_lines(plan):

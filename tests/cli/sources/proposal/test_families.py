@@ -102,8 +102,14 @@ def with_firewall() -> PlanBuilder:
         )
         .add(
             "aws_networkfirewall_firewall.this",
-            {"id": UNKNOWN, "arn": UNKNOWN, "vpc_id": UNKNOWN, "firewall_status": UNKNOWN, "subnet_mapping": [{}]},
-            {"vpc_id": ["aws_vpc.this.id"], "subnet_mapping": ["aws_subnet.firewall.id", "aws_subnet.firewall"]},
+            {
+                "id": UNKNOWN,
+                "arn": UNKNOWN,
+                "vpc_id": UNKNOWN,
+                "firewall_status": UNKNOWN,
+                "subnet_mapping": [{"subnet_id": UNKNOWN}],
+            },
+            {"vpc_id": ["aws_vpc.this.id"], "subnet_mapping": [{"subnet_id": ["aws_subnet.firewall.id"]}]},
         )
         .add(
             *route(
@@ -266,7 +272,7 @@ CASES = {
     "internet gateway": (with_gateway(), "INTERNET_GATEWAY"),
     "internet gateway, or the endpoint": (
         endpoint(with_gateway(), ["aws_route_table.private", "local.tables"]),
-        "INTERNET_GATEWAY",
+        "UNRESOLVED_EGRESS",
     ),
     "instance that forwards": (with_interface(check=False), "NAT_INSTANCE"),
     "instance that does not": (with_interface(check=True), "UNRESOLVED_EGRESS"),
@@ -326,7 +332,9 @@ def test_resources_decide_about_a_new_subnet(tmp_path: Path, case: str) -> None:
 def test_a_deferred_resource_may_change_every_table(tmp_path: Path) -> None:
     """Its values are not known, so a path that is not certainly a NAT is unknown."""
     plan = endpoint(network())
-    plan.document["deferred_changes"] = [{"resource_change": {"address": "aws_route.later"}}]
+    plan.document["deferred_changes"] = [
+        {"resource_change": {"address": "aws_route.later", "type": "aws_route", "name": "later"}}
+    ]
     plan.document["complete"] = False
     assert reasons(plan, tmp_path)["aws_subnet.private"] == "UNRESOLVED_EGRESS"
 
@@ -455,9 +463,9 @@ def test_a_new_directory_bucket_brings_subnets_into_scope(sandbox: Sandbox, tmp_
     network_of(sandbox)
     options = ["--parameter", "scope=DIRECTORY_BUCKETS", "--region", "us-east-1"]
     assert set(reasons(PlanBuilder(), tmp_path, *options).values()) == {"NO_DIRECTORY_BUCKETS"}
-    for kind in ("aws_s3_directory_bucket", "aws_ram_resource_association"):
-        plan = PlanBuilder().add(f"{kind}.this", {"id": UNKNOWN})
-        assert set(reasons(plan, tmp_path, *options).values()) == {"NO_ROUTE"}
+    for kind, expected in (("s3_directory_bucket", "NO_ROUTE"), ("ram_resource_association", "UNRESOLVED_EGRESS")):
+        plan = PlanBuilder().add(f"aws_{kind}.this", {"id": UNKNOWN})
+        assert set(reasons(plan, tmp_path, *options).values()) == {expected}
 
 
 def network_of(sandbox: Sandbox) -> None:

@@ -76,25 +76,6 @@ def test_as_many_as_there_are_is_each_of_them(tmp_path: Path, plan: PlanBuilder,
     assert set(reasons(plan, tmp_path).values()) == expected
 
 
-def keyed(table: Sequence[str]) -> PlanBuilder:
-    """Return two subnets with for_each and two tables, of which only that of b has a route."""
-    plan = start()
-    for key in ("a", "b"):
-        plan.add(f'aws_subnet.p["{key}"]', NEW, VPC).add(f'aws_route_table.t["{key}"]', TABLE, VPC)
-        association(plan, f'aws_route_table_association.a["{key}"]', ["aws_subnet.p", "each.key"], table)
-    return default_route(
-        plan, "aws_route.r", ['aws_route_table.t["b"].id', 'aws_route_table.t["b"]', "aws_route_table.t"]
-    )
-
-
-def test_each_key_is_only_probably_the_key_of_the_instance(tmp_path: Path) -> None:
-    """t[each.key == "a" ? "b" : each.key] refers to the same. The instance decides only if nothing worse is possible."""
-    probably = {'aws_subnet.p["a"]': UNRESOLVED, 'aws_subnet.p["b"]': "NAT_GATEWAY"}
-    assert reasons(keyed(["aws_route_table.t", "each.key"]), tmp_path) == probably
-    for names in (["aws_route_table.t", "each.value"], ["aws_route_table.t", "var.of", "each.key"]):
-        assert set(reasons(keyed(names), tmp_path).values()) == {UNRESOLVED}
-
-
 def with_endpoint(plan: PlanBuilder, keys: Sequence[str | int], table: Sequence[str], **block: Any) -> PlanBuilder:
     """Add an endpoint, and its associations with one table for each key."""
     endpoint(plan, tables=())
@@ -143,23 +124,17 @@ def modular(*, table: Sequence[str], vpc: Sequence[str] = ("var.vpc_id",)) -> Pl
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (["module.net.table_id", "module.net"], "NAT_GATEWAY"),
+        (["local.table"], "NAT_GATEWAY"),  # there is one route table
         (["module.net"], "NAT_GATEWAY"),
-        (["module.net.missing", "module.net"], "UNRESOLVED_EGRESS"),
-        (["var.table"], "UNRESOLVED_EGRESS"),
-        (["module.pick.first", "module.pick"], "NAT_GATEWAY"),  # without resources, so it is not in the plan
-        (["random_shuffle.tables.result", "random_shuffle.tables"], "NAT_GATEWAY"),
-        (["aws_cloudformation_stack.tables.outputs", "aws_cloudformation_stack.tables"], "UNRESOLVED_EGRESS"),
-        (["aws_ssm_parameter.table.value", "module.net.table_id", "module.net"], "UNRESOLVED_EGRESS"),
+        (["aws_ssm_parameter.table.value", "aws_ssm_parameter.table"], "UNRESOLVED_EGRESS"),
+        (["aws_ssm_parameter.table.value", "aws_ssm_parameter.table", "module.net"], "UNRESOLVED_EGRESS"),
     ],
 )
-def test_values_are_followed_through_modules(tmp_path: Path, table: list[str], expected: str) -> None:
-    """A local value is whatever its module contains: here only one route table, so that it is certain."""
-    plan = modular(table=table)
-    plan.pass_on("pick", "tables", ["module.net.table_id", "module.net"]).output("pick", "first", ["var.tables"])
-    plan.add("random_shuffle.tables", {"result": UNKNOWN}, {"input": ["module.net.table_id", "module.net"]})
-    plan.add("aws_cloudformation_stack.tables", {"id": UNKNOWN, "outputs": UNKNOWN})
-    plan.add("aws_ssm_parameter.table", {"id": "/table", "value": UNKNOWN})
+def test_a_value_that_hides_its_references_is_any_resource_of_its_kind(
+    tmp_path: Path, table: list[str], expected: str
+) -> None:
+    """The value of another resource may be anything."""
+    plan = modular(table=table).add("aws_ssm_parameter.table", {"id": "/table", "value": UNKNOWN})
     assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": expected}
 
 
@@ -186,16 +161,6 @@ def test_a_list_is_followed_through_modules(tmp_path: Path, tables: list[str], e
     )
     plan.pass_on("e", "vpc_id", VPC["vpc_id"]).pass_on("e", "tables", tables)
     assert reasons(plan, tmp_path) == expected
-
-
-def test_a_value_that_is_not_known_is_no_id_that_is_known(tmp_path: Path) -> None:
-    """Of two tables with count, one exists, so the new association is with the other one."""
-    plan = start().add("aws_subnet.p", NEW, VPC).add("aws_route_table.t[1]", TABLE, VPC)
-    known = {"id": "rtb-0482dfa6b9e13c750", "vpc_id": "vpc-0a17f3c2d94b6e580", "route": []}
-    plan.add("aws_route_table.t[0]", known, before=known, actions=["no-op"])
-    association(plan, "aws_route_table_association.a[1]", ["aws_subnet.p.id"], COUNT)
-    default_route(plan, "aws_route.r[1]", COUNT)
-    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NAT_GATEWAY"}
 
 
 def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
@@ -228,7 +193,7 @@ def test_a_table_of_another_vpc_is_not_possible(tmp_path: Path) -> None:
         plan.add(f"aws_subnet.{name}", NEW, to_vpc).add(f"aws_route_table.{name}", TABLE, to_vpc)
         association(plan, f"aws_route_table_association.{name}", [f"aws_subnet.{name}.id"], ["local.table"])
     default_route(plan, "aws_route.r", ["aws_route_table.q.id"])
-    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NO_ROUTE", "aws_subnet.q": "UNRESOLVED_EGRESS"}
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": "NO_ROUTE", "aws_subnet.q": "NAT_GATEWAY"}
 
 
 def test_a_table_that_is_excluded_does_not_speak_for_others(tmp_path: Path) -> None:
@@ -242,32 +207,29 @@ def test_a_table_that_is_excluded_does_not_speak_for_others(tmp_path: Path) -> N
     assert reasons(plan, tmp_path) == {"aws_subnet.p": "UNRESOLVED_EGRESS"}
 
 
+INDEXED = ["aws_route_table.t[1].id", "aws_route_table.t[1]", "aws_route_table.t"]
+
+
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        (['module.net["b"].table_id'], ["NO_ROUTE", "NAT_GATEWAY"]),
-        (["module.net", "each.key"], [UNRESOLVED, UNRESOLVED]),
+        (INDEXED, "NAT_GATEWAY"),
+        (
+            ["var.which", *INDEXED, "aws_route_table.t", "count.index"],
+            UNRESOLVED,
+        ),  # var.which ? t[1].id : t[count.index].id
+        ([*INDEXED, "aws_route_table.t"], UNRESOLVED),  # a second use
+        (["aws_route_table.t"], UNRESOLVED),
     ],
 )
-def test_modules_with_for_each_are_found_by_their_keys(tmp_path: Path, table: list[str], expected: list[str]) -> None:
-    """module.net["b"].table_id is the output of that instance, and module.net[each.key].table_id that of any."""
-    plan = start()
-    for key in ("a", "b"):
-        module = f'module.net["{key}"]'
-        plan.add(f"{module}.aws_subnet.p", NEW, {"vpc_id": ["var.vpc_id"]}).add(
-            f"{module}.aws_route_table.t", TABLE, {"vpc_id": ["var.vpc_id"]}
-        )
-        association(
-            plan,
-            f"{module}.aws_route_table_association.a",
-            ["aws_subnet.p.id", "aws_subnet.p"],
-            ["aws_route_table.t.id", "aws_route_table.t"],
-        )
-    plan.pass_on("net", "vpc_id", VPC["vpc_id"]).output(
-        "net", "table_id", ["aws_route_table.t.id", "aws_route_table.t"]
-    )
-    default_route(plan, 'aws_route.r["b"]', table)
-    assert list(reasons(plan, tmp_path).values()) == expected
+def test_only_one_traversal_is_certain(tmp_path: Path, table: list[str], expected: str) -> None:
+    """A plan lists what a traversal is a part of after it, so the same names may be a second use."""
+    plan = start().add("aws_subnet.p", NEW, VPC)
+    for number in range(2):
+        plan.add(f"aws_route_table.t[{number}]", TABLE, VPC)
+    association(plan, "aws_route_table_association.a", ["aws_subnet.p.id", "aws_subnet.p"], table)
+    default_route(plan, "aws_route.r", INDEXED)
+    assert reasons(plan, tmp_path) == {"aws_subnet.p": expected}
 
 
 def test_a_data_source_that_is_read_later_may_be_anything(tmp_path: Path) -> None:

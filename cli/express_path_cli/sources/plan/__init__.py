@@ -1,1 +1,0 @@
-"""A plan of Terraform or OpenTofu, laid over a network: the network as it would be after the apply."""

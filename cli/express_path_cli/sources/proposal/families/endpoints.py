@@ -1,0 +1,139 @@
+"""VPC endpoints, and the routes to S3 Express that a gateway endpoint has in route tables."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from express_path.domain.network.addresses import Family
+from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
+from express_path.domain.network.snapshot import is_express_service
+from express_path_cli.sources.proposal.draft import Draft, tags_of
+from express_path_cli.sources.proposal.resource import GONE, Action, Kind, Listed, Possible, Resource, UnknownId
+
+_ENDPOINT, _SUBNET = "aws_vpc_endpoint", "aws_vpc_endpoint_subnet_association"
+_ASSOCIATION = "aws_vpc_endpoint_route_table_association"
+TYPES = frozenset({_ENDPOINT, _SUBNET, _ASSOCIATION})
+_FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Family.IPV4, Family.IPV6)}
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove an endpoint with its routes, or its routes from one table."""
+    before = resource.before
+    if before is None or resource.action is Action.KEEP:
+        return
+    if resource.type == _ENDPOINT and resource.action in GONE:
+        draft.endpoints.pop(resource.id_before, None)
+        _detach(draft, resource, resource.id_before, list(draft.tables))
+    elif resource.type == _ENDPOINT and resource.after and "route_table_ids" in resource.after.values:
+        _detach(draft, resource, resource.id_before, before.listed("route_table_ids").ids)
+    elif resource.type == _ASSOCIATION:
+        _detach(draft, resource, before.text("vpc_endpoint_id"), [before.text("route_table_id")])
+
+
+def _detach(draft: Draft, resource: Resource, endpoint_id: str, table_ids: Iterable[str]) -> None:
+    """Remove the routes to an endpoint of the type Gateway. A route to any other one stays, as a blackhole."""
+    endpoint = draft.base.vpc_endpoints.get(endpoint_id)
+    for table_id in table_ids if endpoint is None or endpoint.endpoint_type == "gateway" else ():
+        table = draft.table_of(table_id)
+        if table and any(route.target_id == endpoint_id for route in table.routes):
+            draft.note(table_id, resource)
+            table.remove(lambda route: route.target_id == endpoint_id)
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add endpoints, and the routes of those of the type Gateway."""
+    changed = [one for one in resources if draft.counts(one, Kind.ENDPOINT if one.type == _ENDPOINT else None)]
+    for resource in changed:
+        if resource.type == _ENDPOINT:
+            draft.endpoints[resource.id] = _endpoint(draft, resource)
+    for resource in changed:
+        after = resource.after
+        if after is None:
+            continue
+        if resource.type == _SUBNET:
+            _add_subnet(draft, resource)
+        elif resource.type == _ASSOCIATION:
+            table = after.named("route_table_id")
+            listed = Listed((table.certain,)) if table.certain else Listed((), table.ids, table.is_open)
+            _attach(draft, resource, after.named("vpc_endpoint_id"), listed, "route_table_id")
+        elif "route_table_ids" in after.values:
+            _attach(draft, resource, Possible((resource.id,)), after.listed("route_table_ids"), "route_table_ids")
+
+
+def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
+    after, known = resource.after, draft.endpoints.get(resource.id)
+    if after is None:
+        raise ValueError(resource.address)
+    subnets = after.listed("subnet_ids")
+    unlisted = (after.unknown("subnet_ids"),) if subnets.is_open else ()
+    ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
+    service = after.text("service_name") or (known.service_name if known else "")
+    return VpcEndpoint(
+        id=resource.id,
+        vpc_id=known.vpc_id if known else draft.vpc_of(after),
+        endpoint_type=(after.text("vpc_endpoint_type") or (known.endpoint_type if known else "gateway")).lower(),
+        service_name=service or after.unknown("service_name"),
+        # AWS makes an endpoint for its own services available; one that exists keeps its state.
+        state=known.state if known else after.text("state").lower() or "available",
+        ip_address_type=ip_type or (known.ip_address_type if known else "ipv4"),
+        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted) or (known.subnet_ids if known else ()),
+        route_table_ids=known.route_table_ids if known else (),
+        owner_id=draft.owner(resource),
+        tags=tags_of(resource),
+    )
+
+
+def _add_subnet(draft: Draft, resource: Resource) -> None:
+    """Add a subnet to an endpoint, which may be an appliance's."""
+    after = resource.after
+    named = after.named("vpc_endpoint_id") if after else Possible()
+    for endpoint_id in list(draft.endpoints) if named.is_open else named.ids:
+        endpoint = draft.endpoints.get(endpoint_id)
+        if endpoint and after:
+            subnet = after.named("subnet_id")
+            added = subnet.ids if subnet.certain else (after.unknown("subnet_id"),)
+            draft.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, *added))
+
+
+def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, argument: str) -> None:
+    """Give the routes of an endpoint to tables: a route to an unknown target if the endpoint or the table is not certain.
+
+    Terraform associates one table twice without an error, so counting shows nothing:
+    https://github.com/hashicorp/terraform-provider-aws/issues/26663.
+    """
+    after = resource.after
+    every = [draft.endpoints.get(one) for one in named.ids]
+    express = [one for one in every if one and _may_be_express(draft, one)]
+    if after is None or not (express or named.is_open or None in every):
+        return
+    endpoint = express[0] if len(express) == len(every) == 1 and not named.is_open else None
+    may_be = (*tables.possible, *(draft.tables if tables.is_open else ()))
+    possible = draft.fitting(may_be, endpoint.vpc_id if endpoint else "")
+    if tables.is_open and not possible:
+        draft.note_outside(resource)
+    for table_id in dict.fromkeys((*tables.ids, *possible)):
+        found = draft.table_of(table_id)
+        if found is None:
+            draft.note_outside(resource)
+            continue
+        draft.note(draft.same_table.get(table_id, table_id), resource)
+        name = after.unknown("vpc_endpoint_id" if table_id in tables.ids else argument)
+        routes = _routes(draft, endpoint if table_id in tables.ids else None, name)
+        found.routes.extend(one for one in routes if not found.has(one.destination))
+
+
+def _routes(draft: Draft, endpoint: VpcEndpoint | None, name: UnknownId) -> list[Route]:
+    """Return the routes of an endpoint to the prefix lists of its address families, to an unknown target if it may be another."""
+    lists = draft.base.express_prefix_lists
+    if endpoint is None or isinstance(endpoint.service_name, UnknownId):
+        return [Route(one.id, endpoint.service_name if endpoint else name, TargetKind.UNKNOWN) for one in lists]
+    families = _FAMILIES.get(endpoint.ip_address_type)
+    if families is None:
+        unknown = UnknownId(f"{endpoint.id}.ip_address_type")
+        return [Route(one.id, unknown, TargetKind.UNKNOWN) for one in lists]
+    return [Route(one.id, endpoint.id, TargetKind.VPC_ENDPOINT) for one in lists if one.family in families]
+
+
+def _may_be_express(draft: Draft, endpoint: VpcEndpoint) -> bool:
+    is_unknown = isinstance(endpoint.service_name, UnknownId)
+    is_gateway = endpoint.endpoint_type == "gateway"
+    return is_gateway and (is_unknown or is_express_service(endpoint.service_name, draft.base.region))

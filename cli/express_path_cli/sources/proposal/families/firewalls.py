@@ -1,0 +1,43 @@
+"""AWS Network Firewall, whose endpoints traffic passes through."""
+
+from collections.abc import Sequence
+
+from express_path.domain.network.resources import Firewall, VpcEndpoint
+from express_path_cli.sources.proposal.draft import Draft
+from express_path_cli.sources.proposal.resource import GONE, Action, Resource, firewall_endpoints
+
+TYPES = frozenset({"aws_networkfirewall_firewall"})
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove a firewall and its endpoints: routes to them become blackholes."""
+    if resource.action in GONE and resource.before is not None:
+        firewall = draft.firewalls.pop(resource.before.text("arn"), None)
+        for endpoint_id in firewall.endpoint_ids if firewall else ():
+            draft.endpoints.pop(endpoint_id, None)
+            draft.gone.add(endpoint_id)
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add a firewall and its endpoints, one in each of its subnets.
+
+    Which subnet an endpoint is in is certain if all of them have one subnet, or if the firewall exists already.
+    """
+    for resource in resources:
+        after = resource.after
+        arn = (after.text("arn") if after else "") or resource.address
+        if after is None or (arn in draft.firewalls and resource.action is Action.KEEP):
+            continue
+        known = draft.firewalls.get(arn)
+        subnets = [block.named("subnet_id") for block in after.blocks("subnet_mapping")]
+        endpoint_ids = known.endpoint_ids if known else firewall_endpoints(resource.address, after.values)
+        named = tuple(dict.fromkeys(one for subnet in subnets for one in subnet.ids))
+        is_open = after.has_unknown_blocks("subnet_mapping") or any(subnet.is_open for subnet in subnets)
+        for number, endpoint_id in enumerate(endpoint_ids):
+            if endpoint_id not in draft.endpoints:
+                own = subnets[number].certain if number < len(subnets) else None
+                ids = (own,) if own else (*named, after.unknown("subnet_mapping")) if is_open else named
+                draft.endpoints[endpoint_id] = VpcEndpoint(
+                    endpoint_id, draft.vpc_of(after), "gatewayloadbalancer", "", "available", subnet_ids=ids
+                )
+        draft.firewalls[arn] = Firewall(arn, endpoint_ids)

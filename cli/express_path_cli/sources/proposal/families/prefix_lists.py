@@ -1,0 +1,59 @@
+"""Prefix lists of the customer, whose entries are destinations of routes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.resources import PrefixList
+from express_path_cli.sources.proposal.draft import Draft, cidr_of
+from express_path_cli.sources.proposal.resource import GONE, Action, Resource
+
+_LIST, _ENTRY = "aws_ec2_managed_prefix_list", "aws_ec2_managed_prefix_list_entry"
+TYPES = frozenset({_LIST, _ENTRY})
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove a list, or an entry from its list."""
+    before = resource.before
+    if resource.type == _LIST and resource.action in GONE:
+        draft.lists.pop(resource.id_before, None)
+    elif resource.type == _ENTRY and before is not None and resource.action is not Action.KEEP:
+        listed = draft.lists.get(before.text("prefix_list_id"))
+        if listed and listed.cidrs is not None:
+            cidr = cidr_of(before.text("cidr"))
+            draft.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add lists with the entries that they set, then entries that are resources of their own."""
+    for resource in resources:
+        if resource.type == _LIST and not (resource.id in draft.lists and resource.action is Action.KEEP):
+            _add_list(draft, resource)
+    for resource in resources:
+        if resource.type == _ENTRY and draft.counts(resource):
+            _add_entry(draft, resource)
+
+
+def _add_list(draft: Draft, resource: Resource) -> None:
+    after, known = resource.after, draft.lists.get(resource.id)
+    if after is None:
+        return
+    family = Family.IPV6 if after.text("address_family") == "IPv6" else Family.IPV4
+    cidrs: tuple[Cidr, ...] | None = known.cidrs if known else ()
+    if after.values.get("entry"):
+        read = [cidr_of(block.text("cidr")) for block in after.blocks("entry")]
+        is_known = None not in read and not after.is_unknown("entry")
+        cidrs = tuple(cidr for cidr in read if cidr) if is_known else None
+    draft.lists[resource.id] = PrefixList(resource.id, after.text("name"), family, cidrs, aws_owned=False)
+
+
+def _add_entry(draft: Draft, resource: Resource) -> None:
+    after = resource.after
+    if after is None:
+        return
+    named, cidr = after.named("prefix_list_id"), cidr_of(after.known("cidr"))
+    for list_id in draft.lists if named.is_open else named.ids:
+        listed = draft.lists.get(list_id)
+        if listed and listed.cidrs is not None and not listed.aws_owned:
+            cidrs = (*listed.cidrs, cidr) if cidr and named.certain else None
+            draft.lists[list_id] = replace(listed, cidrs=cidrs)

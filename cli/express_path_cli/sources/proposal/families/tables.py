@@ -1,0 +1,205 @@
+"""Route tables, the routes inside them, and which table governs a subnet or is the main one of a VPC."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from express_path.domain.network.resources import Rank, Route, TargetKind
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, groups, tags_of
+from express_path_cli.sources.proposal.families.routes import route_of
+from express_path_cli.sources.proposal.families.vpcs import SUBNETS
+from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Kind, Resource, UnknownId, union
+
+_TABLE, _DEFAULT = "aws_route_table", "aws_default_route_table"
+_ASSOCIATION, _MAIN = "aws_route_table_association", "aws_main_route_table_association"
+TYPES = frozenset({_TABLE, _DEFAULT, _ASSOCIATION, _MAIN})
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove a table, or what an association decides now."""
+    before = resource.before
+    if before is None or resource.action is Action.KEEP:
+        return
+    if resource.type == _TABLE and resource.action in GONE:
+        draft.tables.pop(resource.id_before, None)
+    elif resource.type == _DEFAULT and resource.action in GONE:
+        # Whether the routes stay depends on the version of the provider.
+        table = draft.table_of(resource.id_before)
+        if table:
+            name = UnknownId(resource.address)
+            kept = [one for one in table.routes if _is_kept(draft, one)]
+            lost = [
+                replace(one, target_id=name, target_kind=TargetKind.UNKNOWN) for one in table.routes if one not in kept
+            ]
+            table.routes = [*kept, *lost]
+    elif resource.type == _ASSOCIATION:
+        draft.note(before.text("subnet_id"), resource)
+        draft.released.add(before.text("subnet_id"))
+    elif resource.type == _MAIN and resource.action is Action.DELETE and before.text("original_route_table_id"):
+        draft.main[before.text("vpc_id")] = before.text("original_route_table_id")
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add tables and their associations."""
+    for resource in resources:
+        if resource.type == _TABLE:
+            _add_table(draft, resource)
+        elif resource.type == _DEFAULT:
+            _add_default(draft, resource)
+    for resource in resources:
+        if resource.type in (_TABLE, _DEFAULT):
+            _add_inline(draft, resource)
+        elif resource.type == _MAIN and draft.counts(resource):
+            _add_main(draft, resource)
+    of_subnets = [
+        one for one in resources if one.type == _ASSOCIATION and one.after and one.after.values.get("subnet_id")
+    ]
+    # The certain ones first: a subnet has one association, so the others are for other subnets.
+    rest = [_associate_certain(draft, rows) for rows in groups(one for one in of_subnets if draft.counts(one))]
+    for rows in filter(None, rest):
+        _associate_possible(draft, rows)
+
+
+def add_unknown_associations(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Give each subnet that exists, and that no network shows, a table of which nothing is known, unless it has one."""
+    for resource in resources:
+        is_shown = resource.id in draft.base.subnets if draft.has_base else False
+        if (
+            resource.type in SUBNETS
+            and resource.id not in draft.governing
+            and resource.action not in MADE
+            and not is_shown
+        ):
+            name = UnknownId(f"{resource.address} (its association is not in the plan)")
+            draft.governing[resource.id] = (name, (draft.unknown_table(name, ""),))
+
+
+def _add_table(draft: Draft, resource: Resource) -> None:
+    after = resource.after
+    if after is None:
+        return
+    if resource.id not in draft.tables:
+        vpc_id = draft.vpc_of(after)
+        main = draft.tables.get(draft.main.get(vpc_id, ""))
+        local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
+        draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
+        if draft.has_base and resource.action not in MADE:  # the network is older than the change
+            draft.tables[resource.id].routes = draft.tables[
+                draft.unknown_table(UnknownId(f"{resource.address} (not in the network that was read)"), vpc_id)
+            ].routes
+    draft.tables[resource.id].tags = tags_of(resource)
+    draft.addresses[resource.id] = resource.address
+
+
+def _add_default(draft: Draft, resource: Resource) -> None:
+    """Adopt the main route table of a VPC, whose routes are removed first.
+
+    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_route_table
+    """
+    after = resource.after
+    if after is None:
+        return
+    named = after.named("default_route_table_id").certain or resource.id
+    draft.same_table[resource.address] = draft.same_table[resource.id] = named
+    table = draft.tables.setdefault(named, DraftTable(draft.vpc_of(after)))
+    table.tags = tags_of(resource)
+    draft.addresses[named] = resource.address
+    if resource.action in MADE or not draft.has_base:
+        table.remove(lambda one: not _is_kept(draft, one))
+
+
+def _is_kept(draft: Draft, route: Route) -> bool:
+    """Return whether a route stays if a resource sets the routes inside a table."""
+    endpoint = draft.endpoints.get(route.target_id)
+    is_gateway = endpoint is not None and endpoint.endpoint_type == "gateway"
+    return route.target_id == "local" or route.rank is Rank.PROPAGATED or is_gateway
+
+
+def _add_inline(draft: Draft, resource: Resource) -> None:
+    """Lay the routes inside a route table, which replace all that are there.
+
+    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/route_table
+    """
+    after, table = resource.after, draft.table_of(resource.id)
+    if after is None or table is None or not draft.counts(resource, Kind.TABLE):
+        return
+    if "propagating_vgws" in after.values and not (draft.has_base and resource.action is Action.KEEP):
+        _propagate(resource, table)
+    before = resource.before.values.get("route") if resource.before else None
+    value = after.values.get("route")
+    if "route" not in after.values or (draft.has_base and value == before and resource.action is Action.UPDATE):
+        return
+    draft.note(draft.same_table.get(resource.id, resource.id), resource)
+    table.remove(lambda one: not _is_kept(draft, one))
+    if after.has_unknown_blocks("route"):
+        table.add_unreadable(after.unknown("route"))
+    table.routes.extend(route_of(draft, block) for block in after.blocks("route"))
+
+
+def _propagate(resource: Resource, table: DraftTable) -> None:
+    after, before = resource.after, resource.before
+    value = after.values.get("propagating_vgws") if after else None
+    if value and value != (before.values.get("propagating_vgws") if before else None):
+        table.add_unreadable(UnknownId(f"{resource.address}.propagating_vgws"))
+    elif not value:
+        table.remove(lambda route: route.rank is Rank.PROPAGATED)
+
+
+def _add_main(draft: Draft, resource: Resource) -> None:
+    after = resource.after
+    if after is None:
+        return
+    vpc, table_id = after.named("vpc_id"), after.named("route_table_id").certain
+    for vpc_id in list(draft.vpcs) if vpc.is_open else vpc.ids:
+        if table_id and vpc.certain and draft.table_of(table_id):
+            draft.main[vpc_id] = table_id
+        else:
+            draft.main[vpc_id] = draft.unknown_table(after.unknown("route_table_id"), vpc_id)
+
+
+def _associate_certain(draft: Draft, rows: Sequence[Resource]) -> list[Resource]:
+    """Associate the subnets that are certain, and return the other associations."""
+    rest = []
+    for row in rows:
+        subnet_id = row.after.named("subnet_id").certain if row.after else None
+        if subnet_id:
+            _govern(draft, row, subnet_id, [row])
+        else:
+            rest.append(row)
+    return rest
+
+
+def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
+    """Associate subnets of which it is not certain which instance of a block names them.
+
+    A subnet has at most one association. So if a block has as many instances as there are subnets that it may name, it
+    names each of them.
+    """
+    named = [row.after.named("subnet_id") for row in rows if row.after]
+    is_open = any(one.is_open for one in named)
+    taken = draft.governing.keys()
+    candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
+    if not candidates:
+        draft.note_outside(rows[0])
+    for subnet_id in candidates:
+        _govern(draft, rows[0], subnet_id, rows, may_be_main=is_open or len(candidates) != len(rows))
+
+
+def _govern(
+    draft: Draft, row: Resource, subnet_id: str, rows: Sequence[Resource], *, may_be_main: bool = False
+) -> None:
+    """Note the route tables that one of some associations may give to a subnet."""
+    subnet = draft.subnets.get(subnet_id)
+    vpc_id = subnet.vpc_id if subnet else ""
+    if subnet is None:
+        draft.note_outside(row)
+    named = [one.after.named("route_table_id") for one in rows if one.after]
+    table_ids: tuple[str | None, ...] = draft.fitting(union(named), vpc_id)
+    name = (
+        row.after.unknown("route_table_id" if row.after.is_unknown("route_table_id") else "subnet_id")
+        if row.after
+        else UnknownId(row.address)
+    )
+    if any(one.is_open for one in named):
+        table_ids = (*table_ids, draft.unknown_table(name, vpc_id))
+    draft.note(subnet_id, row)
+    draft.governing[subnet_id] = (name, (*table_ids, None) if may_be_main else table_ids)

@@ -1,0 +1,153 @@
+"""Transit gateways: attachments, their route tables, and the routes in these."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, certain_or, cidr_of, groups
+from express_path_cli.sources.proposal.families.routes import place
+from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Kind, Resource, UnknownId
+
+_PREFIX = "aws_ec2_transit_gateway"
+_GATEWAY, _ATTACHMENT, _TABLE = _PREFIX, f"{_PREFIX}_vpc_attachment", f"{_PREFIX}_route_table"
+_ASSOCIATION, _PROPAGATION = f"{_TABLE}_association", f"{_TABLE}_propagation"
+_BY_DEFAULT = "default_route_table_association"
+_ROUTES = (f"{_PREFIX}_route", f"{_PREFIX}_prefix_list_reference")
+TYPES = frozenset(
+    {
+        _GATEWAY,
+        _ATTACHMENT,
+        _TABLE,
+        _ASSOCIATION,
+        _PROPAGATION,
+        *_ROUTES,
+        f"{_PREFIX}_connect",
+        f"{_PREFIX}_peering_attachment",
+    }
+)
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove an attachment or a table, or what another resource adds to them now."""
+    before = resource.before
+    if before is None or resource.action is Action.KEEP:
+        return
+    if resource.type in _ROUTES:
+        table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
+        destination = cidr_of(before.text("destination_cidr_block")) or before.text("prefix_list_id")
+        if table:
+            table.remove(lambda route: route.destination == destination and route.rank is not Rank.PROPAGATED)
+    elif resource.type == _ASSOCIATION:
+        attachment = draft.attachments.get(before.text(Kind.ATTACHMENT))
+        if attachment:
+            draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
+    elif resource.type == _PROPAGATION:
+        _lose_routes(draft, before)
+    elif resource.action in GONE and resource.type == _TABLE:
+        draft.transit_tables.pop(resource.id_before, None)
+    elif resource.action in GONE and resource.type == _ATTACHMENT:
+        draft.attachments.pop(resource.id_before, None)
+        for vpc_table in draft.tables.values():
+            if vpc_table.vpc_id == before.text("vpc_id"):
+                vpc_table.routes = [
+                    replace(route, state="blackhole") if route.target_id == before.text(Kind.TRANSIT_GATEWAY) else route
+                    for route in vpc_table.routes
+                ]
+
+
+def _lose_routes(draft: Draft, before: Arguments) -> None:
+    table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
+    if table:
+        gone = before.text(Kind.ATTACHMENT)
+        table.remove(lambda route: route.rank is Rank.PROPAGATED and route.target_id == gone)
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add tables and attachments, then what connects them, then routes."""
+    gateways = {one.id: one for one in resources if one.type == _GATEWAY}
+    for gateway in gateways.values():
+        if gateway.action in MADE:
+            draft.transit_tables.setdefault(gateway.made("association_default_route_table_id"), DraftTable())
+    for resource in resources:
+        if resource.type == _TABLE and resource.id not in draft.transit_tables:
+            table = draft.transit_tables[resource.id] = DraftTable()
+            if resource.action not in MADE:
+                table.add_unreadable(UnknownId(f"{resource.address} (its routes are not in the plan)"))
+    for resource in resources:
+        is_known = resource.id in draft.attachments and resource.action is Action.KEEP
+        if resource.type == _ATTACHMENT and not is_known:
+            _add_attachment(draft, resource, gateways)
+    for rows in groups(one for one in resources if one.type == _ASSOCIATION and draft.counts(one)):
+        _associate(draft, rows)
+    for resource in resources:
+        if resource.type == _PROPAGATION and draft.counts(resource):
+            _propagate(draft, resource)
+    routes = [one for one in resources if one.type in _ROUTES and draft.counts(one)]
+    place(draft, routes, _route, Kind.TRANSIT_TABLE, draft.transit_tables)
+
+
+def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resource]) -> None:
+    after, known = resource.after, draft.attachments.get(resource.id)
+    if after is None:
+        return
+    gateway_id = after.named(Kind.TRANSIT_GATEWAY).certain
+    gateway = gateways.get(gateway_id or "")
+    subnets = after.listed("subnet_ids")
+    is_certain = not subnets.possible and not subnets.is_open
+    table_id = known.route_table_id if known else None
+    is_default = after.known("transit_gateway_default_route_table_association") is not False
+    gateway_of = gateway.after if gateway else None
+    if not known and gateway and gateway_of and is_default and gateway_of.text(_BY_DEFAULT) != "disable":
+        table_id = gateway.made("association_default_route_table_id")
+    unlisted = () if is_certain else (after.unknown("subnet_ids"),)
+    draft.attachments[resource.id] = TransitGatewayAttachment(
+        id=resource.id,
+        transit_gateway_id=gateway_id or after.unknown(Kind.TRANSIT_GATEWAY),
+        resource_type="vpc",
+        resource_id=known.resource_id if known else draft.vpc_of(after),
+        route_table_id=table_id,
+        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
+        # If the subnets are not certain, each of them may carry the traffic of any zone.
+        appliance_mode=not is_certain
+        or after.known("appliance_mode_support") not in (None, "", "disable")
+        or after.is_unknown("appliance_mode_support"),
+    )
+
+
+def _associate(draft: Draft, rows: Sequence[Resource]) -> None:
+    """Associate attachments with tables: as many of a block as there are attachments with one table are each of them."""
+    after = [row.after for row in rows if row.after is not None]
+    tables = {one.named(Kind.TRANSIT_TABLE).certain for one in after}
+    for one in after:
+        attachment = one.named(Kind.ATTACHMENT)
+        is_each = len(attachment.ids) == len(rows) and not attachment.is_open and len(tables) == 1
+        table_id = one.named(Kind.TRANSIT_TABLE).certain if attachment.certain or is_each else None
+        for attachment_id in list(draft.attachments) if attachment.is_open else attachment.ids:
+            if attachment_id in draft.attachments:
+                draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
+
+
+def _propagate(draft: Draft, resource: Resource) -> None:
+    """Add what is propagated. A VPC propagates its own addresses, where S3 Express is not; others, any route."""
+    after = resource.after
+    if after is None:
+        return
+    found = after.named(Kind.ATTACHMENT)
+    attachments = [draft.attachments.get(one) for one in found.ids]
+    if not found.is_open and all(one is not None and one.resource_type == "vpc" for one in attachments):
+        return
+    tables = after.named(Kind.TRANSIT_TABLE)
+    for table_id in draft.transit_tables if tables.is_open else tables.ids:
+        if table_id in draft.transit_tables:
+            draft.transit_tables[table_id].add_unreadable(UnknownId(f"{resource.address} (its routes)"))
+
+
+def _route(_: Draft, after: Arguments) -> Route:
+    name = "prefix_list_id" if after.values.get("prefix_list_id") else "destination_cidr_block"
+    cidr = cidr_of(after.known("destination_cidr_block"))
+    destination = cidr or certain_or(after.named("prefix_list_id"), after.unknown(name))
+    rank = Rank.STATIC if cidr else Rank.PREFIX_LIST
+    if after.known("blackhole") is True:
+        return Route(destination, "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank, state="blackhole")
+    target = certain_or(after.named(Kind.ATTACHMENT), after.unknown(Kind.ATTACHMENT))
+    return Route(destination, target, TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank)

@@ -1,0 +1,112 @@
+"""VPCs, their subnets, and VPC Block Public Access."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from express_path.domain.network.resources import BlockMode, Route, Subnet, TargetKind, Vpc
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
+from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Kind, Resource, UnknownId
+
+VPCS, SUBNETS = ("aws_vpc", "aws_default_vpc"), ("aws_subnet", "aws_default_subnet")
+_BLOCK_PUBLIC_ACCESS = ("aws_vpc_block_public_access_options", "aws_vpc_block_public_access_exclusion")
+_IPV6 = "aws_vpc_subnet_ipv6_cidr"
+"""CloudFormation's SubnetCidrBlock, which gives a subnet an IPv6 CIDR."""
+_IPV4 = "aws_vpc_ipv4_cidr_block_association"
+TYPES = frozenset({*VPCS, *SUBNETS, *_BLOCK_PUBLIC_ACCESS, _IPV6, _IPV4})
+
+
+def remove(draft: Draft, resource: Resource) -> None:
+    """Remove a VPC or a subnet. A default one stays in AWS, unless its resource says force_destroy.
+
+    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_subnet
+    """
+    before = resource.before
+    if resource.action not in GONE or before is None:
+        return
+    if resource.type.startswith("aws_default_") and before.known("force_destroy") is not True:
+        return
+    gone = resource.id_before
+    if resource.type in VPCS:
+        draft.vpcs.pop(gone, None)
+        for table_id in [key for key, table in draft.tables.items() if table.vpc_id == gone]:
+            draft.tables.pop(table_id)
+    elif resource.type in SUBNETS:
+        draft.subnets.pop(gone, None)
+
+
+def add(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add VPCs with their main route tables, then subnets, then what changes them."""
+    of = {kind: [one for one in resources if one.type in kind] for kind in (VPCS, SUBNETS, (_IPV6,))}
+    for resource in of[VPCS]:
+        _add_vpc(draft, resource)
+    for resource in of[SUBNETS]:
+        draft.addresses[resource.id] = resource.address
+        if draft.counts(resource, Kind.SUBNET):
+            _add_subnet(draft, resource)
+    for resource in of[_IPV6,]:
+        for subnet_id in resource.after.named("subnet_id").ids if resource.after and draft.counts(resource) else ():
+            if subnet_id in draft.subnets:
+                draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
+
+
+def add_changes_of_everything(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Lay VPC Block Public Access, which may close any gateway: what changes is the mode of every VPC and subnet."""
+    if any(one.type in _BLOCK_PUBLIC_ACCESS and one.action is not Action.KEEP for one in resources):
+        draft.vpcs = {key: replace(vpc, block_mode=BlockMode.UNKNOWN) for key, vpc in draft.vpcs.items()}
+        draft.subnets = {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
+
+
+def add_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add the local route that every route table of a VPC has for a further CIDR of the VPC."""
+    for resource in resources:
+        if resource.type == _IPV4 and resource.after is not None and draft.counts(resource):
+            cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
+            for table in draft.tables.values():
+                if cidr is None:
+                    table.add_unreadable(resource.after.unknown("cidr_block"))
+                elif vpc.is_open or table.vpc_id in vpc.ids:
+                    table.routes.append(Route(cidr, "local", TargetKind.LOCAL))
+
+
+def _add_vpc(draft: Draft, resource: Resource) -> None:
+    """Add a VPC and its main route table. That of a VPC that exists may have routes that the change does not show."""
+    known = draft.vpcs.get(resource.id)
+    mode = known.block_mode if known else draft.new_block_mode
+    draft.vpcs[resource.id] = Vpc(resource.id, draft.owner(resource), tags_of(resource), mode)
+    table_id = resource.made("main_route_table_id")
+    if known or table_id in draft.tables or resource.after is None:
+        return
+    cidr = cidr_of(resource.after.known("cidr_block"))
+    routes = [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
+    draft.tables[table_id] = DraftTable(resource.id, routes, draft.owner(resource))
+    draft.main.setdefault(resource.id, table_id)
+    if resource.action not in MADE:
+        name = UnknownId(f"{resource.address}.default_route_table_id (its routes are not in the plan)")
+        draft.tables[table_id].add_unreadable(name)
+
+
+def _add_subnet(draft: Draft, resource: Resource) -> None:
+    after, known = resource.after, draft.subnets.get(resource.id)
+    if after is None:
+        return
+    vpc_id = known.vpc_id if known else draft.vpc_of(after)
+    vpc = draft.vpcs.get(vpc_id)
+    zone = after.text("availability_zone")
+    has_ipv6 = after.is_unknown("ipv6_cidr_block") or bool(after.text("ipv6_cidr_block"))
+    new_mode = vpc.block_mode if vpc else draft.new_block_mode
+    draft.subnets[resource.id] = Subnet(
+        id=resource.id,
+        vpc_id=vpc_id,
+        owner_id=known.owner_id if known else draft.owner(resource),
+        # A name that no zone has: traffic from there may leave an attachment in every subnet.
+        availability_zone_id=after.text("availability_zone_id")
+        or draft.zone_ids.get(zone, "")
+        or (known.availability_zone_id if known else "")
+        or zone
+        or after.unknown("availability_zone"),
+        ipv6_native=after.known("ipv6_native") is True or bool(known and known.ipv6_native),
+        has_ipv6=has_ipv6 or bool(known and known.has_ipv6 and "ipv6_cidr_block" not in after.values),
+        dns64=after.is_unknown("enable_dns64") or after.known("enable_dns64") is True,
+        tags=tags_of(resource),
+        block_mode=known.block_mode if known else new_mode,
+    )

@@ -1,0 +1,237 @@
+"""What a value may name that is known only after the apply, by what its expression refers to.
+
+A plan lists what an expression refers to, and not how. So one reference to one id is that id, and anything else is any of
+several: every instance of the resources that are named, or with a value that hides its own references, every resource of
+the kind.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from express_path_cli.sources.proposal.resource import (
+    KIND_OF_TYPE,
+    MADE_WITH,
+    OPEN,
+    Action,
+    Kind,
+    NewId,
+    Possible,
+    Values,
+    firewall_endpoints,
+    made_id,
+    union,
+)
+
+_KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
+_CALL = re.compile(rf"module\.([\w-]+)(?:{_KEY})?\.?")
+_REFERENCE = re.compile(rf"([a-z][\w-]*\.[\w-]+)({_KEY})?(?:\.([\w-]+))?")
+_PREFIXES: Mapping[str, Kind] = {
+    "vpc": Kind.VPC,
+    "subnet": Kind.SUBNET,
+    "rtb": Kind.TABLE,
+    "vpce": Kind.ENDPOINT,
+    "nat": Kind.NAT,
+    "igw": Kind.GATEWAY,
+    "vgw": Kind.GATEWAY,
+    "eigw": Kind.EGRESS_ONLY,
+    "eni": Kind.INTERFACE,
+    "tgw": Kind.TRANSIT_GATEWAY,
+    "tgw-attach": Kind.ATTACHMENT,
+    "tgw-rtb": Kind.TRANSIT_TABLE,
+    "pl": Kind.PREFIX_LIST,
+}
+"""What ids of AWS name, by what they begin with."""
+_ENDPOINTS = "firewall_status"
+"""The attribute of a firewall that has the ids of its endpoints, several of them."""
+_AWS_ID = re.compile(r"([a-z]+(?:-[a-z]+)?)-[0-9a-f]{8,17}")
+
+
+def calls_of(module: str) -> tuple[str, ...]:
+    """Return the names of the calls that lead to a module, such as module.vpc["a"].module.subnets."""
+    return tuple(found[1] for found in _CALL.finditer(module))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A resource or data source of a plan, as it is there; the type of a data source begins with "data.".
+
+    module: the address of its module, empty for the root module. unknown and hidden have the shape of after, with true for
+    each value that is known only after the apply, and that is sensitive. block: its block in the configuration, None if
+    the plan does not have it.
+    """
+
+    address: str
+    module: str
+    type: str
+    name: str
+    action: Action
+    before: Values | None
+    after: Values | None
+    unknown: Values
+    hidden: object
+    block: Values | None
+
+    @property
+    def path(self) -> str:
+        """The address without the key of count or for_each."""
+        return _in(self.module, f"{self.type}.{self.name}")
+
+    @property
+    def expressions(self) -> Values | None:
+        """The expressions of the arguments that the configuration sets, None if it is not known which ones."""
+        found = self.block.get("expressions") if self.block is not None else None
+        return found if isinstance(found, Mapping) else None if self.block is None else {}
+
+    @property
+    def provider(self) -> str:
+        """The key of the provider's configuration."""
+        return str((self.block or {}).get("provider_config_key") or "")
+
+    def is_changed(self, name: str) -> bool:
+        """Return whether a value that exists is another one after the apply."""
+        after = (self.after or {}).get(name)
+        return bool(after) and after != (self.before or {}).get(name)
+
+
+class References:
+    """Follows the references of one plan. What was followed once is kept: many instances share one result."""
+
+    def __init__(
+        self,
+        rows: Iterable[Row],
+        variables: Iterable[object],
+        given: Callable[[tuple[str, ...], str], object],
+        is_used: Callable[[str], bool],
+    ) -> None:
+        """Index the ids of the plan by block and by kind.
+
+        variables: the values of the root module's. given: returns the expression that a module's call gives to a variable.
+        is_used: returns whether any value depends on an attribute that names what AWS makes with a resource.
+        """
+        self._given = given
+        self._ids: defaultdict[tuple[str, str, Kind], dict[str, str]] = defaultdict(dict)
+        self._every: dict[Kind, dict[str, None]] = {kind: {} for kind in Kind}
+        self._found: dict[tuple[str, tuple[str, ...], Kind], Possible] = {}
+        self._is_read: dict[str, bool] = {}
+        known = list(variables)
+        for row in rows:
+            if row.type.startswith("data."):
+                known.append(row.before)
+                self._is_read[row.path] = row.before is not None
+            for attribute, kind, resource_id in _ids_of(row):
+                key = resource_id if attribute == _ENDPOINTS else row.address.removeprefix(row.path)
+                self._ids[row.path, attribute, kind][key] = resource_id
+                if attribute == "id" or is_used(attribute):
+                    self._every[kind].setdefault(resource_id)
+        for value in known:
+            for kind, resource_id in _aws_ids(value):
+                self._every[kind].setdefault(resource_id)
+
+    def named(self, module: str, expression: object, kind: Kind) -> Possible:
+        """Return what an expression in a module may name."""
+        names = _names_in(expression)
+        key = (module, names, kind)
+        if key not in self._found:
+            self._found[key] = self._anything(kind)  # while it is being followed
+            certain = self.certain(module, expression, kind)
+            self._found[key] = Possible((certain,)) if certain else self._any_of(module, names, kind)
+        return self._found[key]
+
+    def _anything(self, kind: Kind) -> Possible:
+        return Possible(tuple(self._every[kind]), is_open=not (self._every[kind] and all(self._is_read.values())))
+
+    def certain(self, module: str, expression: object, kind: Kind) -> str | None:
+        """Return the only id that is named: the expression is one traversal, listed with what it is a part of."""
+        names = _names_in(expression)
+        if module and len(names) == 1 and names[0].startswith("var."):
+            return self.certain(_parent(module), self._given(calls_of(module), names[0].removeprefix("var.")), kind)
+        whole = _REFERENCE.fullmatch(names[0]) if names else None
+        if whole is None or not whole[3] or list(names) != [names[0], *_parts(names[0])][: len(names)]:
+            return None
+        return self._ids.get((_in(module, whole[1]), whole[3], kind), {}).get(whole[2] or "")
+
+    def _any_of(self, module: str, names: Sequence[str], kind: Kind) -> Possible:
+        every = [self._one(module, name, kind) for name in names]
+        if not any(one.ids or one.is_open for one in every):
+            return self._anything(kind)
+        return Possible(union(every), any(one.is_open for one in every))
+
+    def _one(self, module: str, name: str, kind: Kind) -> Possible:
+        """Return what one reference may name; nothing if it cannot be an id of this kind."""
+        first, _, rest = name.partition(".")
+        if first in ("count", "path", "terraform", "self") or name == "each.key":
+            return Possible()
+        if first == "var":
+            return self._variable(module, re.split(r"[.[]", rest, maxsplit=1)[0], kind)
+        found = _REFERENCE.match(rest if first == "data" else name)
+        if first in ("local", "module", "each") or (
+            first == "data" and found and self._is_read.get(_in(module, f"data.{found[1]}"))
+        ):
+            return self._anything(kind)
+        if first == "data" or found is None:
+            return OPEN
+        block, _, attribute = found.groups()
+        of = block.partition(".")[0]
+        attributes = [attribute] if attribute else ["id", *(made for type_, made in MADE_WITH if type_ == of)]
+        ids = [one for part in attributes for one in self._ids.get((_in(module, block), part, kind), {}).values()]
+        if ids or (of in KIND_OF_TYPE and attribute in (None, "id", "arn", *Kind) and attribute != kind):
+            return Possible(tuple(ids))
+        return self._anything(kind) if attribute == kind else OPEN
+
+    def _variable(self, module: str, name: str, kind: Kind) -> Possible:
+        """Return what a variable may name: nothing that is unknown in the root module, else what the call gives."""
+        if not module:
+            return Possible()
+        given = self._given(calls_of(module), name)
+        if isinstance(given, Mapping) and not given.get("references"):
+            return Possible(tuple(one for of, one in _aws_ids(given.get("constant_value")) if of is kind))
+        return self.named(_parent(module), given, kind)
+
+
+def _names_in(expression: object) -> tuple[str, ...]:
+    found = expression.get("references") if isinstance(expression, Mapping) else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _parent(module: str) -> str:
+    *_, last = _CALL.finditer(module)
+    return module[: last.start()].removesuffix(".")
+
+
+def _in(module: str, name: str) -> str:
+    return f"{module}.{name}" if module else name
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Yield what a traversal is a part of, as a plan lists it after the traversal: aws_vpc.a[0].id, then aws_vpc.a[0]."""
+    while name.count(".") > 1 or name.endswith("]"):
+        name = name[: name.rfind("[") if name.endswith("]") else name.rfind(".")]
+        yield name
+
+
+def _ids_of(row: Row) -> Iterator[tuple[str, Kind, str]]:
+    """Yield the ids that a resource has after the apply: attribute, kind, and id."""
+    after = row.after
+    if after is None:
+        return
+    if row.type in KIND_OF_TYPE:
+        yield "id", KIND_OF_TYPE[row.type], str(after.get("id") or "") or NewId(row.address)
+    if row.type == "aws_networkfirewall_firewall":
+        for endpoint_id in firewall_endpoints(row.address, after):
+            yield _ENDPOINTS, Kind.ENDPOINT, endpoint_id
+    for (type_, attribute), kind in MADE_WITH.items():
+        if type_ == row.type and attribute != _ENDPOINTS:
+            yield attribute, kind, str(after.get(attribute) or "") or made_id(row.address, attribute)
+
+
+def _aws_ids(value: object) -> Iterator[tuple[Kind, str]]:
+    """Yield the ids of AWS that a value contains, with their kinds."""
+    if isinstance(value, str):
+        found = _AWS_ID.fullmatch(value)
+        if found and found[1] in _PREFIXES:
+            yield _PREFIXES[found[1]], value
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _aws_ids(part)

@@ -1,0 +1,252 @@
+"""A resource of a proposed change: what happens to it, and its arguments with the names of Terraform's AWS provider."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Values = Mapping[str, Any]
+
+
+class NewId(str):
+    """The id of what does not exist yet: its text is the address, and the attribute if AWS makes it with a resource."""
+
+    __slots__ = ()
+
+
+class UnknownId(str):
+    """An id that may be any of several: its text is the address and the argument that decide."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        """Return the id as it is, so that a hop's destination stays one."""
+        return self
+
+
+class Action(StrEnum):
+    """What happens to a resource."""
+
+    KEEP = "keep"
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+
+
+WITH_PATHS = frozenset(
+    {
+        *("aws_subnet", "aws_default_subnet", "aws_route_table", "aws_default_route_table", "aws_route"),
+        *("aws_route_table_association", "aws_main_route_table_association"),
+        *("aws_vpc_endpoint", "aws_vpc_endpoint_route_table_association"),
+    }
+)
+"""The types of resources without which a change changes no path in a Region."""
+GONE = (Action.DELETE, Action.REPLACE)
+MADE = (Action.CREATE, Action.REPLACE)
+
+
+class Kind(StrEnum):
+    """What an id names. The value is the argument that usually has it."""
+
+    VPC = "vpc_id"
+    SUBNET = "subnet_id"
+    TABLE = "route_table_id"
+    ENDPOINT = "vpc_endpoint_id"
+    NAT = "nat_gateway_id"
+    GATEWAY = "gateway_id"
+    EGRESS_ONLY = "egress_only_gateway_id"
+    INTERFACE = "network_interface_id"
+    TRANSIT_GATEWAY = "transit_gateway_id"
+    ATTACHMENT = "transit_gateway_attachment_id"
+    TRANSIT_TABLE = "transit_gateway_route_table_id"
+    PREFIX_LIST = "prefix_list_id"
+
+
+KIND_OF_TYPE: Mapping[str, Kind] = {
+    "aws_vpc": Kind.VPC,
+    "aws_default_vpc": Kind.VPC,
+    "aws_subnet": Kind.SUBNET,
+    "aws_default_subnet": Kind.SUBNET,
+    "aws_route_table": Kind.TABLE,
+    "aws_default_route_table": Kind.TABLE,
+    "aws_vpc_endpoint": Kind.ENDPOINT,
+    "aws_nat_gateway": Kind.NAT,
+    "aws_internet_gateway": Kind.GATEWAY,
+    "aws_vpn_gateway": Kind.GATEWAY,
+    "aws_egress_only_internet_gateway": Kind.EGRESS_ONLY,
+    "aws_network_interface": Kind.INTERFACE,
+    "aws_ec2_transit_gateway": Kind.TRANSIT_GATEWAY,
+    "aws_ec2_transit_gateway_vpc_attachment": Kind.ATTACHMENT,
+    "aws_ec2_transit_gateway_peering_attachment": Kind.ATTACHMENT,
+    "aws_ec2_transit_gateway_connect": Kind.ATTACHMENT,
+    "aws_ec2_transit_gateway_route_table": Kind.TRANSIT_TABLE,
+    "aws_ec2_managed_prefix_list": Kind.PREFIX_LIST,
+}
+"""What the id of each type names."""
+MADE_WITH: Mapping[tuple[str, str], Kind] = {
+    ("aws_vpc", "default_route_table_id"): Kind.TABLE,
+    ("aws_vpc", "main_route_table_id"): Kind.TABLE,
+    ("aws_default_vpc", "default_route_table_id"): Kind.TABLE,
+    ("aws_default_vpc", "main_route_table_id"): Kind.TABLE,
+    ("aws_instance", "primary_network_interface_id"): Kind.INTERFACE,
+    ("aws_ec2_transit_gateway", "association_default_route_table_id"): Kind.TRANSIT_TABLE,
+    ("aws_ec2_transit_gateway", "propagation_default_route_table_id"): Kind.TRANSIT_TABLE,
+    ("aws_networkfirewall_firewall", "firewall_status"): Kind.ENDPOINT,
+    ("aws_vpn_connection", "transit_gateway_attachment_id"): Kind.ATTACHMENT,
+}
+"""What AWS makes together with a resource, by the attribute that names it."""
+
+
+_SAME = {
+    "main_route_table_id": "default_route_table_id",
+    "propagation_default_route_table_id": "association_default_route_table_id",
+}
+"""The attributes of a new resource that name the same as another one."""
+
+
+def made_id(address: str, attribute: str) -> NewId:
+    """Return the id of what AWS makes together with a new resource."""
+    return NewId(f"{address}.{_SAME.get(attribute, attribute)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """The ids that a value may be. is_open: it may be something else, too."""
+
+    ids: tuple[str, ...] = ()
+    is_open: bool = False
+
+    @property
+    def certain(self) -> str | None:
+        """The only id that is possible, None if there is none or several."""
+        return self.ids[0] if len(self.ids) == 1 and not self.is_open else None
+
+
+OPEN = Possible(is_open=True)
+"""A value of which nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list of ids contains: certain ids, others that are possible, and is_open if there may be more."""
+
+    ids: tuple[str, ...] = ()
+    possible: tuple[str, ...] = ()
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a resource or of a block in it, as far as the configuration sets them.
+
+    values: JSON, with a Possible in place of each value that is not known. where: the address, and the name of the block.
+    words: what the tool calls an argument, where that is another name.
+    """
+
+    where: str
+    values: Values
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def is_unknown(self, name: str) -> bool:
+        """Return whether a value, or a part of it, is not known."""
+        return _has_unknown(self.values.get(name))
+
+    def known(self, name: str) -> Any:  # noqa: ANN401  # any JSON
+        """Return a value, None if it is null or not known completely."""
+        return None if self.is_unknown(name) else self.values.get(name)
+
+    def text(self, name: str) -> str:
+        """Return a text; empty if it is null, not known, or no text."""
+        found = self.known(name)
+        return found if isinstance(found, str) else ""
+
+    def named(self, name: str) -> Possible:
+        """Return the ids that an argument may be; none without a value."""
+        return _named(self.values.get(name))
+
+    def listed(self, name: str) -> Listed:
+        """Return the ids in a list."""
+        found = self.values.get(name)
+        if isinstance(found, Possible):
+            return Listed((), found.ids, found.is_open)
+        every = [_named(item) for item in found] if isinstance(found, list) else []
+        certain = tuple(dict.fromkeys(one.certain for one in every if one.certain))
+        rest = dict.fromkeys(one for possible in every for one in possible.ids if one not in certain)
+        return Listed(certain, tuple(rest), any(possible.is_open for possible in every))
+
+    def blocks(self, name: str) -> Iterator["Arguments"]:
+        """Yield the arguments of each nested block; of one that is not known, none but a Possible under every name."""
+        found = self.values.get(name)
+        rows = found if isinstance(found, list) else [] if found is None else [found]
+        for row in rows:
+            if isinstance(row, Mapping):
+                yield Arguments(f"{self.where}.{self.words.get(name, name)}", row, self.words)
+
+    def has_unknown_blocks(self, name: str) -> bool:
+        """Return whether it is not known how many blocks there are."""
+        found = self.values.get(name)
+        rows = found if isinstance(found, list) else [found]
+        return any(isinstance(row, Possible) for row in rows)
+
+    def unknown(self, name: str) -> UnknownId:
+        """Return the name of a value that is not known."""
+        return UnknownId(f"{self.where}.{self.words.get(name, name)}")
+
+
+def _named(value: object) -> Possible:
+    if isinstance(value, Possible):
+        return value
+    return Possible((value,)) if isinstance(value, str) and value else Possible()
+
+
+def _has_unknown(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_has_unknown, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_unknown, value))
+    return isinstance(value, Possible)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """A resource: its id after the change, and its arguments before and after it, None where it does not exist.
+
+    block: the address without the key of count or for_each. before has every attribute, as it was read; after has what the
+    configuration sets, and the ids of what AWS makes together with the resource. account_id and region: empty if the
+    change does not say them.
+    """
+
+    address: str
+    type: str
+    block: str
+    action: Action
+    before: Arguments | None
+    after: Arguments | None
+    id: str
+    id_before: str = ""
+    account_id: str = ""
+    region: str = ""
+
+    def made(self, attribute: str) -> str:
+        """Return the id of what AWS makes together with the resource."""
+        found = self.after.text(attribute) if self.after else ""
+        return found or made_id(self.address, attribute)
+
+
+def firewall_endpoints(address: str, values: Values) -> tuple[str, ...]:
+    """Return the ids of a firewall's endpoints: the known ones, or one for each subnet of a firewall that is new."""
+    found = []
+    statuses = values.get("firewall_status")
+    for status in statuses if isinstance(statuses, list) else ():
+        for state in status.get("sync_states") or ():
+            found += [one.get("endpoint_id") for one in state.get("attachment") or ()]
+    mappings = values.get("subnet_mapping")
+    number = len(mappings) if isinstance(mappings, list) else 0
+    return tuple(found) if found and all(found) else tuple(NewId(f"{address}.endpoint[{n}]") for n in range(number))
+
+
+def union(found: Sequence[Possible]) -> tuple[str, ...]:
+    """Return all ids that any of these may be. Many resources with count share one tuple, which is not copied."""
+    distinct = list({id(possible.ids): possible.ids for possible in found if possible.ids}.values())
+    return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))

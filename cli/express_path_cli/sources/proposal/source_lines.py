@@ -1,0 +1,92 @@
+"""The file and line of each block of a Terraform configuration, without reading its language.
+
+Only regular files inside the folder of the configuration are read, and no more than people write. What is not found has
+no line: a configuration in JSON, and a module outside the folder.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import orjson
+
+MAX_BYTES = 1 << 20
+"""How much of a file is read, in bytes."""
+MAX_TOTAL = 8 << 20
+"""How much of a configuration is read, in bytes."""
+MAX_COUNT = 1000
+"""How many modules are read, and how many entries of a folder."""
+_BLOCK = re.compile(
+    r"<<-?([\w-]+)\s*?\n.*?(?:^[ \t]*\1\s*?$|\Z)"
+    r"|^[ \t]*(?:/\*.*?(?:\*/|\Z)"
+    r'|resource[ \t]+"?(?P<type>[\w-]+)"?[ \t]+"?(?P<name>[\w-]+)"?[ \t]*\{'
+    r'|module[ \t]+"?(?P<call>[\w-]+)"?[ \t]*\{(?:[^}]{0,500}?^[ \t]*source[ \t]*=[ \t]*"(?P<source>\.[^"\n]*)")?)',
+    re.MULTILINE | re.DOTALL,
+)
+"""A text such as <<EOT or a long comment, in which there are no blocks; or a block with its labels."""
+Calls = tuple[str, ...]
+"""The names of the calls that lead to a module; empty for the root module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a block is: the file, relative to the folder of the configuration, and its first line."""
+
+    file: str
+    line: int
+
+
+def lines_of(folder: Path) -> Mapping[tuple[Calls, str, str], Location]:
+    """Return where each resource block is, by the calls of its module, its type, and its name."""
+    root = folder.resolve()
+    installed = _installed_modules(root)
+    modules: list[tuple[Calls, Path]] = [((), root)]
+    found: dict[tuple[Calls, str, str], Location] = {}
+    left = MAX_TOTAL
+    for calls, place in islice(modules, MAX_COUNT):
+        for file, text in _texts(place, root, ".tf", ".tofu"):
+            left -= len(text)
+            if left < 0:
+                return found
+            line, end = 1, 0
+            for block in _BLOCK.finditer(text):
+                line, end = line + text.count("\n", end, block.start()), block.start()
+                if block["type"]:
+                    found.setdefault((calls, block["type"], block["name"]), Location(file, line))
+                elif block["call"]:
+                    inner = (*calls, block["call"])
+                    there = installed.get(".".join(inner))
+                    if there or block["source"]:
+                        modules.append((inner, root / there if there else place / block["source"]))
+    return found
+
+
+def has_configuration(folder: Path) -> bool:
+    """Return whether a folder has a file of Terraform or OpenTofu, in their language or in JSON."""
+    return any(re.search(r"\.(tf|tofu)(\.json)?$", file.name) for file in folder.glob("*"))
+
+
+def _installed_modules(root: Path) -> Mapping[str, str]:
+    """Return the folder of each module that Terraform installed, by the names of its calls."""
+    with suppress(ValueError, KeyError, TypeError):
+        for _, text in _texts(root / ".terraform" / "modules", root, ".json"):
+            return {row["Key"]: str(row["Dir"]) for row in orjson.loads(text)["Modules"]}
+    return {}
+
+
+def _texts(place: Path, root: Path, *suffixes: str) -> Iterator[tuple[str, str]]:
+    """Yield each regular file of a folder that is inside the configuration, and its text. Override files are last.
+
+    https://developer.hashicorp.com/terraform/language/files/override
+    """
+    # A loop of links is a RuntimeError until Python 3.13, and a null character in a path is a ValueError.
+    with suppress(OSError, RuntimeError, ValueError):
+        files = [file.resolve() for file in islice(place.iterdir(), MAX_COUNT) if file.suffix in suffixes]
+        for file in sorted(files, key=lambda file: (file.stem.endswith("override"), file)):
+            if file.is_relative_to(root) and file.is_file():
+                with file.open("rb") as stream:
+                    text = stream.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
+                yield file.relative_to(root).as_posix(), text

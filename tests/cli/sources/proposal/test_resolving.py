@@ -1,0 +1,298 @@
+"""Terraform plans once more: what is asked, what it may see, what is left behind, and what is believed."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from express_path_cli.sources.proposal import resolving
+from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
+from express_path_cli.sources.proposal.resource import OPEN, NewId
+from tests.support.terraform import needs_terraform, provider, terraform
+
+AWS = "registry.terraform.io/hashicorp/aws"
+CONFIGURED = {"aws": {"name": "aws", "full_name": AWS}}
+PLAN: dict[str, Any] = {"configuration": {"provider_config": CONFIGURED}, "variables": {"secret": {"value": "hunter2"}}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a configuration that looks initialized."""
+    (tmp_path / ".terraform").mkdir()
+    return tmp_path
+
+
+def fake(folder: Path, test: str = "", version: str = "Terraform v1.11.4") -> str:
+    """Return a program that answers like Terraform, and executes shell commands for `test`."""
+    program = folder / "fake"
+    program.write_text(f'#!/bin/sh\ncase "$1" in\nversion) echo {version};;\ntest) {test};;\nesac\n')
+    program.chmod(0o755)
+    return str(program)
+
+
+def remote_state(after: Mapping[str, object]) -> dict[str, Any]:
+    """Return a data source that is read during the apply."""
+    change = {"actions": ["read"], "after": after, "after_unknown": {"outputs": True}}
+    kind = "terraform_remote_state"
+    provider_name = "terraform.io/builtin/terraform"
+    row = {"address": f"data.{kind}.s", "mode": "data", "type": kind, "provider_name": provider_name, "change": change}
+    return {"resource_changes": [row]}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"complete": False}, "-target"),
+        (
+            {"configuration": {"provider_config": {"m:aws": {**CONFIGURED["aws"], "module_address": "module.m"}}}},
+            "a module configures a provider",
+        ),
+        (remote_state({}), "terraform_remote_state"),
+    ],
+)
+def test_plans_that_terraform_is_not_asked_about(folder: Path, change: dict[str, Any], reason: str) -> None:
+    """What mocks cannot stand in for would be read with the user's credentials."""
+    with pytest.raises(NotResolvedError, match=reason):
+        resolve(PLAN | change, folder, fake(folder, "touch asked"))
+    assert not (folder / "asked").exists()
+
+
+@pytest.mark.parametrize("version", ["Terraform v1.10.5", "OpenTofu v1.11.0"])
+def test_other_versions(folder: Path, version: str) -> None:
+    """Terraform 1.11 is the first that can override resources of a plan."""
+    with pytest.raises(NotResolvedError, match=r"1\.11"):
+        resolve(PLAN, folder, fake(folder, version=version))
+
+
+def test_missing_program_and_folder(folder: Path) -> None:
+    """The program and an initialized configuration are needed."""
+    with pytest.raises(NotResolvedError, match="nowhere is not a program"):
+        resolve(PLAN, folder, "nowhere")
+    (folder / ".terraform").rmdir()
+    with pytest.raises(NotResolvedError, match="not initialized"):
+        resolve(PLAN, folder, fake(folder))
+
+
+def test_what_terraform_sees(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No credentials, variables, or arguments; the files are the user's alone, and variables are outside the folder."""
+    for name in ("AWS_SECRET_ACCESS_KEY", "TF_CLI_ARGS", "TF_LOG", "TF_VAR_secret", "TF_TOKEN_app_terraform_io"):
+        monkeypatch.setenv(name, "exposed")
+    seen = 'env > "env.$$"; stat -c "%a %n" .express-path-*/* "${5#*=}" > "files.$$"; cat "${5#*=}" > "variables.$$"'
+    test = seen.replace("${5#*=}", "$(echo $* | sed s/.*-var-file=//)")
+    with pytest.raises(NotResolvedError, match="second plan failed"):
+        resolve(PLAN, folder, fake(folder, test))
+    [environment, *_] = [file.read_text() for file in folder.glob("env.*")]
+    assert "exposed" not in environment
+    assert f"HOME={Path.home()}\n" not in environment
+    assert "AWS_CONFIG_FILE=/dev/null" in environment
+    lines = [line for file in folder.glob("files.*") for line in file.read_text().splitlines()]
+    assert lines
+    assert all(line.startswith("600 ") for line in lines)
+    assert [json.loads(file.read_text()) for file in folder.glob("variables.*")] == [{"secret": "hunter2"}] * 3
+    assert not [file for file in folder.rglob("*") if "hunter2" in file.name or file.name.startswith(".express-path-")]
+
+
+def is_running(number: str) -> bool:
+    """Return whether a process runs. Init may not have collected one that was killed."""
+    try:
+        return " Z " not in Path(f"/proc/{number}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("interrupt", [False, True], ids=["too long", "Ctrl-C"])
+def test_nothing_is_left(folder: Path, monkeypatch: pytest.MonkeyPatch, interrupt: bool) -> None:
+    """A run that takes too long or is interrupted is killed with its children, and its files are removed."""
+    monkeypatch.setattr(resolving, "SECONDS", 2)
+
+    def sleep(_: float) -> None:
+        if interrupt and sum(file.stat().st_size > 0 for file in folder.glob("child.*")) == len(resolving.STARTS):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt if interrupt else NotResolvedError):
+        resolve(PLAN, folder, fake(folder, 'sleep 60 & echo $! > "child.$$"; wait'))
+    children = [file.read_text().strip() for file in folder.glob("child.*")]
+    assert len(children) == len(resolving.STARTS)
+    deadline = time.monotonic() + 10
+    while any(is_running(child) for child in children):
+        assert time.monotonic() < deadline
+    assert not list(folder.glob(".express-path-*"))
+
+
+CONFIGURATION = """
+terraform {
+  required_providers {
+    aws = { source = "hashicorp/aws" }
+  }
+}
+provider "aws" {
+  region                      = "us-east-1"
+  access_key                  = "x"
+  secret_key                  = "y"
+  skip_credentials_validation = true
+  skip_requesting_account_id  = true
+}
+variable "optional" {
+  default = null
+}
+variable "text" {
+  default = "$${x} %%{y} \\"quoted\\"\\n"
+}
+resource "aws_vpc" "old" {
+  cidr_block = "10.1.0.0/16"
+}
+resource "aws_route_table" "old" {
+  vpc_id = aws_vpc.old.id
+}
+resource "aws_vpc" "v" {
+  cidr_block = "10.0.0.0/16"
+  tags       = { Text = var.text }
+}
+resource "aws_subnet" "s" {
+  count      = 2
+  vpc_id     = aws_vpc.v.id
+  cidr_block = cidrsubnet(aws_vpc.v.cidr_block, 8, count.index)
+}
+resource "aws_eip" "e" {}
+resource "aws_nat_gateway" "n" {
+  for_each          = { a = aws_subnet.s[0].id, b = aws_subnet.s[1].id }
+  connectivity_type = "private"
+  subnet_id         = each.value
+}
+resource "aws_nat_gateway" "asked" {
+  allocation_id = aws_eip.e.id
+  subnet_id     = aws_subnet.s[0].id
+}
+resource "aws_route_table" "t" {
+  count  = 3
+  vpc_id = aws_vpc.v.id
+}
+locals {
+  tables = var.optional == null ? aws_route_table.t[*].id : []
+  routes = {
+    element = element(local.tables, 4)
+    old     = var.optional == null ? aws_route_table.old.id : local.tables[0]
+    main    = aws_default_route_table.main.id
+    eip     = aws_eip.e.public_ip == "192.0.2.1" ? local.tables[0] : local.tables[1]
+    asked   = aws_nat_gateway.asked.private_ip == "10.0.0.9" ? local.tables[0] : local.tables[1]
+    several = length(one([for k, n in aws_nat_gateway.n : n if k == "a"]).secondary_private_ip_addresses) > 0 ? local.tables[0] : local.tables[1]
+    middle  = sort(local.tables)[1]
+    mixed   = sort([local.tables[0], aws_route_table.old.id])[0]
+  }
+}
+resource "aws_default_route_table" "main" {
+  default_route_table_id = aws_vpc.v.default_route_table_id
+}
+resource "aws_route" "r" {
+  for_each               = local.routes
+  route_table_id         = each.value
+  destination_cidr_block = "0.0.0.0/0"
+  nat_gateway_id         = aws_nat_gateway.n["b"].id
+}
+resource "aws_vpc_endpoint" "x" {
+  vpc_id          = aws_vpc.v.id
+  service_name    = "com.amazonaws.us-east-1.s3express"
+  route_table_ids = var.optional == null ? null : local.tables
+  policy          = jsonencode({ vpc = aws_vpc.v.id })
+}
+resource "aws_networkfirewall_firewall" "f" {
+  name                = "f"
+  vpc_id              = aws_vpc.v.id
+  firewall_policy_arn = "arn:aws:network-firewall:us-east-1:111122223333:firewall-policy/p"
+  subnet_mapping {
+    subnet_id = aws_subnet.s[1].id
+  }
+}
+resource "aws_route" "firewall" {
+  route_table_id         = local.tables[2]
+  destination_cidr_block = "0.0.0.0/0"
+  vpc_endpoint_id = one([
+    for state in aws_networkfirewall_firewall.f.firewall_status[0].sync_states :
+    state.attachment[0].endpoint_id if state.attachment[0].subnet_id == aws_subnet.s[1].id
+  ])
+}
+check "unknown" {
+  assert {
+    condition     = aws_vpc.v.owner_id == "111122223333"
+    error_message = "another account"
+  }
+}
+"""
+OLD = {
+    "aws_vpc": {"id": "vpc-0aaa", "cidr_block": "10.1.0.0/16", "instance_tenancy": "default"},
+    "aws_route_table": {"id": "rtb-0aaa", "vpc_id": "vpc-0aaa"},
+}
+"""A state with two resources, by type."""
+EVIL = 'run "evil" {\n  command = apply\n}\nrun "fails" {\n  assert {\n    condition = aws_vpc.v.cidr_block == "x"\n    error_message = "no"\n  }\n}\n'
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Run Terraform."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "CHECKPOINT_DISABLE": "1"}
+    command = [terraform() or "", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def planned(folder: Path) -> Any:
+    """Initialize a configuration over a state, and return its plan."""
+    needs_terraform()
+    (folder / "main.tf").write_text(CONFIGURATION)
+    rows = [
+        {
+            "mode": "managed",
+            "type": kind,
+            "name": "old",
+            "provider": f'provider["{AWS}"]',
+            "instances": [{"schema_version": {"aws_vpc": 1}.get(kind, 0), "attributes": values}],
+        }
+        for kind, values in OLD.items()
+    ]
+    state = {"version": 4, "terraform_version": "1.11.0", "serial": 1, "lineage": "x", "resources": rows}
+    (folder / "terraform.tfstate").write_text(json.dumps(state))
+    found = provider()
+    assert found
+    run(folder, "init", f"-plugin-dir={found.parents[5]}")
+    run(folder, "plan", "-refresh=false", "-out=plan.out")
+    return json.loads(run(folder, "show", "-json", "plan.out"))
+
+
+def each(found: Sequence[Mapping[str, Any]], address: str, name: str = "route_table_id") -> list[Any]:
+    """Return a value in each order of ids."""
+    return [values[address][name] for values in found]
+
+
+@pytest.mark.slow
+def test_real_terraform(tmp_path: Path) -> None:
+    """Terraform resolves what follows from ids, and leaves open what only AWS knows; no test of the folder runs."""
+    plan = planned(tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "evil.tftest.hcl").write_text(EVIL)
+    (tmp_path / "root.tftest.hcl").write_text(EVIL)
+    before = set(tmp_path.rglob("*"))
+    found = resolve(plan, tmp_path, None)
+    assert set(tmp_path.rglob("*")) == before
+    assert each(found, 'aws_route.r["element"]') == ["aws_route_table.t[1]"] * 3
+    assert isinstance(found[0]['aws_route.r["element"]']["route_table_id"], NewId)
+    assert each(found, 'aws_route.r["element"]', "nat_gateway_id") == ['aws_nat_gateway.n["b"]'] * 3
+    assert each(found, 'aws_route.r["old"]') == ["rtb-0aaa"] * 3
+    assert type(found[0]['aws_route.r["old"]']["route_table_id"]) is str
+    assert each(found, 'aws_route.r["main"]') == ["aws_vpc.v.default_route_table_id"] * 3
+    assert each(found, 'aws_route.r["eip"]') == [OPEN] * 3
+    assert each(found, 'aws_route.r["asked"]') == [OPEN] * 3
+    assert set(each(found, 'aws_route.r["several"]')) == {"aws_route_table.t[0]", "aws_route_table.t[1]"}
+    assert len(set(each(found, 'aws_route.r["middle"]'))) == 2
+    assert set(each(found, 'aws_route.r["mixed"]')) == {"aws_route_table.t[0]", "rtb-0aaa"}
+    assert each(found, "aws_vpc_endpoint.x", "route_table_ids") == [None] * 3
+    assert each(found, "aws_vpc_endpoint.x", "policy") == [OPEN] * 3
+    assert each(found, "aws_route.firewall", "vpc_endpoint_id") == ["aws_networkfirewall_firewall.f.endpoint[0]"] * 3
+    assert each(found, "aws_vpc.v", "tags") == [{"Text": '${x} %{y} "quoted"\n'}] * 3
+    main = tmp_path / "main.tf"
+    main.write_text(main.read_text().replace("10.0.0.0/16", "10.9.0.0/16"))
+    with pytest.raises(NotResolvedError, match=r"not that of the plan: aws_subnet\.s\[0\]\.cidr_block differs"):
+        resolve(plan, tmp_path, None)
