@@ -25,7 +25,7 @@ from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
 """How many route tables or resources a sentence names."""
-UNDECIDED = "this resource of the plan may change any path; scan again after the apply"
+UNDECIDED = "may change any path; scan again after the apply"
 """In the note of a row whose path depends on a resource whose effect is not modelled."""
 _ZONE_ID = re.compile("[a-z0-9-]+-az[0-9]+")
 _SNAPSHOT = (
@@ -71,22 +71,23 @@ def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) 
 
 def _after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides."""
-    elsewhere = {
-        (verdict.region, verdict.subnet_id): verdict
-        for verdict in evaluate_all(proposed.elsewhere, parameters, selection)
-    }
+    others: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
+    for verdict in evaluate_all(proposed.others, parameters, selection):
+        others[verdict.region, verdict.subnet_id].append(verdict)
     decided = []
     for verdict in evaluate_all(proposed.after, parameters, selection):
-        other = elsewhere.get((verdict.region, verdict.subnet_id))
-        if other is not None and other.reason is not verdict.reason:
-            worst = min(verdict, other, key=lambda one: SEVERITY_ORDER[one.reason])
-            decided.append(worst if _is_certain(verdict, other) else _unresolved(verdict, _SNAPSHOT, parameters))
+        every = [verdict, *others[verdict.region, verdict.subnet_id]]
+        if len({one.reason for one in every}) > 1:
+            worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])
+            name = proposed.with_routes.get(verdict.route_table_id or "")
+            note = f"{name} is {_after_apply(proposed)}" if name else _SNAPSHOT
+            decided.append(worst if _is_certain(every) else _unresolved(verdict, note, parameters))
         elif verdict.reason is Reason.NO_ROUTE and _may_be_dropped(verdict, proposed):
             decided.append(_unresolved(verdict, _ZONE, parameters))
         elif verdict.reason is Reason.EXCLUDED and isinstance(verdict.vpc_id, UnknownId):
             decided.append(_unresolved(verdict, f"{verdict.vpc_id} is known after the apply", parameters))
         else:
-            decided.append(_with_note(verdict, proposed))
+            decided.append(_with_note(verdict, proposed, parameters))
     return [replace(one, route_table_id=_known_table(one.route_table_id)) for one in decided]
 
 
@@ -113,23 +114,25 @@ def _may_be_dropped(verdict: Verdict, proposed: Proposed) -> bool:
     )
 
 
-def _is_certain(one: Verdict, other: Verdict) -> bool:
-    """Return whether both verdicts that are possible have the same compliance. Then the worse of them counts."""
-    return one.compliance is other.compliance and Reason.UNRESOLVED_EGRESS not in (one.reason, other.reason)
+def _is_certain(possible: Sequence[Verdict]) -> bool:
+    """Return whether all verdicts that are possible have the same compliance. Then the worst of them counts."""
+    return len({one.compliance for one in possible}) == 1 and all(
+        one.reason is not Reason.UNRESOLVED_EGRESS for one in possible
+    )
 
 
-def _with_note(verdict: Verdict, proposed: Proposed) -> Verdict:
+def _with_note(verdict: Verdict, proposed: Proposed, parameters: RuleParameters) -> Verdict:
     """Return a verdict whose note says so if its path ends at a value that is not known."""
     ends = (verdict.path[-1].id, verdict.path[0].destination) if verdict.path else ()
     end = next((one for one in ends if isinstance(one, UnknownId)), None)
     if verdict.reason is not Reason.UNRESOLVED_EGRESS or end is None:
         return verdict
-    if end in proposed.undecided:
-        return replace(
-            verdict, note=UNDECIDED, annotation=verdict.annotation.replace(verdict.note, UNDECIDED), lacks=""
-        )
-    note = AFTER_APPLY if proposed.has_source else OR_WITH_SOURCE
-    return replace(verdict, note=note, annotation=verdict.annotation.replace(verdict.note, note), lacks="")
+    what = UNDECIDED if end in proposed.undecided else f"is {_after_apply(proposed)}"
+    return _unresolved(verdict, f"{end} {what}", parameters)
+
+
+def _after_apply(proposed: Proposed) -> str:
+    return AFTER_APPLY if proposed.has_source else OR_WITH_SOURCE
 
 
 def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters) -> Verdict:
@@ -248,7 +251,7 @@ def _undecided(found: Mapping[str, str]) -> str:
 
 def _without_endpoint(proposed: Proposed) -> list[str]:
     """Return the route tables that stay and lose their route to a gateway endpoint of S3 Express."""
-    before, after = _with_endpoint(proposed.before), _with_endpoint(proposed.after)
+    before, after = _with_endpoint(proposed.before), _with_endpoint((*proposed.after, *proposed.others))
     kept = {table_id for view in proposed.after for table_id in view.tracer.snapshot.route_tables}
     return sorted((before - after) & kept)
 
@@ -261,10 +264,8 @@ def _with_endpoint(views: Iterable[View]) -> set[str]:
             for endpoint in snapshot.vpc_endpoints.values()
             if is_express_service(endpoint.service_name, snapshot.region)
         }
-        lists = {one.id for one in snapshot.express_prefix_lists}
         for table in snapshot.route_tables.values():
             own = [route for route in table.routes if route.target_kind is TargetKind.VPC_ENDPOINT]
-            may = any(route.destination in lists and isinstance(route.target_id, UnknownId) for route in table.routes)
-            if may or any(route.target_id in express for route in own):
+            if any(route.target_id in express for route in own):
                 found.add(table.id)
     return found

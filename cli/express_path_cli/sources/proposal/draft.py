@@ -69,12 +69,16 @@ class DraftTable:
 class Laid:
     """The network after the change.
 
+    possible: the same with every route to an endpoint that is possible, and with_routes: the values because of which they
+    are not certain, by the ids of their route tables; None and empty if there are none.
     addresses: of each subnet and route table of the change, by its id in the network. changed_by: the addresses of the
     resources that change a route table, or the table of a subnet, by their ids. undecided: the type of each resource, by
     its address, that may change paths in a way that is not modelled, or whose table or subnet the network does not show.
     """
 
     network: Snapshot
+    possible: Snapshot | None
+    with_routes: Mapping[str, UnknownId]
     addresses: Mapping[str, str]
     changed_by: Mapping[str, Sequence[str]]
     undecided: Mapping[str, str]
@@ -111,6 +115,8 @@ class Draft:
         self.same_table: dict[str, str] = {}
         self.undecided: dict[str, Resource] = {}
         self.outside: dict[str, str] = {}
+        self.possible: defaultdict[str, list[Route]] = defaultdict(list)
+        self.with_routes: dict[str, UnknownId] = {}
         self._changed_by: defaultdict[str, dict[str, None]] = defaultdict(dict)
         modes = {vpc.block_mode for vpc in base.vpcs.values()} | {subnet.block_mode for subnet in base.subnets.values()}
         self.may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
@@ -223,7 +229,12 @@ class Draft:
         )
         changed_by = {key: list(found) for key, found in self._changed_by.items()}
         undecided = self.outside | {address: resource.type for address, resource in self.undecided.items()}
-        return Laid(network, self.addresses, changed_by, undecided)
+        more = {
+            key: replace(network.route_tables[key], routes=(*network.route_tables[key].routes, *routes))
+            for key, routes in self.possible.items()
+        }
+        possible = replace(network, route_tables={**network.route_tables, **more}) if more else None
+        return Laid(network, possible, self.with_routes, self.addresses, changed_by, undecided)
 
     def _is_truncated(self, table_id: str) -> bool:
         known = (self.base.transit_gateway_route_tables or {}).get(table_id)
@@ -271,14 +282,16 @@ class Draft:
         """Return the route table that governs a subnet, or one like all that may; if they differ, an unknown one."""
         if len(table_ids) == 1 and not table_ids[0]:
             return ""  # the main table, which the network does not show
-        if all(one in self.tables for one in table_ids):
-            of = [self.tables[one] for one in table_ids]
-            if len({self._signature(table) for table in of}) == 1:
+        if set(table_ids) <= self.tables.keys():
+            signatures = {self._signature(one) for one in table_ids}  # with tags: one may exclude a table
+            if len(signatures) == 1:
                 return table_ids[0]
         return self.unknown_table(name, vpc_id)
 
-    def _signature(self, table: DraftTable) -> object:
-        return (frozenset(table.tags.items()), frozenset(map(self.alike, table.routes)))  # a tag may exclude a table
+    def _signature(self, table_id: str) -> object:
+        table = self.tables[table_id]
+        routes = (*table.routes, *self.possible.get(table_id, ()))
+        return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
 
 
 def _readable(found: dict[str, Any], base: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Laid
 from express_path_cli.sources.proposal.families import MODELLED, lay
 from express_path_cli.sources.proposal.references import Row, calls_of
 from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
-from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource
+from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource, UnknownId
 from express_path_cli.sources.proposal.source_lines import Location, has_configuration, lines_of
 from express_path_cli.sources.proposal.terraform import TerraformPlan
 from express_path_cli.terminal.errors import OptionError
@@ -52,15 +52,16 @@ class TerraformOptions:
 class Proposed:
     """The views before and after the change.
 
-    elsewhere: without a network, the views if S3 Express had its addresses where routes lead that are more specific than
-    the default routes. addresses, changed_by, undecided: see `Laid`. notes: what a reader should know. locate: returns
+    others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
+    without a network, and if endpoints had every route that is possible. with_routes, addresses, changed_by, undecided: see `Laid`. notes: what a reader should know. locate: returns
     where the first of some addresses is whose block is in the configuration. has_source: the folder of the configuration
     is known.
     """
 
     before: Sequence[View]
     after: Sequence[View]
-    elsewhere: Sequence[View]
+    others: Sequence[View]
+    with_routes: Mapping[str, UnknownId]
     addresses: Mapping[str, str]
     changed_by: Mapping[str, Sequence[str]]
     undecided: Mapping[str, str]
@@ -211,7 +212,7 @@ class Proposal:
                 f"{self._file} has resources in {missing[0]}, and the network that was read is in {', '.join(regions)}",
                 f"add --region {missing[0]}",
             )
-        after, laid = list[View](), list[Laid]()
+        after, others, laid = list[View](), list[View](), list[Laid]()
         for region in regions:
             mine = [view for view in views if view.region == region]
             resources = by_region.get(region, [])
@@ -220,8 +221,9 @@ class Proposal:
             base = mine[0].tracer.snapshot
             found = lay(self._draft(base, known[0] if len(known) == 1 else "", has_base=True), resources)
             laid.append(found)
-            after.extend(_in_scope(view, resources) for view in _views_after(mine, found.network))
-        return _proposed(views, after, (), laid)
+            for network, into in ((found.network, after), (found.possible, others)):
+                into.extend(_in_scope(view, resources) for view in _views_after(mine, network))
+        return _proposed(views, after, others, laid)
 
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
@@ -244,7 +246,7 @@ class Proposal:
         The addresses of S3 Express are not known. They are public, so the views have them where only default routes
         lead, and the views elsewhere have them where more specific routes lead.
         """
-        before, after, elsewhere, laid = list[View](), list[View](), list[View](), list[Laid]()
+        before, after, others, laid = list[View](), list[View](), list[View](), list[Laid]()
         for region, resources in sorted(by_region.items()):
             express = PrefixList(EXPRESS_LIST, f"com.amazonaws.{region}.s3express", Family.IPV4, ())
             base = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
@@ -257,10 +259,11 @@ class Proposal:
             found = lay(self._draft(now.network, "", has_base=True), resources)
             laid.append(found)
             before.extend(_views_after((), _with_addresses(now.network, express)[0]))
-            usual, *others = _with_addresses(found.network, express)
+            every = [_with_addresses(one, express) for one in (found.network, found.possible) if one]
+            usual, *rest = [network for networks in every for network in networks]
             after.extend(_views_after((), usual))
-            elsewhere.extend(view for other in others for view in _views_after((), other))
-        return _proposed(before, after, elsewhere, laid)
+            others.extend(view for other in rest for view in _views_after((), other))
+        return _proposed(before, after, others, laid)
 
 
 def _required(region: str) -> str:
@@ -270,21 +273,22 @@ def _required(region: str) -> str:
     return region
 
 
-def _proposed(
-    before: Sequence[View], after: Sequence[View], elsewhere: Sequence[View], laid: Sequence[Laid]
-) -> Proposed:
+def _proposed(before: Sequence[View], after: Sequence[View], others: Sequence[View], laid: Sequence[Laid]) -> Proposed:
     return Proposed(
         before,
         after,
-        elsewhere,
+        others,
+        {key: name for found in laid for key, name in found.with_routes.items()},
         {key: address for found in laid for key, address in found.addresses.items()},
         {key: found_by for found in laid for key, found_by in found.changed_by.items()},
         {address: kind for found in laid for address, kind in found.undecided.items()},
     )
 
 
-def _views_after(views: Sequence[View], network: Snapshot) -> Iterator[View]:
+def _views_after(views: Sequence[View], network: Snapshot | None) -> Iterator[View]:
     """Yield the views after the change: each account with the subnets that it lists, and with those that are new."""
+    if network is None:
+        return
     tracer = Tracer(network)
     listed = {subnet_id for view in views for subnet_id in view.subnet_ids}
     new = [subnet for subnet in network.subnets.values() if subnet.id not in listed]

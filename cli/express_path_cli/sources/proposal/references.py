@@ -43,6 +43,7 @@ _PREFIXES: Mapping[str, Kind] = {
     "pl": Kind.PREFIX_LIST,
 }
 """What ids of AWS name, by what they begin with."""
+_WITH_IDS = {*KIND_OF_TYPE, *(of for of, _ in MADE_WITH)}
 _ENDPOINTS = "firewall_status"
 """The attribute of a firewall that has the ids of its endpoints, several of them."""
 _AWS_ID = re.compile(r"([a-z]+(?:-[a-z]+)?)-[0-9a-f]{8,17}")
@@ -103,16 +104,18 @@ class References:
         rows: Iterable[Row],
         variables: Iterable[object],
         given: Callable[[tuple[str, ...], str], object],
+        arguments: Callable[[tuple[str, ...]], Iterable[object]],
         is_used: Callable[[str], bool],
     ) -> None:
         """Index the ids of the plan by block and by kind.
 
-        variables: the values of the root module's. given: returns the expression that a module's call gives to a variable.
+        variables: the values of the root module's. given: returns the expression that a module's call gives to a variable,
+        and arguments all of them.
         is_used: returns whether any value depends on an attribute that names what AWS makes with a resource.
         """
-        self._given = given
+        self._given, self._arguments, self._is_used = given, arguments, is_used
         self._ids: defaultdict[tuple[str, str, Kind], dict[str, str]] = defaultdict(dict)
-        self._every: dict[Kind, dict[str, None]] = {kind: {} for kind in Kind}
+        self._every: defaultdict[tuple[str, Kind], dict[str, None]] = defaultdict(dict)
         self._found: dict[tuple[str, tuple[str, ...], Kind], Possible] = {}
         self._is_read: dict[str, bool] = {}
         known = list(variables)
@@ -123,28 +126,30 @@ class References:
             for attribute, kind, resource_id in _ids_of(row):
                 key = resource_id if attribute == _ENDPOINTS else row.address.removeprefix(row.path)
                 self._ids[row.path, attribute, kind][key] = resource_id
-                if attribute == "id" or is_used(attribute):
-                    self._every[kind].setdefault(resource_id)
-        for value in known:
-            for kind, resource_id in _aws_ids(value):
-                self._every[kind].setdefault(resource_id)
+                for module in _around(row.module) if attribute == "id" or is_used(attribute) else ():
+                    self._every[module, kind].setdefault(resource_id)
+        self._known = [found for value in known for found in _aws_ids(value)]
 
     def named(self, module: str, expression: object, kind: Kind) -> Possible:
         """Return what an expression in a module may name."""
-        names = _names_in(expression)
+        names = names_in(expression)
         key = (module, names, kind)
         if key not in self._found:
-            self._found[key] = self._anything(kind)  # while it is being followed
             certain = self.certain(module, expression, kind)
             self._found[key] = Possible((certain,)) if certain else self._any_of(module, names, kind)
         return self._found[key]
 
-    def _anything(self, kind: Kind) -> Possible:
-        return Possible(tuple(self._every[kind]), is_open=not (self._every[kind] and all(self._is_read.values())))
+    def _anything(self, module: str, kind: Kind) -> Possible:
+        """Return every resource of a kind that a module contains, is given, or gets from modules inside it."""
+        given = [self.named(_parent(module), one, kind) for one in self._arguments(calls_of(module))] if module else []
+        own = (*self._every[module, kind], *(one for of, one in self._known if of is kind))
+        ids = dict.fromkeys((*own, *union(given)))
+        is_open = not ids or not all(self._is_read.values()) or any(one.is_open and one.ids for one in given)
+        return Possible(tuple(ids), is_open)
 
     def certain(self, module: str, expression: object, kind: Kind) -> str | None:
         """Return the only id that is named: the expression is one traversal, listed with what it is a part of."""
-        names = _names_in(expression)
+        names = names_in(expression)
         if module and len(names) == 1 and names[0].startswith("var."):
             return self.certain(_parent(module), self._given(calls_of(module), names[0].removeprefix("var.")), kind)
         whole = _REFERENCE.fullmatch(names[0]) if names else None
@@ -155,7 +160,7 @@ class References:
     def _any_of(self, module: str, names: Sequence[str], kind: Kind) -> Possible:
         every = [self._one(module, name, kind) for name in names]
         if not any(one.ids or one.is_open for one in every):
-            return self._anything(kind)
+            return self._anything(module, kind)
         return Possible(union(every), any(one.is_open for one in every))
 
     def _one(self, module: str, name: str, kind: Kind) -> Possible:
@@ -169,16 +174,20 @@ class References:
         if first in ("local", "module", "each") or (
             first == "data" and found and self._is_read.get(_in(module, f"data.{found[1]}"))
         ):
-            return self._anything(kind)
+            return self._anything(module, kind)
         if first == "data" or found is None:
             return OPEN
         block, _, attribute = found.groups()
         of = block.partition(".")[0]
-        attributes = [attribute] if attribute else ["id", *(made for type_, made in MADE_WITH if type_ == of)]
+        attributes = (
+            [attribute]
+            if attribute
+            else ["id", *(made for type_, made in MADE_WITH if type_ == of and self._is_used(made))]
+        )
         ids = [one for part in attributes for one in self._ids.get((_in(module, block), part, kind), {}).values()]
-        if ids or (of in KIND_OF_TYPE and attribute in (None, "id", "arn", *Kind) and attribute != kind):
+        if ids or (of in _WITH_IDS and attribute in (None, "id", "arn", *Kind) and attribute != kind):
             return Possible(tuple(ids))
-        return self._anything(kind) if attribute == kind else OPEN
+        return self._anything(module, kind) if attribute == kind else OPEN
 
     def _variable(self, module: str, name: str, kind: Kind) -> Possible:
         """Return what a variable may name: nothing that is unknown in the root module, else what the call gives."""
@@ -190,7 +199,8 @@ class References:
         return self.named(_parent(module), given, kind)
 
 
-def _names_in(expression: object) -> tuple[str, ...]:
+def names_in(expression: object) -> tuple[str, ...]:
+    """Return what an expression refers to, each reference followed by what it is a part of."""
     found = expression.get("references") if isinstance(expression, Mapping) else None
     return tuple(map(str, found)) if isinstance(found, list) else ()
 
@@ -198,6 +208,14 @@ def _names_in(expression: object) -> tuple[str, ...]:
 def _parent(module: str) -> str:
     *_, last = _CALL.finditer(module)
     return module[: last.start()].removesuffix(".")
+
+
+def _around(module: str) -> Iterator[str]:
+    """Yield a module and every module that it is in."""
+    yield module
+    while module:
+        module = _parent(module)
+        yield module
 
 
 def _in(module: str, name: str) -> str:

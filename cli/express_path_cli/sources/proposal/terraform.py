@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.references import References, Row, calls_of
+from express_path_cli.sources.proposal.references import References, Row, calls_of, names_in
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
     OPEN,
@@ -102,6 +102,10 @@ class _Configuration:
                 default = {"constant_value": _object(row, "configuration.variables").get("default")}
                 self.given[(*calls, name), variable] = expressions.get(variable, default)
             self.add((*calls, name), inner)
+
+    def arguments(self, calls: tuple[str, ...]) -> list[object]:
+        """Return the expressions that a module's call gives to its variables."""
+        return [expression for (of, _), expression in self.given.items() if of == calls]
 
 
 class TerraformPlan:
@@ -352,10 +356,9 @@ class TerraformPlan:
             return every[0] if all(one == every[0] for one in every) else _any_of(every)
         expression = (row.expressions or {}).get(name)
         if name in _BLOCKS and isinstance(value, list):
-            written = (
-                [block for block in expression if isinstance(block, Mapping)] if isinstance(expression, list) else []
-            )
-            return [self._block(row, block, written) if isinstance(block, Mapping) else block for block in value]
+            return [
+                self._block(row.module, block, expression) if isinstance(block, Mapping) else block for block in value
+            ]
         if name not in _KINDS:
             return value
         referred = self._references.named(row.module, expression, _KINDS[name])
@@ -364,18 +367,16 @@ class TerraformPlan:
         only = self._references.certain(row.module, expression, _KINDS[name]) if name.endswith("_ids") else None
         return [only] if only else referred
 
-    def _block(self, row: Row, values: Values, written: Sequence[Values]) -> Values:
-        """Return the values of a nested block, with what the expressions of the block in the configuration refer to."""
-        fitting = [block for block in written if _fits(block, values)]
-        names = [name for name, value in values.items() if isinstance(value, Possible)]
-        if len(fitting) != 1:
-            return values
-        referred = {
-            name: self._references.named(row.module, fitting[0][name], _KINDS[name])
-            for name in names
-            if name in fitting[0] and name in _KINDS
-        }
-        return {**values, **dict.fromkeys(name for name in names if name not in fitting[0]), **referred}
+    def _block(self, module: str, values: Values, expression: object) -> Values:
+        """Return the values of a nested block. Of some blocks, a plan has only one list of references for all of them."""
+        blocks = expression if isinstance(expression, list) else []
+        referred = {}
+        for name, value in values.items():
+            if isinstance(value, Possible) and name in _KINDS:
+                own = [one for block in blocks if isinstance(block, Mapping) for one in names_in(block.get(name))]
+                of_one = {"references": own} if blocks else expression
+                referred[name] = self._references.named(module, of_one, _KINDS[name])
+        return {**values, **referred}
 
     @cached_property
     def _references(self) -> References:
@@ -383,6 +384,7 @@ class TerraformPlan:
             self.rows,
             self.variables.values(),
             self.given,
+            self._configuration.arguments,
             lambda name: not self._used_attributes or name in self._used_attributes,
         )
 
@@ -463,18 +465,6 @@ def _any_of(values: Sequence[Any]) -> object:
     every = dict.fromkeys(one for value in values for one in value)
     common = [one for one in every if all(one in value for value in values)]
     return [*common, Possible(tuple(one for one in every if one not in common), is_open=True)]
-
-
-def _fits(block: Values, values: Values) -> bool:
-    """Return whether the expressions of a block may have made these values."""
-    for name, value in values.items():
-        expression = block.get(name)
-        constant = expression.get("constant_value") if isinstance(expression, Mapping) else None
-        if value and not isinstance(value, Possible) and (name not in block or constant not in (None, value)):
-            return False
-        if isinstance(value, Possible) and constant is not None:
-            return False
-    return True
 
 
 def _tags(after: Values, unknown: Values, hidden: object, name: str) -> Mapping[str, str]:

@@ -272,7 +272,7 @@ CASES = {
     "internet gateway": (with_gateway(), "INTERNET_GATEWAY"),
     "internet gateway, or the endpoint": (
         endpoint(with_gateway(), ["aws_route_table.private", "local.tables"]),
-        "UNRESOLVED_EGRESS",
+        "INTERNET_GATEWAY",
     ),
     "instance that forwards": (with_interface(check=False), "NAT_INSTANCE"),
     "instance that does not": (with_interface(check=True), "UNRESOLVED_EGRESS"),

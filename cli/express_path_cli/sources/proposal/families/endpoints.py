@@ -116,9 +116,15 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
             draft.note_outside(resource)
             continue
         draft.note(draft.same_table.get(table_id, table_id), resource)
-        name = after.unknown("vpc_endpoint_id" if table_id in tables.ids else argument)
-        routes = _routes(draft, endpoint if table_id in tables.ids else None, name)
-        found.routes.extend(one for one in routes if not found.has(one.destination))
+        routes = [
+            one for one in _routes(draft, endpoint, after.unknown("vpc_endpoint_id")) if not found.has(one.destination)
+        ]
+        if table_id in tables.ids:
+            found.routes.extend(routes)
+        elif routes:
+            key = draft.same_table.get(table_id, table_id)
+            draft.possible[key].extend(routes)
+            draft.with_routes[key] = after.unknown(argument)
 
 
 def _routes(draft: Draft, endpoint: VpcEndpoint | None, name: UnknownId) -> list[Route]:
