@@ -21,7 +21,7 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
-from express_path_cli.sources.proposal.resource import Action, Arguments, Kind, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import OPEN, Action, Arguments, Kind, Possible, Resource, UnknownId
 
 ENDS = (
     TargetKind.NAT_GATEWAY,
@@ -87,6 +87,9 @@ class Laid:
 class Draft:
     """The records of a network that change."""
 
+    MAIN = ""
+    """In place of the id of a route table: the main one of a VPC."""
+
     def __init__(
         self, base: Snapshot, owner: Callable[[Resource], str], zone_ids: Mapping[str, str], *, has_base: bool
     ) -> None:
@@ -107,7 +110,7 @@ class Draft:
         self.main = {
             table.vpc_id: key for key, table in base.route_tables.items() if any(one.main for one in table.associations)
         }
-        self.governing: dict[str, tuple[UnknownId, tuple[str | None, ...]]] = {}
+        self.governing: dict[str, tuple[UnknownId, Possible]] = {}
         self.released: set[str] = set()
         self.gateway_kinds: dict[str, TargetKind] = {}
         self.gone: set[str] = set()
@@ -115,6 +118,8 @@ class Draft:
         self.same_table: dict[str, str] = {}
         self.undecided: dict[str, Resource] = {}
         self.outside: dict[str, str] = {}
+        self._fitting: dict[tuple[int, str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._alike: dict[tuple[int, str], str] = {}
         self.possible: defaultdict[str, list[Route]] = defaultdict(list)
         self.with_routes: dict[str, UnknownId] = {}
         self._changed_by: defaultdict[str, dict[str, None]] = defaultdict(dict)
@@ -162,24 +167,22 @@ class Draft:
         return arguments.named("vpc_id").certain or arguments.unknown("vpc_id")
 
     def fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
-        """Return those of some route tables that may be in a VPC, or all if none is.
+        """Return those of some route tables that may be in a VPC, or all if none is. Many resources share one tuple.
 
         A route table, its subnets, and the targets of its routes are in one VPC:
         https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Route_Tables.html.
         """
         if not vpc_id or isinstance(vpc_id, UnknownId) or len(table_ids) < 2:  # noqa: PLR2004
             return table_ids
-        own = [
-            one
-            for one in table_ids
-            for table in [self.table_of(one)]
-            if table is None or self._may_be_in(table, vpc_id)
-        ]
-        return tuple(own) or table_ids
+        key = (id(table_ids), vpc_id)
+        if key not in self._fitting:
+            own = [one for one in table_ids if self._may_be_in(self.table_of(one), vpc_id)]
+            self._fitting[key] = (table_ids, tuple(own) or table_ids)
+        return self._fitting[key][1]
 
     @staticmethod
-    def _may_be_in(table: DraftTable, vpc_id: str) -> bool:
-        return table.vpc_id in ("", vpc_id) or isinstance(table.vpc_id, UnknownId)
+    def _may_be_in(table: DraftTable | None, vpc_id: str) -> bool:
+        return table is None or table.vpc_id in ("", vpc_id) or isinstance(table.vpc_id, UnknownId)
 
     def unknown_table(self, name: UnknownId, vpc_id: str) -> str:
         """Add a route table of which nothing is known, and return its id, which says why."""
@@ -247,7 +250,7 @@ class Draft:
         for subnet in self.subnets.values():
             if None in vpc_ids or subnet.vpc_id in vpc_ids or isinstance(subnet.vpc_id, UnknownId):
                 name = UnknownId(resource.address)
-                self.governing[subnet.id] = (name, (self.unknown_table(name, ""),))
+                self.governing[subnet.id] = (name, OPEN)
 
     def _vpc_near(self, arguments: Arguments) -> str | None:
         """Return the VPC that arguments name, by its id or by that of a subnet or route table in it; None if unknown."""
@@ -265,28 +268,27 @@ class Draft:
                 is_own = claim.subnet_id and claim.subnet_id not in (self.released | self.governing.keys())
                 if is_own or not (claim.subnet_id or claim.main):
                     found[key].append(claim)
-        for subnet_id, (name, table_ids) in self.governing.items():
+        for subnet_id, (name, tables) in self.governing.items():
             subnet = self.subnets.get(subnet_id)
             if subnet:
-                every = [
-                    main.get(subnet.vpc_id, "") if one is None else self.same_table.get(one, one) for one in table_ids
-                ]
-                chosen = self._chosen(name, list(dict.fromkeys(every)), subnet.vpc_id)
-                if chosen:
-                    found[chosen].append(Association(subnet_id=subnet_id))
+                chosen = "" if tables.is_open else self._alike_of(tables.ids, subnet.vpc_id, main)
+                is_main = tables.ids == (self.MAIN,) and subnet.vpc_id not in main  # which the network does not show
+                found[chosen or ("" if is_main else self.unknown_table(name, subnet.vpc_id))].append(
+                    Association(subnet_id=subnet_id)
+                )
         for table_id in main.values():
             found[table_id].append(Association(main=True))
         return found
 
-    def _chosen(self, name: UnknownId, table_ids: Sequence[str], vpc_id: str) -> str:
-        """Return the route table that governs a subnet, or one like all that may; if they differ, an unknown one."""
-        if len(table_ids) == 1 and not table_ids[0]:
-            return ""  # the main table, which the network does not show
-        if set(table_ids) <= self.tables.keys():
-            signatures = {self._signature(one) for one in table_ids}  # with tags: one may exclude a table
-            if len(signatures) == 1:
-                return table_ids[0]
-        return self.unknown_table(name, vpc_id)
+    def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str, main: Mapping[str, str]) -> str:
+        """Return a route table that is like all that may govern a subnet; empty if they differ, or are not shown."""
+        own = self.fitting(table_ids, vpc_id)
+        key = (id(own), vpc_id)
+        if key not in self._alike:
+            every = {main.get(vpc_id, "") if one == self.MAIN else self.same_table.get(one, one) for one in own}
+            is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
+            self._alike[key] = min(every) if is_one else ""
+        return self._alike[key]
 
     def _signature(self, table_id: str) -> object:
         table = self.tables[table_id]

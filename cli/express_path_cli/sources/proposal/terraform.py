@@ -360,7 +360,8 @@ class TerraformPlan:
                 self._block(row.module, block, expression) if isinstance(block, Mapping) else block for block in value
             ]
         if name not in _KINDS:
-            return value
+            ids = (self._references.certain(row.module, expression, kind) for kind in Kind)
+            return next(filter(None, ids), value)
         referred = self._references.named(row.module, expression, _KINDS[name])
         if isinstance(value, list):
             return [referred if isinstance(item, Possible) else item for item in value]

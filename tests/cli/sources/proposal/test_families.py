@@ -476,3 +476,13 @@ def network_of(sandbox: Sandbox) -> None:
             ec2.delete_subnet(SubnetId=subnet["SubnetId"])
     vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")
+
+
+def test_a_tag_of_its_own_may_exclude_a_table(tmp_path: Path) -> None:
+    """It counts like a tag of the table, and its deletion like none."""
+    tag = {"resource_id": PRIVATE, "key": "express-path:exclude", "value": "yes"}
+    plan = PlanBuilder().add("aws_ec2_tag.exclude", {"id": UNKNOWN, **tag})
+    options = ("--example", "--parameter", "excludeTag=express-path:exclude")
+    assert [*reasons(plan, tmp_path, *options).values()].count("EXCLUDED") == 2
+    gone = PlanBuilder().add("aws_ec2_tag.exclude", None, before={"id": "x", **tag}, actions=["delete"])
+    assert "EXCLUDED" not in reasons(gone, tmp_path, *options).values()

@@ -36,7 +36,7 @@ def lay(draft: Draft, resources: Iterable[Resource]) -> Laid:
         family.add(draft, [one for one in every if one.type in family.TYPES and one.after is not None])
     tables.add_unknown_associations(draft, [one for one in every if one.after is not None])
     vpcs.add_changes_of_everything(draft, every)
-    vpcs.add_local_routes(draft, every)
+    vpcs.add_tags_and_local_routes(draft, every)
     return draft.finished()
 
 

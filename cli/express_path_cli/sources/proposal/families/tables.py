@@ -7,7 +7,17 @@ from express_path.domain.network.resources import Rank, Route, TargetKind
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, groups, tags_of
 from express_path_cli.sources.proposal.families.routes import route_of
 from express_path_cli.sources.proposal.families.vpcs import SUBNETS
-from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Kind, Resource, UnknownId, union
+from express_path_cli.sources.proposal.resource import (
+    GONE,
+    MADE,
+    OPEN,
+    Action,
+    Kind,
+    Possible,
+    Resource,
+    UnknownId,
+    union,
+)
 
 _TABLE, _DEFAULT = "aws_route_table", "aws_default_route_table"
 _ASSOCIATION, _MAIN = "aws_route_table_association", "aws_main_route_table_association"
@@ -70,7 +80,7 @@ def add_unknown_associations(draft: Draft, resources: Sequence[Resource]) -> Non
             and not is_shown
         ):
             name = UnknownId(f"{resource.address} (its association is not in the plan)")
-            draft.governing[resource.id] = (name, (draft.unknown_table(name, ""),))
+            draft.governing[resource.id] = (name, OPEN)
 
 
 def _add_table(draft: Draft, resource: Resource) -> None:
@@ -162,7 +172,7 @@ def _associate_certain(draft: Draft, rows: Sequence[Resource]) -> list[Resource]
     for row in rows:
         subnet_id = row.after.named("subnet_id").certain if row.after else None
         if subnet_id:
-            _govern(draft, row, subnet_id, [row])
+            _govern(draft, row, subnet_id, _tables_of([row]))
         else:
             rest.append(row)
     return rest
@@ -178,28 +188,26 @@ def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
     is_open = any(one.is_open for one in named)
     taken = draft.governing.keys()
     candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
+    tables = _tables_of(rows)
+    if is_open or len(candidates) != len(rows):
+        tables = replace(tables, ids=(*tables.ids, draft.MAIN))
     if not candidates:
         draft.note_outside(rows[0])
     for subnet_id in candidates:
-        _govern(draft, rows[0], subnet_id, rows, may_be_main=is_open or len(candidates) != len(rows))
+        _govern(draft, rows[0], subnet_id, tables)
 
 
-def _govern(
-    draft: Draft, row: Resource, subnet_id: str, rows: Sequence[Resource], *, may_be_main: bool = False
-) -> None:
-    """Note the route tables that one of some associations may give to a subnet."""
-    subnet = draft.subnets.get(subnet_id)
-    vpc_id = subnet.vpc_id if subnet else ""
-    if subnet is None:
+def _tables_of(rows: Sequence[Resource]) -> Possible:
+    """Return the route tables that some associations may name."""
+    named = [row.after.named("route_table_id") for row in rows if row.after]
+    return Possible(union(named), any(one.is_open for one in named))
+
+
+def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> None:
+    """Note the route tables that may govern a subnet."""
+    if subnet_id not in draft.subnets:
         draft.note_outside(row)
-    named = [one.after.named("route_table_id") for one in rows if one.after]
-    table_ids: tuple[str | None, ...] = draft.fitting(union(named), vpc_id)
-    name = (
-        row.after.unknown("route_table_id" if row.after.is_unknown("route_table_id") else "subnet_id")
-        if row.after
-        else UnknownId(row.address)
-    )
-    if any(one.is_open for one in named):
-        table_ids = (*table_ids, draft.unknown_table(name, vpc_id))
+    is_unknown = row.after is not None and row.after.is_unknown("route_table_id")
+    name = UnknownId(f"{row.address}.{'route_table_id' if is_unknown else 'subnet_id'}")
     draft.note(subnet_id, row)
-    draft.governing[subnet_id] = (name, (*table_ids, None) if may_be_main else table_ids)
+    draft.governing[subnet_id] = (name, tables)

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from express_path.domain.network.resources import BlockMode, Route, Subnet, TargetKind, Vpc
+from express_path.domain.network.resources import BlockMode, Route, Subnet, Tags, TargetKind, Vpc
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
-from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Kind, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Kind, Resource, UnknownId
 
 VPCS, SUBNETS = ("aws_vpc", "aws_default_vpc"), ("aws_subnet", "aws_default_subnet")
 _BLOCK_PUBLIC_ACCESS = ("aws_vpc_block_public_access_options", "aws_vpc_block_public_access_exclusion")
 _IPV6 = "aws_vpc_subnet_ipv6_cidr"
 """CloudFormation's SubnetCidrBlock, which gives a subnet an IPv6 CIDR."""
 _IPV4 = "aws_vpc_ipv4_cidr_block_association"
-TYPES = frozenset({*VPCS, *SUBNETS, *_BLOCK_PUBLIC_ACCESS, _IPV6, _IPV4})
+_TAG = "aws_ec2_tag"
+TYPES = frozenset({*VPCS, *SUBNETS, *_BLOCK_PUBLIC_ACCESS, _IPV6, _IPV4, _TAG})
 
 
 def remove(draft: Draft, resource: Resource) -> None:
@@ -26,7 +27,9 @@ def remove(draft: Draft, resource: Resource) -> None:
     if resource.type.startswith("aws_default_") and before.known("force_destroy") is not True:
         return
     gone = resource.id_before
-    if resource.type in VPCS:
+    if resource.type == _TAG:
+        _tag(draft, resource, before, None)
+    elif resource.type in VPCS:
         draft.vpcs.pop(gone, None)
         for table_id in [key for key, table in draft.tables.items() if table.vpc_id == gone]:
             draft.tables.pop(table_id)
@@ -56,16 +59,39 @@ def add_changes_of_everything(draft: Draft, resources: Sequence[Resource]) -> No
         draft.subnets = {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
 
 
-def add_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add the local route that every route table of a VPC has for a further CIDR of the VPC."""
+def add_tags_and_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Add tags that are resources of their own, and the local route of every route table for a further CIDR of a VPC."""
     for resource in resources:
-        if resource.type == _IPV4 and resource.after is not None and draft.counts(resource):
+        if resource.type == _TAG and resource.after is not None and draft.counts(resource):
+            _tag(draft, resource, resource.after, resource.after.text("value"))
+        elif resource.type == _IPV4 and resource.after is not None and draft.counts(resource):
             cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
             for table in draft.tables.values():
                 if cidr is None:
                     table.add_unreadable(resource.after.unknown("cidr_block"))
                 elif vpc.is_open or table.vpc_id in vpc.ids:
                     table.routes.append(Route(cidr, "local", TargetKind.LOCAL))
+
+
+def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | None) -> None:
+    """Set a tag, which may exclude a subnet, a route table, or a VPC; without a value, remove it."""
+    key, tagged = arguments.text("key"), arguments.named("resource_id").certain
+    if not key or not tagged:
+        draft.undecided[resource.address] = resource
+        return
+    tags = {} if value is None else {key: value}
+    subnet, vpc, table = draft.subnets.get(tagged), draft.vpcs.get(tagged), draft.table_of(tagged)
+    if subnet:
+        draft.subnets[tagged] = replace(subnet, tags={**_without(subnet.tags, key), **tags})
+    if vpc:
+        draft.vpcs[tagged] = replace(vpc, tags={**_without(vpc.tags, key), **tags})
+    if table:
+        table.tags = {**_without(table.tags, key), **tags}
+
+
+def _without(tags: Tags, key: str) -> Tags:
+    """Return tags without one."""
+    return {name: value for name, value in tags.items() if name != key}
 
 
 def _add_vpc(draft: Draft, resource: Resource) -> None:
