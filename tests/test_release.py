@@ -34,9 +34,9 @@ pytestmark = [
 
 
 def make(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run make in a folder with the environments of this checkout."""
+    """Run make in a folder with the environments of this checkout. `make verify` may be around it, and names folders then."""
     environment = {**os.environ, "UV_OFFLINE": "1"}
-    command = ["make", *UP_TO_DATE, *arguments]
+    command = ["make", "--no-print-directory", *UP_TO_DATE, *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
