@@ -25,7 +25,7 @@ from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
 """How many route tables or resources a sentence names."""
-UNDECIDED = "may change any path; scan again after the apply"
+UNDECIDED = f"may change any path, which is {AFTER_APPLY}"
 """In the note of a row whose path depends on a resource whose effect is not modelled."""
 _ZONE_ID = re.compile("[a-z0-9-]+-az[0-9]+")
 _SNAPSHOT = (
@@ -50,12 +50,14 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFindings:
-    """The rows after the apply, the findings before it, and the differences. sentences: the most important ones."""
+    """The rows after the apply, the findings before it, and the differences. sentences: the most important ones. is_decided: no
+    resource may change paths in a way that is not judged."""
 
     rows: Sequence[Row]
     before: Baseline
     tables: Sequence[TableChange]
     sentences: Sequence[str]
+    is_decided: bool
 
 
 def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> ProposedFindings:
@@ -66,7 +68,9 @@ def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) 
     rows.sort(key=lambda row: row.key)
     tables = _table_changes(before, rows, proposed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}
-    return ProposedFindings(rows, Baseline(findings), tables, _sentences(proposed, before, rows))
+    return ProposedFindings(
+        rows, Baseline(findings), tables, _sentences(proposed, before, rows), not proposed.undecided
+    )
 
 
 def _after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
@@ -244,7 +248,7 @@ def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row]) 
 
 def _undecided(found: Mapping[str, str]) -> str:
     """Return which resources may change paths in a way that is not modelled."""
-    named = [f"{address} ({kind})" for address, kind in sorted(found.items())]
+    named = [address if kind in address else f"{address} ({kind})" for address, kind in sorted(found.items())]
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return f"Could not be decided: what {', '.join(named[:_MOST])}{more} would change."
 

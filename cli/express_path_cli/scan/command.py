@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from express_path.domain.path.reasons import Reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline import (
@@ -76,7 +77,8 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     counting = [row for row in (*result.rows, *result.unlisted) if not row.ignored]
     has_new = NEW in asked.failing and any(row.baseline is Mark.NEW for row in counting)
     fails = has_new or any(matches(row, asked.failing) for row in counting)
-    return UNDETERMINED if result.failures else fails
+    is_decided = result.plan is None or result.plan.is_decided or Reason.UNRESOLVED_EGRESS not in asked.failing
+    return UNDETERMINED if result.failures else fails or not is_decided
 
 
 def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:

@@ -384,6 +384,16 @@ def test_a_plan_can_be_judged_without_reading_the_network(tmp_path: Path) -> Non
     assert [row["address"] for row in found["subnets"]] == ["aws_subnet.private"]
 
 
+def test_a_resource_that_is_not_judged_leaves_a_plan_undecided(tmp_path: Path) -> None:
+    """The first sentence names it, also if there is no subnet; --fail-on UNRESOLVED_EGRESS stops it."""
+    plan = str(PlanBuilder().add("aws_cloudformation_stack.network", {"id": UNKNOWN}).write(tmp_path))
+    sentence = "Could not be decided: what aws_cloudformation_stack.network would change."
+    assert document("--plan", plan, status=0)["plan"] == [sentence]
+    assert document("--plan", plan, "--fail-on", "UNRESOLVED_EGRESS", status=1)["plan"] == [sentence]
+    over = document("--plan", plan, "--example", status=0)
+    assert (over["plan"][0], over["totals"]["reasons"]) == (sentence, {"UNRESOLVED_EGRESS": 4})
+
+
 # --- hostile input ---------------------------------------------------------------------------------------------------
 
 SECRET = "correct-horse-battery-staple"  # what must not be printed

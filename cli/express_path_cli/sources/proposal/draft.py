@@ -73,7 +73,7 @@ class Laid:
     are not certain, by the ids of their route tables; None and empty if there are none.
     addresses: of each subnet and route table of the change, by its id in the network. changed_by: the addresses of the
     resources that change a route table, or the table of a subnet, by their ids. undecided: the type of each resource, by
-    its address, that may change paths in a way that is not modelled, or whose table or subnet the network does not show.
+    its address, that may change paths in a way that is not modelled; empty if the network does not show its table or subnet.
     """
 
     network: Snapshot
@@ -151,7 +151,7 @@ class Draft:
     def note_outside(self, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet that the network does not show."""
         if resource.action is not Action.KEEP:
-            self.outside[resource.address] = resource.type
+            self.outside[resource.address] = ""
 
     def note(self, changed: str, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet."""
