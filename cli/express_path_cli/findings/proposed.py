@@ -50,8 +50,10 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class ProposedFindings:
-    """The rows after the apply, the findings before it, and the differences. sentences: the most important ones. is_decided: no
-    resource may change paths in a way that is not judged."""
+    """The rows after the apply, the findings before it, and the differences.
+
+    sentences: the most important ones. is_decided: no resource may change paths in a way that is not judged.
+    """
 
     rows: Sequence[Row]
     before: Baseline

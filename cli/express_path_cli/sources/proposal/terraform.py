@@ -288,8 +288,8 @@ class TerraformPlan:
 
     @property
     def regions(self) -> set[str]:
-        """The Regions that have paths, with an empty text for resources of which nothing says the Region."""
-        return {self._region(row) for row in self.rows if row.type in WITH_PATHS}
+        """The Regions that have paths, with an empty text for those that nothing says, else the Regions of the providers."""
+        return {self._region(row) for row in self.rows if row.type in WITH_PATHS} or {*self._regions.values()}
 
     @property
     def account(self) -> str:
