@@ -209,7 +209,16 @@ class Template:
             after = _arguments(address, values.properties(name, kind or _place(type_)))
             type_ = _type_of(type_, kind, after)
             found.append(
-                Resource(address, type_, address, Action.CREATE, None, after, NewId(address), region=self._region)
+                Resource(
+                    address,
+                    type_,
+                    address,
+                    Action.CREATE,
+                    Arguments(address, {}),
+                    after,
+                    NewId(address),
+                    region=self._region,
+                )
             )
         return found
 
@@ -558,9 +567,12 @@ class _Change:
 
     def resource(self, values: _Values | None) -> Resource:
         """Return the resource. values: of the template. Raise ChangeError."""
-        before = self._arguments("BeforeContext", None) if self.action is not Action.CREATE else None
-        after = self._arguments("AfterContext", values) if self.action is not Action.DELETE else None
-        type_ = _type_of(self.type, self.kind, after or before)
+        before = after = Arguments(self._address, {})
+        if self.action is not Action.CREATE:
+            before = self._arguments("BeforeContext", None)
+        if self.action is not Action.DELETE:
+            after = self._arguments("AfterContext", values)
+        type_ = _type_of(self.type, self.kind, before if self.action is Action.DELETE else after)
         return Resource(self._address, type_, self._address, self.action, before, after, self.id, self._physical)
 
     def _arguments(self, context: str, values: _Values | None) -> Arguments:

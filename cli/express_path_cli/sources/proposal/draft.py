@@ -142,7 +142,7 @@ class Draft:
 
         kind: what the id of the resource names. A network that is older than the change does not list it, or what it names.
         """
-        if not self.has_base or resource.action is not Action.KEEP or resource.after is None:
+        if not self.has_base or resource.action is not Action.KEEP:
             return True
         if kind is not None:
             return not self.is_listed(kind, resource.id)
@@ -245,7 +245,7 @@ class Draft:
 
     def _leave_undecided(self, resource: Resource) -> None:
         """Give each subnet that a resource may affect a route table of which nothing is known."""
-        arguments = [one for one in (resource.before, resource.after) if one is not None]
+        arguments = [one for one in (resource.before, resource.after) if one.values]
         vpc_ids = {self._vpc_near(one) for one in arguments} or {None}
         for subnet in self.subnets.values():
             if None in vpc_ids or subnet.vpc_id in vpc_ids or isinstance(subnet.vpc_id, UnknownId):
@@ -311,8 +311,7 @@ def cidr_of(value: object) -> Cidr | None:
 
 def tags_of(resource: Resource) -> Tags:
     """Return the tags of a resource that are known and not sensitive."""
-    values = resource.after.values if resource.after else {}
-    found = values.get("tags")
+    found = resource.after.values.get("tags")
     return found if isinstance(found, Mapping) else {}
 
 

@@ -253,7 +253,7 @@ class Proposal:
             existing = [
                 replace(row, action=Action.KEEP, after=row.before, id=row.id_before)
                 for row in resources
-                if row.before is not None and row.id_before
+                if row.id_before
             ]
             now = lay(self._draft(base, "", has_base=False), existing)
             found = lay(self._draft(now.network, "", has_base=True), resources)
@@ -304,7 +304,7 @@ def _views_after(views: Sequence[View], network: Snapshot | None) -> Iterator[Vi
 
 def _in_scope(view: View, resources: Iterable[Resource]) -> View:
     """Return a view with what a change does to the scope DIRECTORY_BUCKETS: new buckets, and subnets that it shares."""
-    made = {resource.type for resource in resources if resource.after is not None}
+    made = {resource.type for resource in resources if resource.action is not Action.DELETE}
     account = view.account
     if made & {"aws_s3_directory_bucket", "AWS::S3Express::DirectoryBucket"}:
         account = replace(account, has_directory_buckets=True)

@@ -210,7 +210,7 @@ def _has_unknown(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """A resource: its id after the change, and its arguments before and after it, None where it does not exist.
+    """A resource: its id after the change, and its arguments before and after it, none where it does not exist.
 
     block: the address without the key of count or for_each. before has every attribute, as it was read; after has what the
     configuration sets, and the ids of what AWS makes together with the resource. account_id and region: empty if the
@@ -221,8 +221,8 @@ class Resource:
     type: str
     block: str
     action: Action
-    before: Arguments | None
-    after: Arguments | None
+    before: Arguments
+    after: Arguments
     id: str
     id_before: str = ""
     account_id: str = ""
@@ -230,8 +230,7 @@ class Resource:
 
     def made(self, attribute: str) -> str:
         """Return the id of what AWS makes together with the resource."""
-        found = self.after.text(attribute) if self.after else ""
-        return found or made_id(self.address, attribute)
+        return self.after.text(attribute) or made_id(self.address, attribute)
 
 
 def firewall_endpoints(address: str, values: Values) -> tuple[str, ...]:

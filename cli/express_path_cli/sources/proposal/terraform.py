@@ -318,7 +318,15 @@ class TerraformPlan:
             resource = self._resource(row)
             found.append(resource)
             if row.block and row.block.get("provisioners"):  # which run any program
-                found.append(replace(resource, type="provisioner", region="", before=None, after=None))
+                found.append(
+                    replace(
+                        resource,
+                        type="provisioner",
+                        region="",
+                        before=Arguments(row.address, {}),
+                        after=Arguments(row.address, {}),
+                    )
+                )
         return found
 
     def _resource(self, row: Row) -> Resource:
@@ -329,8 +337,8 @@ class TerraformPlan:
             type=row.type,
             block=row.path,
             action=row.action,
-            before=None if row.before is None else Arguments(row.address, row.before),
-            after=None if row.after is None else Arguments(row.address, values),
+            before=Arguments(row.address, row.before or {}),
+            after=Arguments(row.address, values),
             id=known_id if isinstance(known_id, str) and known_id else NewId(row.address),
             id_before=str((row.before or {}).get("id") or ""),
             account_id=self._accounts.get(row.provider, ""),

@@ -32,11 +32,12 @@ def lay(draft: Draft, resources: Iterable[Resource]) -> Laid:
             draft.undecided[resource.address] = resource
     if draft.has_base:
         _remove(draft, every)
+    stays = [one for one in every if one.action is not Action.DELETE]
     for family in _FAMILIES:
-        family.add(draft, [one for one in every if one.type in family.TYPES and one.after is not None])
-    tables.add_unknown_associations(draft, [one for one in every if one.after is not None])
+        family.add(draft, [one for one in stays if one.type in family.TYPES])
+    tables.add_unknown_associations(draft, stays)
     vpcs.add_changes_of_everything(draft, every)
-    vpcs.add_tags_and_local_routes(draft, every)
+    vpcs.add_tags_and_local_routes(draft, stays)
     return draft.finished()
 
 
@@ -44,7 +45,7 @@ def _remove(draft: Draft, resources: Iterable[Resource]) -> None:
     """Remove what goes. A route whose target is gone is a blackhole, unless it changes too."""
     for resource in resources:
         for family in _FAMILIES:
-            if resource.type in family.TYPES:
+            if resource.type in family.TYPES and resource.action is not Action.KEEP:
                 family.remove(draft, resource)
         if resource.action in GONE and resource.id_before and not resource.type.startswith("aws_default_"):
             draft.gone.add(resource.id_before)

@@ -7,7 +7,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
-from express_path_cli.sources.proposal.resource import GONE, Action, Kind, Listed, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, Kind, Listed, Possible, Resource, UnknownId
 
 _ENDPOINT, _SUBNET = "aws_vpc_endpoint", "aws_vpc_endpoint_subnet_association"
 _ASSOCIATION = "aws_vpc_endpoint_route_table_association"
@@ -18,12 +18,10 @@ _FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Famil
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove an endpoint with its routes, or its routes from one table."""
     before = resource.before
-    if before is None or resource.action is Action.KEEP:
-        return
     if resource.type == _ENDPOINT and resource.action in GONE:
         draft.endpoints.pop(resource.id_before, None)
         _detach(draft, resource, resource.id_before, list(draft.tables))
-    elif resource.type == _ENDPOINT and resource.after and "route_table_ids" in resource.after.values:
+    elif resource.type == _ENDPOINT and "route_table_ids" in resource.after.values:
         _detach(draft, resource, resource.id_before, before.listed("route_table_ids").ids)
     elif resource.type == _ASSOCIATION:
         _detach(draft, resource, before.text("vpc_endpoint_id"), [before.text("route_table_id")])
@@ -47,8 +45,6 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
             draft.endpoints[resource.id] = _endpoint(draft, resource)
     for resource in changed:
         after = resource.after
-        if after is None:
-            continue
         if resource.type == _SUBNET:
             _add_subnet(draft, resource)
         elif resource.type == _ASSOCIATION:
@@ -61,8 +57,6 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
 
 def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
     after, known = resource.after, draft.endpoints.get(resource.id)
-    if after is None:
-        raise ValueError(resource.address)
     subnets = after.listed("subnet_ids")
     unlisted = (after.unknown("subnet_ids"),) if subnets.is_open else ()
     ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
@@ -85,10 +79,10 @@ def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
 def _add_subnet(draft: Draft, resource: Resource) -> None:
     """Add a subnet to an endpoint, which may be an appliance's."""
     after = resource.after
-    named = after.named("vpc_endpoint_id") if after else Possible()
+    named = after.named("vpc_endpoint_id")
     for endpoint_id in list(draft.endpoints) if named.is_open else named.ids:
         endpoint = draft.endpoints.get(endpoint_id)
-        if endpoint and after:
+        if endpoint:
             subnet = after.named("subnet_id")
             added = subnet.ids if subnet.certain else (after.unknown("subnet_id"),)
             draft.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, *added))
@@ -103,7 +97,7 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
     after = resource.after
     every = [draft.endpoints.get(one) for one in named.ids]
     express = [one for one in every if one and _may_be_express(draft, one)]
-    if after is None or not (express or named.is_open or None in every):
+    if not (express or named.is_open or None in every):
         return
     endpoint = express[0] if len(express) == len(every) == 1 and not named.is_open else None
     may_be = (*tables.possible, *(draft.tables if tables.is_open else ()))

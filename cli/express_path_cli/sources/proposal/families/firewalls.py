@@ -11,7 +11,7 @@ TYPES = frozenset({"aws_networkfirewall_firewall"})
 
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove a firewall and its endpoints: routes to them become blackholes."""
-    if resource.action in GONE and resource.before is not None:
+    if resource.action in GONE:
         firewall = draft.firewalls.pop(resource.before.text("arn"), None)
         for endpoint_id in firewall.endpoint_ids if firewall else ():
             draft.endpoints.pop(endpoint_id, None)
@@ -25,8 +25,8 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
     """
     for resource in resources:
         after = resource.after
-        arn = (after.text("arn") if after else "") or resource.address
-        if after is None or (arn in draft.firewalls and resource.action is Action.KEEP):
+        arn = after.text("arn") or resource.address
+        if arn in draft.firewalls and resource.action is Action.KEEP:
             continue
         known = draft.firewalls.get(arn)
         subnets = [block.named("subnet_id") for block in after.blocks("subnet_mapping")]

@@ -25,14 +25,12 @@ TYPES = frozenset({*_KINDS, *_ATTACHMENTS, *_TARGETS})
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove a gateway, or its attachment: routes to it become blackholes."""
     before = resource.before
-    if before is None:
-        return
     attached = _ATTACHMENTS.get(resource.type)
-    if attached and resource.action is not Action.KEEP:
+    if attached:
         draft.gone.add(before.text(attached))
     if resource.type in _KINDS and resource.action is Action.UPDATE:
         after = resource.after
-        if after is not None and before.text("vpc_id") and after.named("vpc_id").certain != before.text("vpc_id"):
+        if before.text("vpc_id") and after.named("vpc_id").certain != before.text("vpc_id"):
             draft.gone.add(resource.id)
     if resource.action in GONE:
         draft.nats.pop(resource.id_before, None)
@@ -49,7 +47,7 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
 
 def _add_nat(draft: Draft, resource: Resource) -> None:
     after = resource.after
-    if after is None or (resource.id in draft.nats and resource.action is Action.KEEP):
+    if resource.id in draft.nats and resource.action is Action.KEEP:
         return
     subnet = after.named("subnet_id")
     vpc_ids = {draft.subnets[one].vpc_id for one in subnet.ids if one in draft.subnets}

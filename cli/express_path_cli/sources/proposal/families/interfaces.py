@@ -12,7 +12,7 @@ TYPES = frozenset({"aws_network_interface", "aws_instance", "aws_network_interfa
 
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove an interface, or the primary one of an instance."""
-    if resource.action in GONE and resource.before is not None:
+    if resource.action in GONE:
         interface_id = resource.before.text("primary_network_interface_id") or resource.id_before
         draft.interfaces.pop(interface_id, None)
         draft.gone.add(interface_id)
@@ -27,7 +27,7 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
         is_instance = resource.type == "aws_instance"
         interface_id = resource.made("primary_network_interface_id") if is_instance else resource.id
         has_it = interface_id in draft.interfaces and resource.action is Action.KEEP
-        if after is None or has_it or (is_instance and after.values.get("network_interface")):
+        if has_it or (is_instance and after.values.get("network_interface")):
             continue
         checks = after.is_unknown("source_dest_check") or after.known("source_dest_check") is not False
         subnet_id = certain_or(after.named("subnet_id"), after.unknown("subnet_id"))

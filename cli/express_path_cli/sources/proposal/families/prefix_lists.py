@@ -17,7 +17,7 @@ def remove(draft: Draft, resource: Resource) -> None:
     before = resource.before
     if resource.type == _LIST and resource.action in GONE:
         draft.lists.pop(resource.id_before, None)
-    elif resource.type == _ENTRY and before is not None and resource.action is not Action.KEEP:
+    elif resource.type == _ENTRY:
         listed = draft.lists.get(before.text("prefix_list_id"))
         if listed and listed.cidrs is not None:
             cidr = cidr_of(before.text("cidr"))
@@ -36,8 +36,6 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
 
 def _add_list(draft: Draft, resource: Resource) -> None:
     after, known = resource.after, draft.lists.get(resource.id)
-    if after is None:
-        return
     family = Family.IPV6 if after.text("address_family") == "IPv6" else Family.IPV4
     cidrs: tuple[Cidr, ...] | None = known.cidrs if known else ()
     if after.values.get("entry"):
@@ -49,8 +47,6 @@ def _add_list(draft: Draft, resource: Resource) -> None:
 
 def _add_entry(draft: Draft, resource: Resource) -> None:
     after = resource.after
-    if after is None:
-        return
     named, cidr = after.named("prefix_list_id"), cidr_of(after.known("cidr"))
     for list_id in draft.lists if named.is_open else named.ids:
         listed = draft.lists.get(list_id)

@@ -8,7 +8,7 @@ from express_path.domain.network.resources import PrefixList, Rank, Route, Targe
 from express_path.domain.path.routing import contains
 from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, DraftTable, cidr_of
 from express_path_cli.sources.proposal.families.gateways import gateway_kind
-from express_path_cli.sources.proposal.resource import Action, Arguments, Possible, Resource, UnknownId, union
+from express_path_cli.sources.proposal.resource import Arguments, Possible, Resource, UnknownId, union
 
 _ROUTE, _PROPAGATION = "aws_route", "aws_vpn_gateway_route_propagation"
 TYPES = frozenset({_ROUTE, _PROPAGATION})
@@ -40,8 +40,8 @@ _DESTINATIONS = {
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove the route that a resource makes now, or what it lets a gateway propagate."""
     before = resource.before
-    table = draft.table_of(before.text("route_table_id")) if before is not None else None
-    if table is None or before is None or resource.action is Action.KEEP:
+    table = draft.table_of(before.text("route_table_id"))
+    if table is None:
         return
     draft.note(before.text("route_table_id"), resource)
     if resource.type == _PROPAGATION:
@@ -69,8 +69,6 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
 
 def _propagate(draft: Draft, resource: Resource) -> None:
     """Add routes of which nothing is known: what a gateway propagates is not in a change."""
-    if resource.after is None:
-        return
     tables = resource.after.listed("route_table_ids")
     named = resource.after.named("route_table_id")
     is_open = tables.is_open or named.is_open
@@ -139,8 +137,6 @@ def place(
     rest: defaultdict[tuple[str, Cidr | str], list[tuple[Resource, Possible, Route]]] = defaultdict(list)
     for resource in resources:
         after = resource.after
-        if after is None:
-            continue
         named, route = after.named(argument), made_by(draft, after)
         if named.certain is None:
             rest[resource.block, route.destination].append((resource, named, route))
@@ -175,8 +171,7 @@ def _place_possible(
         draft.note_outside(resource)
     for table_id in candidates:
         draft.note(table_id, resource)
-        name = resource.after.unknown(argument) if resource.after else UnknownId(resource.address)
-        unknown = Route(route.destination, name, TargetKind.UNKNOWN)
+        unknown = Route(route.destination, resource.after.unknown(argument), TargetKind.UNKNOWN)
         tables[table_id].routes.append(route if is_each and is_same else unknown)
 
 

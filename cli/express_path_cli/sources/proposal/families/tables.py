@@ -27,8 +27,6 @@ TYPES = frozenset({_TABLE, _DEFAULT, _ASSOCIATION, _MAIN})
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove a table, or what an association decides now."""
     before = resource.before
-    if before is None or resource.action is Action.KEEP:
-        return
     if resource.type == _TABLE and resource.action in GONE:
         draft.tables.pop(resource.id_before, None)
     elif resource.type == _DEFAULT and resource.action in GONE:
@@ -60,9 +58,7 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
             _add_inline(draft, resource)
         elif resource.type == _MAIN and draft.counts(resource):
             _add_main(draft, resource)
-    of_subnets = [
-        one for one in resources if one.type == _ASSOCIATION and one.after and one.after.values.get("subnet_id")
-    ]
+    of_subnets = [one for one in resources if one.type == _ASSOCIATION and one.after.values.get("subnet_id")]
     # The certain ones first: a subnet has one association, so the others are for other subnets.
     rest = [_associate_certain(draft, rows) for rows in groups(one for one in of_subnets if draft.counts(one))]
     for rows in filter(None, rest):
@@ -85,8 +81,6 @@ def add_unknown_associations(draft: Draft, resources: Sequence[Resource]) -> Non
 
 def _add_table(draft: Draft, resource: Resource) -> None:
     after = resource.after
-    if after is None:
-        return
     if resource.id not in draft.tables:
         vpc_id = draft.vpc_of(after)
         main = draft.tables.get(draft.main.get(vpc_id, ""))
@@ -106,8 +100,6 @@ def _add_default(draft: Draft, resource: Resource) -> None:
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_route_table
     """
     after = resource.after
-    if after is None:
-        return
     named = after.named("default_route_table_id").certain or resource.id
     draft.same_table[resource.address] = draft.same_table[resource.id] = named
     table = draft.tables.setdefault(named, DraftTable(draft.vpc_of(after)))
@@ -130,11 +122,11 @@ def _add_inline(draft: Draft, resource: Resource) -> None:
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/route_table
     """
     after, table = resource.after, draft.table_of(resource.id)
-    if after is None or table is None or not draft.counts(resource, Kind.TABLE):
+    if table is None or not draft.counts(resource, Kind.TABLE):
         return
     if "propagating_vgws" in after.values and not (draft.has_base and resource.action is Action.KEEP):
         _propagate(resource, table)
-    before = resource.before.values.get("route") if resource.before else None
+    before = resource.before.values.get("route")
     value = after.values.get("route")
     if "route" not in after.values or (draft.has_base and value == before and resource.action is Action.UPDATE):
         return
@@ -147,8 +139,8 @@ def _add_inline(draft: Draft, resource: Resource) -> None:
 
 def _propagate(resource: Resource, table: DraftTable) -> None:
     after, before = resource.after, resource.before
-    value = after.values.get("propagating_vgws") if after else None
-    if value and value != (before.values.get("propagating_vgws") if before else None):
+    value = after.values.get("propagating_vgws")
+    if value and value != before.values.get("propagating_vgws"):
         table.add_unreadable(UnknownId(f"{resource.address}.propagating_vgws"))
     elif not value:
         table.remove(lambda route: route.rank is Rank.PROPAGATED)
@@ -156,8 +148,6 @@ def _propagate(resource: Resource, table: DraftTable) -> None:
 
 def _add_main(draft: Draft, resource: Resource) -> None:
     after = resource.after
-    if after is None:
-        return
     vpc, table_id = after.named("vpc_id"), after.named("route_table_id").certain
     for vpc_id in list(draft.vpcs) if vpc.is_open else vpc.ids:
         if table_id and vpc.certain and draft.table_of(table_id):
@@ -170,7 +160,7 @@ def _associate_certain(draft: Draft, rows: Sequence[Resource]) -> list[Resource]
     """Associate the subnets that are certain, and return the other associations."""
     rest = []
     for row in rows:
-        subnet_id = row.after.named("subnet_id").certain if row.after else None
+        subnet_id = row.after.named("subnet_id").certain
         if subnet_id:
             _govern(draft, row, subnet_id, _tables_of([row]))
         else:
@@ -184,7 +174,7 @@ def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
     A subnet has at most one association. So if a block has as many instances as there are subnets that it may name, it
     names each of them.
     """
-    named = [row.after.named("subnet_id") for row in rows if row.after]
+    named = [row.after.named("subnet_id") for row in rows]
     is_open = any(one.is_open for one in named)
     taken = draft.governing.keys()
     candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
@@ -199,7 +189,7 @@ def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
 
 def _tables_of(rows: Sequence[Resource]) -> Possible:
     """Return the route tables that some associations may name."""
-    named = [row.after.named("route_table_id") for row in rows if row.after]
+    named = [row.after.named("route_table_id") for row in rows]
     return Possible(union(named), any(one.is_open for one in named))
 
 
@@ -207,7 +197,6 @@ def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> No
     """Note the route tables that may govern a subnet."""
     if subnet_id not in draft.subnets:
         draft.note_outside(row)
-    is_unknown = row.after is not None and row.after.is_unknown("route_table_id")
-    name = UnknownId(f"{row.address}.{'route_table_id' if is_unknown else 'subnet_id'}")
+    name = row.after.unknown("route_table_id" if row.after.is_unknown("route_table_id") else "subnet_id")
     draft.note(subnet_id, row)
     draft.governing[subnet_id] = (name, tables)

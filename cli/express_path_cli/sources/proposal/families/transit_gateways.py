@@ -30,8 +30,6 @@ TYPES = frozenset(
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove an attachment or a table, or what another resource adds to them now."""
     before = resource.before
-    if before is None or resource.action is Action.KEEP:
-        return
     if resource.type in _ROUTES:
         table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
         destination = cidr_of(before.text("destination_cidr_block")) or before.text("prefix_list_id")
@@ -88,16 +86,13 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
 
 def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resource]) -> None:
     after, known = resource.after, draft.attachments.get(resource.id)
-    if after is None:
-        return
     gateway_id = after.named(Kind.TRANSIT_GATEWAY).certain
     gateway = gateways.get(gateway_id or "")
     subnets = after.listed("subnet_ids")
     is_certain = not subnets.possible and not subnets.is_open
     table_id = known.route_table_id if known else None
     is_default = after.known("transit_gateway_default_route_table_association") is not False
-    gateway_of = gateway.after if gateway else None
-    if not known and gateway and gateway_of and is_default and gateway_of.text(_BY_DEFAULT) != "disable":
+    if not known and gateway and is_default and gateway.after.text(_BY_DEFAULT) != "disable":
         table_id = gateway.made("association_default_route_table_id")
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
     draft.attachments[resource.id] = TransitGatewayAttachment(
@@ -116,7 +111,7 @@ def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resour
 
 def _associate(draft: Draft, rows: Sequence[Resource]) -> None:
     """Associate attachments with tables: as many of a block as there are attachments with one table are each of them."""
-    after = [row.after for row in rows if row.after is not None]
+    after = [row.after for row in rows]
     tables = {one.named(Kind.TRANSIT_TABLE).certain for one in after}
     for one in after:
         attachment = one.named(Kind.ATTACHMENT)
@@ -130,8 +125,6 @@ def _associate(draft: Draft, rows: Sequence[Resource]) -> None:
 def _propagate(draft: Draft, resource: Resource) -> None:
     """Add what is propagated. A VPC propagates its own addresses, where S3 Express is not; others, any route."""
     after = resource.after
-    if after is None:
-        return
     found = after.named(Kind.ATTACHMENT)
     attachments = [draft.attachments.get(one) for one in found.ids]
     if not found.is_open and all(one is not None and one.resource_type == "vpc" for one in attachments):

@@ -22,7 +22,7 @@ def remove(draft: Draft, resource: Resource) -> None:
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_subnet
     """
     before = resource.before
-    if resource.action not in GONE or before is None:
+    if resource.action not in GONE:
         return
     if resource.type.startswith("aws_default_") and before.known("force_destroy") is not True:
         return
@@ -47,7 +47,7 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
         if draft.counts(resource, Kind.SUBNET):
             _add_subnet(draft, resource)
     for resource in of[_IPV6,]:
-        for subnet_id in resource.after.named("subnet_id").ids if resource.after and draft.counts(resource) else ():
+        for subnet_id in resource.after.named("subnet_id").ids if draft.counts(resource) else ():
             if subnet_id in draft.subnets:
                 draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
 
@@ -62,9 +62,9 @@ def add_changes_of_everything(draft: Draft, resources: Sequence[Resource]) -> No
 def add_tags_and_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add tags that are resources of their own, and the local route of every route table for a further CIDR of a VPC."""
     for resource in resources:
-        if resource.type == _TAG and resource.after is not None and draft.counts(resource):
+        if resource.type == _TAG and draft.counts(resource):
             _tag(draft, resource, resource.after, resource.after.text("value"))
-        elif resource.type == _IPV4 and resource.after is not None and draft.counts(resource):
+        elif resource.type == _IPV4 and draft.counts(resource):
             cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
             for table in draft.tables.values():
                 if cidr is None:
@@ -100,7 +100,7 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
     mode = known.block_mode if known else draft.new_block_mode
     draft.vpcs[resource.id] = Vpc(resource.id, draft.owner(resource), tags_of(resource), mode)
     table_id = resource.made("main_route_table_id")
-    if known or table_id in draft.tables or resource.after is None:
+    if known or table_id in draft.tables:
         return
     cidr = cidr_of(resource.after.known("cidr_block"))
     routes = [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
@@ -113,8 +113,6 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
 
 def _add_subnet(draft: Draft, resource: Resource) -> None:
     after, known = resource.after, draft.subnets.get(resource.id)
-    if after is None:
-        return
     vpc_id = known.vpc_id if known else draft.vpc_of(after)
     vpc = draft.vpcs.get(vpc_id)
     zone = after.text("availability_zone")
