@@ -366,6 +366,14 @@ def changed(
 
 
 INLINE = {"id": ANALYTICS, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
+LISTED = {
+    "id": ENDPOINT,
+    "vpc_id": VPC,
+    "vpc_endpoint_type": "Gateway",
+    "service_name": "com.amazonaws.us-east-1.s3express",
+    "route_table_ids": [ANALYTICS],
+}
+NEWER = {**LISTED, "id": "vpce-0f2d4b6a8c0e1f3a5", "route_table_ids": [PRIVATE]}
 OVER_SAMPLE = {
     "a route goes": (
         gone("aws_route.out", route_table_id=PRIVATE, destination_cidr_block="0.0.0.0/0"),
@@ -385,6 +393,19 @@ OVER_SAMPLE = {
         changed("aws_route_table.analytics", INLINE, route=[{"cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}]),
         {"NAT_GATEWAY": 2, "PARTLY_NAT": 1, "INTERNET_GATEWAY": 1},
     ),
+    "a route inside a table stays, whose own resource goes": (
+        changed(
+            "aws_route_table.private",
+            {**INLINE, "id": PRIVATE},
+            route=[*INLINE["route"], {"cidr_block": "203.0.113.0/24", "nat_gateway_id": NAT}],
+        ).add(
+            "aws_route.out",
+            None,
+            before={"route_table_id": PRIVATE, "destination_cidr_block": "0.0.0.0/0"},
+            actions=["delete"],
+        ),
+        {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
     "only tags of a table change": (
         changed("aws_route_table.analytics", INLINE, tags={"a": "b"}),
         {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
@@ -392,27 +413,28 @@ OVER_SAMPLE = {
     "an endpoint lists other tables": (
         changed(
             "aws_vpc_endpoint.this",
-            {
-                "id": ENDPOINT,
-                "vpc_id": VPC,
-                "vpc_endpoint_type": "Gateway",
-                "service_name": "com.amazonaws.us-east-1.s3express",
-                "route_table_ids": [ANALYTICS],
-            },
+            LISTED,
             route_table_ids=[PRIVATE],
         ),
         {"ENDPOINT": 2, "NAT_GATEWAY": 1, "INTERNET_GATEWAY": 1},
     ),
+    "an endpoint lists one more table, and the association of another goes": (
+        changed("aws_vpc_endpoint.this", LISTED, route_table_ids=[ANALYTICS, PRIVATE]).add(
+            "aws_vpc_endpoint_route_table_association.a",
+            None,
+            before={"vpc_endpoint_id": ENDPOINT, "route_table_id": ANALYTICS},
+            actions=["delete"],
+        ),
+        {"ENDPOINT": 2, "NAT_GATEWAY": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "an endpoint that the network does not list yet": (
+        PlanBuilder().add("aws_vpc_endpoint.newer", NEWER, before=NEWER, actions=["no-op"]),
+        {"UNRESOLVED_EGRESS": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
     "an endpoint may list a table no longer": (
         changed(
             "aws_vpc_endpoint.this",
-            {
-                "id": ENDPOINT,
-                "vpc_id": VPC,
-                "vpc_endpoint_type": "Gateway",
-                "service_name": "com.amazonaws.us-east-1.s3express",
-                "route_table_ids": [ANALYTICS],
-            },
+            LISTED,
             {"route_table_ids": ["data.aws_route_tables.express.ids", "aws_route_table.new.id"]},
             route_table_ids=UNKNOWN,
         )

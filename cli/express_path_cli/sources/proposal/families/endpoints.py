@@ -7,7 +7,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
-from express_path_cli.sources.proposal.resource import GONE, Kind, Listed, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Listed, Possible, Resource, UnknownId
 
 _ENDPOINT, _SUBNET = "aws_vpc_endpoint", "aws_vpc_endpoint_subnet_association"
 _ASSOCIATION = "aws_vpc_endpoint_route_table_association"
@@ -22,7 +22,9 @@ def remove(draft: Draft, resource: Resource) -> None:
         draft.endpoints.pop(resource.id_before, None)
         _detach(draft, resource, resource.id_before, list(draft.tables))
     elif resource.type == _ENDPOINT and "route_table_ids" in resource.after.values:
-        _detach(draft, resource, resource.id_before, before.listed("route_table_ids").ids)
+        kept = resource.after.listed("route_table_ids").ids
+        gone = [one for one in before.listed("route_table_ids").ids if one not in kept]
+        _detach(draft, resource, resource.id_before, gone)
     elif resource.type == _ASSOCIATION:
         _detach(draft, resource, before.text("vpc_endpoint_id"), [before.text("route_table_id")])
 
@@ -104,7 +106,13 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
     possible = draft.fitting(may_be, endpoint.vpc_id if endpoint else "")
     if tables.is_open and not possible:
         draft.note_outside(resource)
+    # What an existing resource keeps is what the network shows: another one may delete it. An older network does not show it.
+    is_kept = draft.has_base and resource.action not in MADE
+    before = (*resource.before.listed("route_table_ids").ids, resource.before.text("route_table_id"))
+    kept = {*before} & {*tables.ids} if is_kept else set[str]()
     for table_id in dict.fromkeys((*tables.ids, *possible)):
+        if table_id in kept and table_id in draft.base.route_tables and resource.id in draft.base.vpc_endpoints:
+            continue
         found = draft.table_of(table_id)
         if found is None:
             draft.note_outside(resource)
@@ -113,7 +121,7 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
         routes = [
             one for one in _routes(draft, endpoint, after.unknown("vpc_endpoint_id")) if not found.has(one.destination)
         ]
-        if table_id in tables.ids:
+        if table_id in tables.ids and table_id not in kept:
             found.routes.extend(routes)
         elif routes:
             key = draft.same_table.get(table_id, table_id)

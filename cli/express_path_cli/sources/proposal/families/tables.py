@@ -117,24 +117,28 @@ def _is_kept(draft: Draft, route: Route) -> bool:
 
 
 def _add_inline(draft: Draft, resource: Resource) -> None:
-    """Lay the routes inside a route table, which replace all that are there.
+    """Lay the routes inside a route table, which replace all that are there, except those that stay as they are.
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/route_table
     """
     after, table = resource.after, draft.table_of(resource.id)
-    if table is None or not draft.counts(resource, Kind.TABLE):
+    if table is None:
         return
+    table_id, exists = draft.same_table.get(resource.id, resource.id), draft.has_base and resource.action not in MADE
     if "propagating_vgws" in after.values and not (draft.has_base and resource.action is Action.KEEP):
         _propagate(resource, table)
-    before = resource.before.values.get("route")
-    value = after.values.get("route")
-    if "route" not in after.values or (draft.has_base and value == before and resource.action is Action.UPDATE):
+    before = resource.before.values.get("route") if exists else None
+    is_same = after.values.get("route") == before or not draft.is_listed(Kind.TABLE, table_id)
+    if "route" not in after.values or (exists and is_same):
         return
-    draft.note(draft.same_table.get(resource.id, resource.id), resource)
-    table.remove(lambda one: not _is_kept(draft, one))
+    draft.note(table_id, resource)
+    old, new = ([route_of(draft, block) for block in one.blocks("route")] for one in (resource.before, after))
+    # What stays is what the network shows: another resource may delete it.
+    stays = {route.destination for route in new if exists and route in old}
+    table.remove(lambda one: one.destination not in stays and not _is_kept(draft, one))
     if after.has_unknown_blocks("route"):
         table.add_unreadable(after.unknown("route"))
-    table.routes.extend(route_of(draft, block) for block in after.blocks("route"))
+    table.routes.extend(route for route in new if route.destination not in stays)
 
 
 def _propagate(resource: Resource, table: DraftTable) -> None:
