@@ -254,7 +254,8 @@ class Draft:
 
     def _vpc_near(self, arguments: Arguments) -> str | None:
         """Return the VPC that arguments name, by its id or by that of a subnet or route table in it; None if unknown."""
-        subnet = self.subnets.get(arguments.text("subnet_id"))
+        subnets = (arguments.text("subnet_id"), *arguments.listed("vpc_zone_identifier").ids)
+        subnet = next((self.subnets[one] for one in subnets if one in self.subnets), None)
         table = self.table_of(arguments.text("route_table_id"))
         found = arguments.text("vpc_id") or (subnet.vpc_id if subnet else "") or (table.vpc_id if table else "")
         return found if found in self.vpcs else None

@@ -385,7 +385,9 @@ class _Terraform:
         self._document, self._folder, self._command = document, folder, [found or ""]
         self._data = folder / os.environ.get("TF_DATA_DIR", ".terraform")
         configured = document.get("configuration", {}).get("provider_config", {})
-        self._providers = [one for one in configured.values() if one.get("full_name") != BUILTIN]
+        # A module that only says which version of a provider it requires gets the one of its caller.
+        own = [one for one in configured.values() if "module_address" not in one or one.get("expressions")]
+        self._providers = [one for one in own if one.get("full_name") != BUILTIN]
         mocked = {BUILTIN, *(one.get("full_name") for one in self._providers if "module_address" not in one)}
         reasons = {
             f"{program or 'terraform on PATH'} is not a program": not found,

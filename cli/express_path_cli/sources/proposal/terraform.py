@@ -53,6 +53,8 @@ _FACTS = frozenset(
 """The attributes that say what a resource is, whoever sets them. Of others, the plan only repeats yesterday's state."""
 _BLOCKS = frozenset({"route", "entry", "subnet_mapping"})
 """The nested blocks that decide about paths. A `dynamic` one is not in the configuration of a plan."""
+_PLACEHOLDER = "route"
+"""The one of them of which the provider shows a block with unknown arguments, and never that all is unknown, if it is set."""
 _KINDS: Mapping[str, Kind] = {
     **{kind.value: kind for kind in Kind},
     "default_route_table_id": Kind.TABLE,
@@ -61,6 +63,7 @@ _KINDS: Mapping[str, Kind] = {
     "route_table_ids": Kind.TABLE,
     "internet_gateway_id": Kind.GATEWAY,
     "vpn_gateway_id": Kind.GATEWAY,
+    "vpc_zone_identifier": Kind.SUBNET,
 }
 """What an argument names, if it names a resource of the network."""
 _REGION = r"([a-z]{2,}(?:-[a-z]+)+-[0-9]+)"
@@ -302,7 +305,7 @@ class TerraformPlan:
     def has_unknown(self) -> bool:
         """Whether an argument that names a resource of the network is known only after the apply."""
         return any(
-            mark and (name in _KINDS or name in _BLOCKS) and (row.expressions is None or name in row.expressions)
+            mark and (name in _KINDS or name in _BLOCKS) and _is_set(row, name)
             for row in self.rows
             if row.type.startswith("aws_")
             for name, mark in row.unknown.items()
@@ -350,7 +353,7 @@ class TerraformPlan:
         found = {}
         for name in {**after, **row.unknown}:
             value = _with_unknown(after.get(name), row.unknown.get(name))
-            if row.expressions is None or name in row.expressions or (name in _BLOCKS and row.is_changed(name)):
+            if _is_set(row, name):
                 found[name] = self._known_by_then(row, name, value) if _is_unknown(value) else value
             elif name in _FACTS and not isinstance(value, Possible):  # what is new has an id of its own
                 found[name] = value
@@ -439,6 +442,14 @@ def _text(row: Values, name: str, where: str) -> str:
     if not isinstance(found, str) or not found or not found.isprintable():
         raise _ShapeError(f"{where}.{name} must be a text without control characters")
     return found
+
+
+def _is_set(row: Row, name: str) -> bool:
+    """Return whether the configuration sets an argument, as far as the plan shows."""
+    if row.expressions is None or name in row.expressions:
+        return True
+    is_later = row.unknown.get(name) is True and name != _PLACEHOLDER
+    return name in _BLOCKS and (is_later or row.is_changed(name))
 
 
 def _with_unknown(value: Any, mark: object) -> Any:  # noqa: ANN401  # any JSON

@@ -202,8 +202,12 @@ def with_prefix_list(entry: Any) -> PlanBuilder:
     """Return an endpoint and a route to a customer's prefix list."""
     plan = endpoint(network()).add(
         "aws_ec2_managed_prefix_list.office",
-        {"id": UNKNOWN, "address_family": "IPv4", "entry": [] if entry is UNKNOWN else [{"cidr": entry}]},
-        {"entry": ["var.entries"]},
+        {
+            "id": UNKNOWN,
+            "address_family": "IPv4",
+            "entry": UNKNOWN if entry is None else [] if entry is UNKNOWN else [{"cidr": entry}],
+        },
+        {} if entry is None else {"entry": ["var.entries"]},  # a plan does not show a dynamic block
     )
     if entry is UNKNOWN:
         plan.add(
@@ -296,6 +300,7 @@ CASES = {
     "prefix list elsewhere": (with_prefix_list("192.168.0.0/16"), "ENDPOINT"),
     "prefix list with public addresses": (with_prefix_list("52.0.0.0/8"), "UNRESOLVED_EGRESS"),
     "prefix list with an unknown entry": (with_prefix_list(UNKNOWN), "UNRESOLVED_EGRESS"),
+    "prefix list with dynamic entries": (with_prefix_list(None), "UNRESOLVED_EGRESS"),
     "main table without routes": (in_main_table(""), "NO_ROUTE"),
     "main table with a route": (in_main_table("route"), "NAT_GATEWAY"),
     "default route table": (in_main_table("default"), "NAT_GATEWAY"),

@@ -49,7 +49,13 @@ def remote_state(after: Mapping[str, object]) -> dict[str, Any]:
     [
         ({"complete": False}, "-target"),
         (
-            {"configuration": {"provider_config": {"m:aws": {**CONFIGURED["aws"], "module_address": "module.m"}}}},
+            {
+                "configuration": {
+                    "provider_config": {
+                        "m:aws": {**CONFIGURED["aws"], "module_address": "module.m", "expressions": {"region": {}}}
+                    }
+                }
+            },
             "a module configures a provider",
         ),
         (remote_state({}), "terraform_remote_state"),

@@ -75,7 +75,7 @@ def add_unknown_associations(draft: Draft, resources: Sequence[Resource]) -> Non
             and resource.action not in MADE
             and not is_shown
         ):
-            name = UnknownId(f"{resource.address} (its association is not in the plan)")
+            name = UnknownId(f"which route table {resource.address} has")
             draft.governing[resource.id] = (name, OPEN)
 
 
@@ -88,7 +88,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
         draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
         if draft.has_base and resource.action not in MADE:  # the network is older than the change
             draft.tables[resource.id].routes = draft.tables[
-                draft.unknown_table(UnknownId(f"{resource.address} (not in the network that was read)"), vpc_id)
+                draft.unknown_table(UnknownId(f"what routes {resource.address} has"), vpc_id)
             ].routes
     draft.tables[resource.id].tags = tags_of(resource)
     draft.addresses[resource.id] = resource.address

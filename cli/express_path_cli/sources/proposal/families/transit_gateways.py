@@ -70,7 +70,7 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
         if resource.type == _TABLE and resource.id not in draft.transit_tables:
             table = draft.transit_tables[resource.id] = DraftTable()
             if resource.action not in MADE:
-                table.add_unreadable(UnknownId(f"{resource.address} (its routes are not in the plan)"))
+                table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
     for resource in resources:
         is_known = resource.id in draft.attachments and resource.action is Action.KEEP
         if resource.type == _ATTACHMENT and not is_known:
@@ -132,7 +132,7 @@ def _propagate(draft: Draft, resource: Resource) -> None:
     tables = after.named(Kind.TRANSIT_TABLE)
     for table_id in draft.transit_tables if tables.is_open else tables.ids:
         if table_id in draft.transit_tables:
-            draft.transit_tables[table_id].add_unreadable(UnknownId(f"{resource.address} (its routes)"))
+            draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
 
 
 def _route(_: Draft, after: Arguments) -> Route:

@@ -107,7 +107,7 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
     draft.tables[table_id] = DraftTable(resource.id, routes, draft.owner(resource))
     draft.main.setdefault(resource.id, table_id)
     if resource.action not in MADE:
-        name = UnknownId(f"{resource.address}.default_route_table_id (its routes are not in the plan)")
+        name = UnknownId(f"what routes the main route table of {resource.address} has")
         draft.tables[table_id].add_unreadable(name)
 
 
