@@ -154,8 +154,8 @@ def test_what_a_template_does_not_say_is_never_guessed(template: Path, old: str,
         ("Resources: [", "is not a template"),
         ("Resources: 7", "is not a template"),
         ("", "is empty"),
-        ("Transform: AWS::Serverless-2016-10-31\nResources: {}", "has a Transform"),
-        ("Resources: {A: secret}", "has a resource that is not an object"),
+        ("Transform: AWS::Serverless-2016-10-31\nResources: {A: {}}", "has a Transform"),
+        ("Resources: {A: secret}", "a resource that is not an object"),
     ],
 )
 def test_what_is_no_template_is_an_error(template: Path, text: str, fault: str) -> None:
