@@ -49,13 +49,14 @@ resource "aws_nat_gateway" "{name}" {{
 """
 
 
-def _endpoint(tables: str = "") -> str:
+def _endpoint(tables: str = "", more: str = "") -> str:
     listed = f"route_table_ids = {tables}" if tables else ""
     return f"""
 resource "aws_vpc_endpoint" "s3express" {{
   vpc_id       = aws_vpc.this.id
   service_name = "{SERVICE}"
   {listed}
+  {more}
 }}
 """
 
@@ -349,6 +350,118 @@ resource "aws_default_route_table" "main" {{
 """
     ),
 }
+
+
+def existing(random: Random) -> Versions:
+    """Return a network, and a change of zones, tags, routes, and what the endpoint and the main table have."""
+    is_counted = random.random() < 0.5
+    mains = [random.choice(["", NAT_ROUTE, INTERNET_ROUTE]) for _ in range(2)]
+    # What happens to a table that is no longer adopted depends on the provider's version.
+    mains[1] = mains[1] or mains[0]
+    endpoints = random.choice(_ENDPOINTS)
+    # Terraform deletes a table before it takes it off the list of an endpoint, which AWS refuses.
+    zones = random.randint(1 if endpoints[0] == "attached" and endpoints[1] != "all" else 2, 3)
+    return (
+        _zonal(random, 2, mains[0], endpoints[0], is_counted=is_counted),
+        _zonal(random, zones, mains[1], endpoints[1], is_counted=is_counted),
+    )
+
+
+_ENDPOINTS = (
+    *(("attached", "attached"), ("attached", "all"), ("attached", "bare"), ("none", "attached"), ("bare", "first")),
+    *(("all", "first"), ("all", "bare"), ("first", "all"), ("first", "attached"), ("all", "none")),
+)
+"""How an endpoint has routes in tables, before and after a change."""
+
+
+def _zonal(random: Random, zones: int, main: str, endpoint: str, *, is_counted: bool) -> str:
+    """Return a network with a subnet and a route table in each zone, by count or for_each."""
+    key, first, tables = "count.index", "0", "aws_route_table.zone[*].id"
+    if not is_counted:
+        key, first, tables = "each.key", '"0"', "values(aws_route_table.zone)[*].id"
+    listed = {"all": tables, "first": f"[aws_route_table.zone[{first}].id]"}
+
+    def each(number: int) -> str:
+        keys = ", ".join(f'"{one}"' for one in range(number))
+        return f"count = {number}" if is_counted else f"for_each = toset([{keys}])"
+
+    def tags() -> str:
+        return random.choice(["", 'tags = { Name = "a" }', 'tags = { Name = "b" }'])
+
+    def some() -> str:
+        return each(random.choice([zones, zones, zones - 1]))
+
+    target = random.choice(["nat_gateway_id = aws_nat_gateway.this.id", "gateway_id = aws_internet_gateway.this.id"])
+    text = (
+        _vpc(more=tags())
+        + f"""
+resource "aws_subnet" "zone" {{
+  {each(zones)}
+  vpc_id     = aws_vpc.this.id
+  cidr_block = "10.0.${{{key}}}.0/24"
+  {tags()}
+}}
+resource "aws_route_table" "zone" {{
+  {each(zones)}
+  vpc_id = aws_vpc.this.id
+  {tags()}
+}}
+resource "aws_route_table_association" "zone" {{
+  {some()}
+  subnet_id      = aws_subnet.zone[{key}].id
+  route_table_id = aws_route_table.zone[{random.choice([key, key, first])}].id
+}}
+resource "aws_route" "zone" {{
+  {some()}
+  route_table_id         = aws_route_table.zone[{key}].id
+  destination_cidr_block = "0.0.0.0/0"
+  {target}
+}}
+"""
+    )
+    if endpoint != "none":
+        text += _endpoint(listed.get(endpoint, ""), tags())
+    if endpoint == "attached":
+        text += f"""
+resource "aws_vpc_endpoint_route_table_association" "zone" {{
+  {some()}
+  vpc_endpoint_id = aws_vpc_endpoint.s3express.id
+  route_table_id  = aws_route_table.zone[{key}].id
+}}
+"""
+    if main:
+        text += f"""
+resource "aws_default_route_table" "main" {{
+  default_route_table_id = aws_vpc.this.default_route_table_id
+  {tags()}
+  route {{
+    {main}
+  }}
+}}
+"""
+    return text
+
+
+def conditions(random: Random) -> Versions:
+    """Return an association with one of two tables, by a value that is known only after the apply, over a network or alone."""
+    a, b = random.sample(["aws_route_table.a.id", "aws_route_table.b.id"], 2)
+    condition = random.choice(
+        [
+            'aws_vpc_endpoint.s3express.state == "available"',
+            'aws_eip.new.public_ip != ""',
+            "length(aws_nat_gateway.this.secondary_private_ip_addresses) > 0",
+            'coalesce(aws_eip.new.carrier_ip, "none") == "none"',
+            "try(length(aws_vpc_endpoint.s3express.cidr_blocks), 0) == 0",
+            f"sort([{a}, {b}])[0] == {a}",
+            f"tolist(toset([{a}, {b}]))[0] == {a}",
+            f"element(keys({{ ({a}) = 1, ({b}) = 2 }}), 1) == {a}",
+            f"one([for table in [{a}, {b}] : table if table != {a}]) == {b}",
+            'aws_vpc.this.ipv6_cidr_block == ""',
+        ]
+    )
+    before = _vpc() + _endpoint() + _private("a", 1, NAT_ROUTE, separate=False) + _private("b", 2, "", separate=False)
+    more = 'resource "aws_eip" "new" {\n  domain = "vpc"\n}\n' + _attached(f"{condition} ? {a} : {b}", "chosen")
+    return random.choice([before, ""]), before + more
 
 
 def awkward(random: Random) -> Versions:
@@ -993,4 +1106,6 @@ FAMILIES: dict[str, Callable[[Random], Versions]] = {
     "changes": changes,
     "transit": transit,
     "awkward": awkward,
+    "existing": existing,
+    "conditions": conditions,
 }

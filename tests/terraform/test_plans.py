@@ -85,15 +85,22 @@ class Score:
 
 
 def judge(workspace: Workspace, versions: Sequence[Versions]) -> list[Score]:
-    """Plan, judge, apply, and scan. Return the score with Terraform, without it, and with it but without a network."""
+    """Plan, judge, apply, and scan.
+
+    Return the score with Terraform, without it, with it but without a network, and with a network from before it existed.
+    """
     before, after = [list(texts) for texts in zip(*versions, strict=True)]
-    write(workspace, before)
-    workspace.init()
-    if before != after:
-        workspace.run("apply", "-auto-approve", "-input=false")
-        write(workspace, after)
-    plan = str(workspace.plan_file())
     ways = [[], ["--no-terraform"], ["--plan-only"]]
+    if before != after:
+        dump = str(workspace.folder / "older")
+        assert invoke(["collect", dump]).exit_code == 0
+        ways.append(["--from-dump", dump])
+        write(workspace, before)
+        workspace.init()
+        workspace.run("apply", "-auto-approve", "-input=false")
+    write(workspace, after)
+    workspace.init()
+    plan = str(workspace.plan_file())
     with pytest.MonkeyPatch.context() as patch:
         for name, value in workspace.started.items():
             patch.setenv(name, value)
@@ -128,7 +135,9 @@ def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.Tem
         with Workspace(tmp_path_factory.mktemp(family), sandbox) as workspace:
             versions = [generate(Random(f"{family} {number}")) for number in range(PER_FAMILY)]
             scores = judge(workspace, versions)
-        assert [score.better for score in scores] == [[], [], []], family
+        assert not any(score.better for score in scores), (family, [score.better for score in scores])
+        if family == "conditions":
+            continue  # nobody knows these values before the apply
         rates[family] = [round(score.rate, 2) for score in scores]
         for total, score in zip(totals, scores, strict=False):
             total.resolved, total.subnets = total.resolved + score.resolved, total.subnets + score.subnets

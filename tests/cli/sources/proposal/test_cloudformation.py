@@ -163,12 +163,13 @@ def test_what_takes_too_much_effort_is_not_known(tmp_path: Path, monkeypatch: py
         ('{"Resources": {\n\t"A": ' + '{"a":' * 100_000, "nested more than"),
         ("Resources:\n" + "".join(f"  A{n}: {{Type: AWS::EC2::VPC}}\n" for n in range(501)), "more than 500 names"),
         ("Resources: &a {A: {Type: AWS::EC2::VPC, Properties: *a}}", "is not a template"),
+        ("Transform: AWS::Serverless-2016-10-31\nResources: {A: {}}", "has a Transform"),
         ("Resources: {'Fn::Transform': {Name: AWS::Include}}", "has a Transform"),
         ("Resources: {A: {'Fn::Transform': {Name: AWS::Include}}}", "has a Transform"),
         ("Resources: {'Fn::ForEach::A': [B, [c], {}]}", "a resource that is not an object"),
         ("Resources: {}\n#" + "x" * (1 << 20), "1 MiB"),
     ],
-    ids=["deep", "deep JSON", "many", "circle", "include", "include in a resource", "loop", "large"],
+    ids=["deep", "deep JSON", "many", "circle", "transform", "include", "include in a resource", "loop", "large"],
 )
 def test_a_hostile_template_is_an_error_of_one_line(tmp_path: Path, text: str, fault: str) -> None:
     """It neither crashes nor takes long."""

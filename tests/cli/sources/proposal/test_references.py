@@ -170,21 +170,6 @@ def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
     assert reasons(plan, tmp_path) == {"module.net.aws_subnet.p": "UNRESOLVED_EGRESS"}
 
 
-def test_modules_may_be_given_values_of_each_other(tmp_path: Path) -> None:
-    """What was left out to end a loop is not left out for the rest of the plan."""
-    plan = start()
-    association(plan, "aws_route_table_association.p", ["aws_subnet.p.id"], ["module.a.x", "module.a"])
-    plan.add("aws_subnet.p", NEW, VPC)
-    for name, other in (("a", "b"), ("b", "a")):
-        plan.add(f"module.{name}.aws_route_table.t", TABLE, {"vpc_id": ["var.vpc_id"]})
-        plan.add(f"module.{name}.aws_subnet.q", NEW, {"vpc_id": ["var.vpc_id"]})
-        association(plan, f"module.{name}.aws_route_table_association.q", ["aws_subnet.q.id"], ["local.table"])
-        plan.pass_on(name, "vpc_id", VPC["vpc_id"]).pass_on(name, "table", [f"module.{other}.x", f"module.{other}"])
-        plan.output(name, "x", ["local.table"]).output(name, "own", ["aws_route_table.t.id"])
-    default_route(plan, "aws_route.r", ["module.a.own", "module.a"])
-    assert set(reasons(plan, tmp_path).values()) == {"UNRESOLVED_EGRESS"}
-
-
 def test_a_table_of_another_vpc_is_not_possible(tmp_path: Path) -> None:
     """A local value may be any table of the module, but AWS associates a subnet with one of its own VPC only."""
     plan = start().add("aws_vpc.other", {"id": UNKNOWN})
