@@ -408,12 +408,10 @@ def broken(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
 
 HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "another format": lambda plan: plan.update(format_version="2.0"),
-    "an older format": lambda plan: plan.update(format_version="0.2"),
     "no format": lambda plan: plan.pop("format_version"),
     "a state": lambda plan: plan.pop("resource_changes"),
     "a failed plan": lambda plan: plan.update(errored=True),
     "no list": lambda plan: plan.update(resource_changes=SECRET),
-    "no objects": lambda plan: plan.update(resource_changes=[SECRET]),
     "a new action": lambda plan: plan["resource_changes"][0]["change"].update(actions=[SECRET]),
     "no address": lambda plan: plan["resource_changes"][0].update(address=7),
     "an address that controls the terminal": lambda plan: plan["resource_changes"][0].update(address="\x1b[2J"),

@@ -125,9 +125,7 @@ def modular(*, table: Sequence[str], vpc: Sequence[str] = ("var.vpc_id",)) -> Pl
     ("table", "expected"),
     [
         (["local.table"], "NAT_GATEWAY"),  # there is one route table
-        (["module.net"], "NAT_GATEWAY"),
         (["aws_ssm_parameter.table.value", "aws_ssm_parameter.table"], "UNRESOLVED_EGRESS"),
-        (["aws_ssm_parameter.table.value", "aws_ssm_parameter.table", "module.net"], "UNRESOLVED_EGRESS"),
     ],
 )
 def test_a_value_that_hides_its_references_is_any_resource_of_its_kind(
