@@ -283,7 +283,7 @@ class Template:
                 return made_id(found, argument)
             if attribute == "EndpointIds":
                 endpoints = firewall_endpoints(found, {"subnet_mapping": self.property(name, "SubnetMappings")})
-                return Possible(endpoints, is_open=not endpoints)
+                return Possible(tuple(endpoints), is_open=not endpoints)
         return OPEN if value is None else value
 
 

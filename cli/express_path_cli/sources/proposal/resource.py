@@ -233,16 +233,19 @@ class Resource:
         return self.after.text(attribute) or made_id(self.address, attribute)
 
 
-def firewall_endpoints(address: str, values: Values) -> tuple[str, ...]:
-    """Return the ids of a firewall's endpoints: the known ones, or one for each subnet of a firewall that is new."""
-    found = []
-    statuses = values.get("firewall_status")
-    for status in statuses if isinstance(statuses, list) else ():
-        for state in status.get("sync_states") or ():
-            found += [one.get("endpoint_id") for one in state.get("attachment") or ()]
-    mappings = values.get("subnet_mapping")
-    number = len(mappings) if isinstance(mappings, list) else 0
-    return tuple(found) if found and all(found) else tuple(NewId(f"{address}.endpoint[{n}]") for n in range(number))
+def firewall_endpoints(address: str, values: Values) -> Mapping[str, str]:
+    """Return the subnet of each endpoint of a firewall by the endpoint's id; empty if it is not certain.
+
+    The endpoints are those that exist, or one for each subnet of a firewall that is new.
+    """
+    found: dict[str, str] = {}
+    for status in Arguments("", values).blocks("firewall_status"):
+        for state in status.blocks("sync_states"):
+            found |= {one.text("endpoint_id"): one.text("subnet_id") for one in state.blocks("attachment")}
+    if found and all(found):
+        return found
+    mappings = enumerate(Arguments("", values).blocks("subnet_mapping"))
+    return {NewId(f"{address}.endpoint[{n}]"): one.named("subnet_id").certain or "" for n, one in mappings}
 
 
 def union(found: Sequence[Possible]) -> tuple[str, ...]:

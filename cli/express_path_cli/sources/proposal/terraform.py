@@ -365,6 +365,8 @@ class TerraformPlan:
         every = [_in_order(order[row.address].get(name)) for order in self.resolved if row.address in order]
         if every and not any(map(_is_unknown, every)):
             return every[0] if all(one == every[0] for one in every) else _any_of(every)
+        if every and isinstance(every[0], list) and all(one == every[0] for one in every):
+            value = every[0]  # blocks of which a part is not known
         expression = (row.expressions or {}).get(name)
         if name in _BLOCKS and isinstance(value, list):
             return [

@@ -77,8 +77,8 @@ def with_interface(check: bool) -> PlanBuilder:
     )
 
 
-def with_firewall() -> PlanBuilder:
-    """Return the network with a route to a firewall, behind which is a NAT gateway."""
+def with_firewall(*others: str) -> PlanBuilder:
+    """Return the network with a route to a firewall, behind which is a NAT gateway. others: its subnet may be one of these."""
     return (
         network()
         .add("aws_subnet.firewall", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
@@ -109,7 +109,7 @@ def with_firewall() -> PlanBuilder:
                 "firewall_status": UNKNOWN,
                 "subnet_mapping": [{"subnet_id": UNKNOWN}],
             },
-            {"vpc_id": ["aws_vpc.this.id"], "subnet_mapping": [{"subnet_id": ["aws_subnet.firewall.id"]}]},
+            {"vpc_id": ["aws_vpc.this.id"], "subnet_mapping": [{"subnet_id": ["aws_subnet.firewall.id", *others]}]},
         )
         .add(
             *route(
@@ -281,6 +281,7 @@ CASES = {
     "instance that forwards": (with_interface(check=False), "NAT_INSTANCE"),
     "instance that does not": (with_interface(check=True), "UNRESOLVED_EGRESS"),
     "firewall": (with_firewall(), "NAT_BEHIND_APPLIANCE"),
+    "firewall in one of two subnets": (with_firewall("aws_subnet.private.id"), "UNRESOLVED_EGRESS"),
     "firewall, and maybe the endpoint behind it": (
         endpoint(
             with_firewall().add("aws_route_table.other", {"id": UNKNOWN}),

@@ -19,24 +19,18 @@ def remove(draft: Draft, resource: Resource) -> None:
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add a firewall and its endpoints, one in each of its subnets.
-
-    Which subnet an endpoint is in is certain if all of them have one subnet, or if the firewall exists already.
-    """
+    """Add a firewall and its endpoints, one in each of its subnets."""
     for resource in resources:
         after = resource.after
         arn = after.text("arn") or resource.address
         if arn in draft.firewalls and resource.action is Action.KEEP:
             continue
         known = draft.firewalls.get(arn)
-        subnets = [block.named("subnet_id") for block in after.blocks("subnet_mapping")]
-        endpoint_ids = known.endpoint_ids if known else firewall_endpoints(resource.address, after.values)
-        named = tuple(dict.fromkeys(one for subnet in subnets for one in subnet.ids))
-        is_open = after.has_unknown_blocks("subnet_mapping") or any(subnet.is_open for subnet in subnets)
-        for number, endpoint_id in enumerate(endpoint_ids):
+        subnet_ids = firewall_endpoints(resource.address, after.values)
+        endpoint_ids = known.endpoint_ids if known else tuple(subnet_ids)
+        for endpoint_id in endpoint_ids:
             if endpoint_id not in draft.endpoints:
-                own = subnets[number].certain if number < len(subnets) else None
-                ids = (own,) if own else (*named, after.unknown("subnet_mapping")) if is_open else named
+                ids = (subnet_ids.get(endpoint_id) or after.unknown("subnet_mapping"),)
                 draft.endpoints[endpoint_id] = VpcEndpoint(
                     endpoint_id, draft.vpc_of(after), "gatewayloadbalancer", "", "available", subnet_ids=ids
                 )
