@@ -100,7 +100,7 @@ class Place:
         for name in ("scan.json", "last.json", "express-path.json", "express-path-baseline.json"):
             invoke(["scan", "--format", "json", "--output", name])
         nat_route(network()).write(Path())
-        Path("template.yaml").write_text("Resources: {}\n", encoding="utf-8")
+        Path("template.yaml").write_text("Resources: {Topic: {Type: AWS::SNS::Topic}}\n", encoding="utf-8")
         Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
         for number, name in enumerate(("nat", "endpoint", "before", "after", "cold", "hot")):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from express_path_cli.sources.proposal.resource import (
+    ID_PREFIXES,
     KIND_OF_TYPE,
     MADE_WITH,
     OPEN,
@@ -27,22 +28,6 @@ from express_path_cli.sources.proposal.resource import (
 _KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
 _CALL = re.compile(rf"module\.([\w-]+)(?:{_KEY})?\.?")
 _REFERENCE = re.compile(rf"([a-z][\w-]*\.[\w-]+)({_KEY})?(?:\.([\w-]+))?")
-_PREFIXES: Mapping[str, Kind] = {
-    "vpc": Kind.VPC,
-    "subnet": Kind.SUBNET,
-    "rtb": Kind.TABLE,
-    "vpce": Kind.ENDPOINT,
-    "nat": Kind.NAT,
-    "igw": Kind.GATEWAY,
-    "vgw": Kind.GATEWAY,
-    "eigw": Kind.EGRESS_ONLY,
-    "eni": Kind.INTERFACE,
-    "tgw": Kind.TRANSIT_GATEWAY,
-    "tgw-attach": Kind.ATTACHMENT,
-    "tgw-rtb": Kind.TRANSIT_TABLE,
-    "pl": Kind.PREFIX_LIST,
-}
-"""What ids of AWS name, by what they begin with."""
 _WITH_IDS = {*KIND_OF_TYPE, *(of for of, _ in MADE_WITH)}
 _ENDPOINTS = "firewall_status"
 """The attribute of a firewall that has the ids of its endpoints, several of them."""
@@ -248,8 +233,8 @@ def _aws_ids(value: object) -> Iterator[tuple[Kind, str]]:
     """Yield the ids of AWS that a value contains, with their kinds."""
     if isinstance(value, str):
         found = _AWS_ID.fullmatch(value)
-        if found and found[1] in _PREFIXES:
-            yield _PREFIXES[found[1]], value
+        if found and found[1] in ID_PREFIXES:
+            yield ID_PREFIXES[found[1]], value
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
             yield from _aws_ids(part)

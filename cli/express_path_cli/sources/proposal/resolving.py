@@ -25,7 +25,15 @@ from typing import Any
 import orjson
 
 from express_path.errors import ExpressPathError
-from express_path_cli.sources.proposal.resource import KIND_OF_TYPE, MADE_WITH, OPEN, Kind, NewId, Values, made_id
+from express_path_cli.sources.proposal.resource import (
+    ID_PREFIXES,
+    KIND_OF_TYPE,
+    MADE_WITH,
+    OPEN,
+    NewId,
+    Values,
+    made_id,
+)
 
 SECONDS = 240
 """The longest that all runs may take."""
@@ -47,13 +55,7 @@ NO_NETWORK = 'u="unshare --map-current-user --net"; $u true && exec $u "$@"; exe
 BUILTIN = "terraform.io/builtin/terraform"
 FIREWALL, STATUS = "aws_networkfirewall_firewall", "firewall_status"
 ARN = "arn:aws:ec2:us-east-1:000000000000:id/new"
-SHAPES = dict(
-    zip(
-        Kind,
-        ("vpc", "subnet", "rtb", "vpce", "nat", "igw", "eigw", "eni", "tgw", "tgw-attach", "tgw-rtb", "pl"),
-        strict=True,
-    )
-)
+SHAPES = {kind: prefix for prefix, kind in reversed(ID_PREFIXES.items())}
 """How the ids of each kind begin: configurations and providers check some of them."""
 ORDERS = ((0x00E59AC0DE000000, 1), (0xFFE59AC0DE000000, -1), (0x7FE59AC0DE000000, 0x9E3779B1))
 """The orders of ids: below nearly all real ids and ascending, above them and descending, between them and mixed."""

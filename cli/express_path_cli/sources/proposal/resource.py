@@ -63,6 +63,22 @@ class Kind(StrEnum):
     PREFIX_LIST = "prefix_list_id"
 
 
+ID_PREFIXES = {
+    "vpc": Kind.VPC,
+    "subnet": Kind.SUBNET,
+    "rtb": Kind.TABLE,
+    "vpce": Kind.ENDPOINT,
+    "nat": Kind.NAT,
+    "igw": Kind.GATEWAY,
+    "vgw": Kind.GATEWAY,
+    "eigw": Kind.EGRESS_ONLY,
+    "eni": Kind.INTERFACE,
+    "tgw": Kind.TRANSIT_GATEWAY,
+    "tgw-attach": Kind.ATTACHMENT,
+    "tgw-rtb": Kind.TRANSIT_TABLE,
+    "pl": Kind.PREFIX_LIST,
+}
+"""What ids of AWS name, by what they begin with."""
 KIND_OF_TYPE: Mapping[str, Kind] = {
     "aws_vpc": Kind.VPC,
     "aws_default_vpc": Kind.VPC,
