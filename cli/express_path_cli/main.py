@@ -29,23 +29,23 @@ COMMANDS = {
     ),
     "heal": Listed(
         "express_path_cli.heal.heal_command",
-        "Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.",
+        "Heal subnets or route tables with the deployed runbook: show the plan, ask, and heal.",
     ),
     "undo": Listed(
-        "express_path_cli.heal.undo_command",
+        "express_path_cli.undo.undo_command",
         "Undo heals. Nothing else in the network is changed.",
     ),
     "heals": Listed(
-        "express_path_cli.heal.heals_command",
+        "express_path_cli.undo.heals_command",
         "List past heals: what each one changed, when, in which run, its state, and the command that undoes it.",
     ),
     "stop": Listed(
-        "express_path_cli.heal.stop_command",
-        "Stop all heals of this account and Region, including heals that are already running.",
+        "express_path_cli.stop.stop_command",
+        "Stop all heals of this account and Region or of an organization, including heals that are already running.",
     ),
     "start": Listed(
-        "express_path_cli.heal.start_command",
-        "Allow the heals of this account and Region again, after express-path stop.",
+        "express_path_cli.stop.start_command",
+        "Allow heals again, after express-path stop.",
     ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
@@ -63,21 +63,9 @@ COMMANDS = {
         "express_path_cli.org.status_command",
         "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
     ),
-    "org stop": Listed(
-        "express_path_cli.org.stop_command",
-        "Stop all heals in every account and Region, including heals that are already running.",
-    ),
-    "org start": Listed(
-        "express_path_cli.org.start_command",
-        "Allow heals again in every account and Region, after express-path org stop.",
-    ),
     "org shadow": Listed(
         "express_path_cli.org.shadow_command",
         "Before a release, show the subnets on which this version judges otherwise than the deployed one.",
-    ),
-    "org undo": Listed(
-        "express_path_cli.org.undo_command",
-        "Undo what heals did in every account and Region since a time.",
     ),
     "collect": Listed(
         "express_path_cli.collect.command",
@@ -91,7 +79,7 @@ COMMANDS = {
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": CommandGroup("Check an organization before a roll-out, show the results after it, and stop or undo heals."),
+    "org": CommandGroup("Check an organization before a roll-out, and show the results after it."),
     "bench": CommandGroup(
         "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",

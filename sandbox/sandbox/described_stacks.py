@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
-from moto.cloudformation.models import StackInstance, cloudformation_backends
+from moto.cloudformation.models import StackInstance, StackInstances, cloudformation_backends
 from moto.cloudformation.responses import CloudFormationResponse
+from moto.cloudformation.utils import generate_stack_id
 from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
+from moto.moto_api._internal import mock_random as random
 
 from sandbox.patches import Patches
 
@@ -19,6 +21,9 @@ def apply(patches: Patches) -> None:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html: the answer has
     all resources of the stack that the resource belongs to.
     """
+    patches.wrap(StackInstance, "__init__", _in_its_account)
+    patches.wrap(StackInstance, "delete", _without_its_stack)
+    patches.wrap(StackInstances, "create_instances", _in_some_accounts)
     patches.wrap(StackInstance, "to_dict", _with_status)
     patches.wrap(CloudFormationResponse, "describe_stacks", _by_name)
     patches.wrap(CloudFormationResponse, "describe_stack_resources", _by_physical_id)
@@ -46,10 +51,63 @@ def set_status(
     vars(instance)["sandbox_status"] = {"Status": status, "StatusReason": reason}
 
 
+def _in_its_account(original: Callable[..., None]) -> Callable[..., None]:
+    """Keep the stack of an instance where its account sees it, with a name as CloudFormation makes it.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stacksets-concepts.html
+    """
+
+    def create(self: StackInstance, *given: object, **named: object) -> None:
+        original(self, *given, **named)
+        stack = self.stack
+        stack.name = f"StackSet-{self.name}-{random.uuid4()}"
+        stack.stack_id = generate_stack_id(stack.name, self.region_name, self.account_id)
+        cloudformation_backends[self.account_id][self.region_name].stacks[stack.stack_id] = stack
+
+    return create
+
+
+def _in_some_accounts(original: Callable[..., list[dict[str, Any]]]) -> Callable[..., list[dict[str, Any]]]:
+    """Create instances only in the accounts of DeploymentTargets that are in its organizational units.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeploymentTargets.html
+    """
+
+    def create(
+        self: StackInstances,
+        accounts: list[str],
+        regions: list[str],
+        parameters: object,
+        deployment_targets: dict[str, Any],
+        permission_model: str,
+    ) -> list[dict[str, Any]]:
+        if deployment_targets.get("AccountFilterType") == "INTERSECTION":
+            units = {row.id: row.parent_id for row in self.org_backend.ou}
+            wanted = set(deployment_targets["OrganizationalUnitIds"])
+            accounts = [
+                account.id
+                for account in self.org_backend.accounts
+                if account.id in deployment_targets["Accounts"]
+                and wanted & {account.parent_id, units.get(account.parent_id)}
+            ]
+            deployment_targets = {}
+        return original(self, accounts, regions, parameters, deployment_targets, permission_model)
+
+    return create
+
+
+def _without_its_stack(original: Callable[..., None]) -> Callable[..., None]:
+    def delete(self: StackInstance) -> None:
+        original(self)
+        cloudformation_backends[self.account_id][self.region_name].stacks.pop(self.stack.stack_id, None)
+
+    return delete
+
+
 def _with_status(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     def answer(self: StackInstance) -> dict[str, Any]:
         set_by_test: dict[str, Any] = vars(self).get("sandbox_status", {})
-        return original(self) | set_by_test
+        return original(self) | {"StackId": self.stack.stack_id} | set_by_test
 
     return answer
 

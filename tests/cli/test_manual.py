@@ -119,7 +119,7 @@ def test_shells_complete_commands_options_and_words() -> None:
     assert {"get", "put", "open", "sync"} <= completed("express-path", "bench", "")
     assert "--from-dump" in completed("express-path", "scan", "--fr")
     assert completed("express-path", "scan", "--format", "sa") == {"sarif"}
-    assert completed("express-path", "org", "") == {"check", "status", "shadow", "stop", "start", "undo"}
+    assert completed("express-path", "org", "") == {"check", "status", "shadow"}
     assert completed("express-path", "org", "check", "--artifact-b") == {"--artifact-bucket-prefix"}
     assert completed("express-path", "scan", "--show", "NAT_I") == {"NAT_INSTANCE"}
     assert completed("express-path", "scan", "--fail-on", "ne") == {"never", "new"}

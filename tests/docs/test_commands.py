@@ -51,7 +51,7 @@ AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", 
 """Commands of the AWS CLI that are no operations of an API."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
 """Commands that send requests for minutes. Only their options are parsed."""
-NEED_STACKS = ("org stop", "org start", "org undo", "org shadow")
+NEED_STACKS = ("org shadow",)
 """Commands that need stacks in the accounts of the organization: tests/cli/org/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -86,7 +86,7 @@ class Place:
         vpc = Vpc(builder, tables=2 + sum(len(re.findall(RUN, line)) for line in lines(page)))
         FlowLogs(Account(sandbox)).publish(vpc.id)
         builder.tag(vpc.tables[0], "Name", "data-private")
-        runs = [_run_id(invoke(["heal", subnet, "--apply", "--yes"]).stdout) for subnet in vpc.subnets[2:]]
+        runs = [_run_id(invoke(["heal", subnet, "--yes"]).stdout) for subnet in vpc.subnets[2:]]
         self._names = {
             r"subnet-(\.\.\.|0a1b2c3d4e5f60718)|<subnet>|SUBNET": cycle(vpc.subnets[:1]),
             r"rtb-(\.\.\.|\w{17})": cycle(vpc.tables[:2]),
@@ -111,7 +111,7 @@ class Place:
         for pattern, names in self._names.items():
             line = re.sub(pattern, lambda _, names=names: next(names), line)
         words = shlex.split(os.path.expandvars(re.split(r" [|>]", line)[0]))[1:]
-        asks = words[0] in ("undo", "start") or words[:2] in (["org", "start"], ["org", "undo"]) or "--apply" in words
+        asks = words[0] in ("heal", "undo", "start")
         return [*words, "--yes"] if asks and "--dry-run" not in words else words
 
 

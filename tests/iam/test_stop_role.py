@@ -15,6 +15,10 @@ from tests.iam.deployed import Deployed
 from tests.support.command import invoke
 from tests.support.stack import Stack
 
+OUTPUTS = (
+    *("RuleName", "LedgerTableName", "HealDocumentName", "ApprovalDocumentName", "UndoDocumentName", "StopRoleArn"),
+    *("AutomationRoleArn", "PlanFunctionArn"),
+)
 STOP, CLAIM = {"id": {"S": STOP_ID}}, {"id": {"S": "TABLE#rtb-1"}}
 
 
@@ -54,8 +58,8 @@ def test_the_role_is_enough_to_stop_and_start(
     put_recorder(config)
     rule = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
     config.put_config_rule(ConfigRule={"ConfigRuleName": "s3express-no-nat-path", "Source": rule})
-    outputs = ("StopRoleArn", "LedgerTableName", "HealDocumentName", "RuleName")
-    values = {name: {"Value": stack.template.deployed(stack.template.outputs[name]["Value"])} for name in outputs}
+    outputs = stack.template.outputs
+    values = {name: {"Value": stack.template.deployed(outputs[name]["Value"])} for name in OUTPUTS}
     template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": values}
     sandbox.client("cloudformation").create_stack(StackName="express-path", TemplateBody=json.dumps(template))
     monkeypatch.setattr(stops, "POLL_SECONDS", 0.01)
@@ -72,5 +76,5 @@ def test_the_role_is_enough_to_stop_and_start(
             assert (result.exit_code, result.stderr) == (0, "")
             memory = remediations_of(sandbox.account_id, sandbox.region)
             add_exception(memory, "s3express-no-nat-path", ("AWS::EC2::Subnet", "subnet-0a1b2c3d"), "-")
-    assert "left 1 remediation exception" in result.stdout
+    assert "left the remediation exceptions" in result.stdout
     assert sandbox.calls.of("config", "DescribeRemediationExecutionStatus")

@@ -314,3 +314,31 @@ def test_role_allows_what_the_rule_reads_there_and_no_more(sandbox: Sandbox, net
     called = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id == NETWORK_ACCOUNT}
     statements = role()["Policies"][0]["PolicyDocument"]["Statement"]
     assert called == {action for statement in statements for action in actions(statement)}
+
+
+def test_the_operator_can_act_only_on_what_the_roll_out_deployed() -> None:
+    """Nothing is allowed for another runbook, role, or table, and only a list of stacks has no resource."""
+    values = {"AWS::AccountId": "210987654321", "AWS::Partition": "aws", "RuleName": "", "LedgerTableName": "ledger"}
+    [policy] = template("operator-role")["Resources"]["OperatorRole"]["Properties"]["Policies"]
+    statements = resolved(policy["PolicyDocument"], values)["Statement"]
+    assert [row["Sid"] for row in statements if row["Resource"] == "*"] == ["ListStacks"]
+    ssm, roles = "arn:aws:ssm:us-east-1:210987654321:", "arn:aws:iam::210987654321:role/"
+    to_systems_manager = {"iam:PassedToService": ["ssm.amazonaws.com"]}
+    for action, allowed, others in (
+        ("ssm:GetDocument", f"{ssm}document/RemoveS3ExpressGatewayEndpoint", f"{ssm}document/Decoy"),
+        (
+            "ssm:StartAutomationExecution",
+            f"{ssm}automation-definition/RemoveS3ExpressGatewayEndpoint:3",
+            f"{ssm}automation-definition/Decoy:3",
+        ),
+        ("iam:PassRole", f"{roles}express-path/automation/rule-AutomationRole-1A2B", f"{roles}Admin"),
+        ("sts:AssumeRole", f"{roles}express-path/automation/rule-StopRole-1A2B", f"{roles}Admin"),
+        (
+            "dynamodb:Scan",
+            "arn:aws:dynamodb:us-east-1:210987654321:table/ledger",
+            "arn:aws:dynamodb:us-east-1:210987654321:table/another",
+        ),
+    ):
+        for resource, expected in ((allowed, True), (others, False)):
+            request = Authorization(action, resource, to_systems_manager)
+            assert is_allowed(statements, request) is expected, (action, resource)

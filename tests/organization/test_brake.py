@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 HEALS = int(os.environ.get("STOPPED_HEALS", "16"))
 """How many heals run when they are stopped. A run with 200 takes some minutes."""
-EVERYWHERE = ("--role-name", ROLE, *(word for region in REGIONS for word in ("--region", region)))
+EVERYWHERE = ("--organization", "--role-name", ROLE, *(word for region in REGIONS for word in ("--region", region)))
 POLICY = f"You are not authorized to perform this operation with an {DENIED_BY_POLICY}"
 
 
@@ -47,9 +47,9 @@ def places(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[H
         yield [HealingPlace(sandbox, automation, account, region) for account in accounts for region in REGIONS]
 
 
-def org(*words: str) -> tuple[Result, dict[str, Any]]:
+def run(*words: str) -> tuple[Result, dict[str, Any]]:
     """Run a command for the organization, and return its result and its JSON document."""
-    result = invoke(["org", *words, *EVERYWHERE, "--format", "json"])
+    result = invoke([*words, *EVERYWHERE, "--format", "json"])
     document: dict[str, Any] = json.loads(result.stdout)
     return result, document
 
@@ -90,7 +90,7 @@ def test_everything_stops_is_undone_and_starts(sandbox: Sandbox, places: list[He
     while not changes(sandbox):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    result, stopped = org("stop", "--reason", "INC-1234")
+    result, stopped = run("stop", "--reason", "INC-1234")
     sandbox.calls.clear()
     assert (result.exit_code, [row["state"] for row in stopped["places"]]) == (0, ["STOPPED"] * 4), result.stderr
     assert [row["recordedExceptions"] for row in stopped["places"]] == [1] * 4
@@ -106,17 +106,17 @@ def test_everything_stops_is_undone_and_starts(sandbox: Sandbox, places: list[He
     assert stopped_runs >= tables
     assert healed == HEALS - stopped_runs
 
-    result, undone = org("undo", "--since", since.isoformat(), "--yes")
+    result, undone = run("undo", "--since", since.isoformat(), "--yes")
     assert result.exit_code == 0, (result.stdout, result.stderr)
     states = Counter(row["state"] for row in undone["heals"])
     assert (states["UNDONE"], states.keys() <= {"UNDONE", "UNCHANGED"}) == (healed, True)
     assert [place.routes() for place in places] == before
     runs_before = len(sandbox.calls.of("ssm", "StartAutomationExecution"))
-    again, repeated = org("undo", "--since", since.isoformat(), "--yes")
+    again, repeated = run("undo", "--since", since.isoformat(), "--yes")
     assert (again.exit_code, Counter(row["state"] for row in repeated["heals"])["EARLIER"]) == (0, healed)
     assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == runs_before
 
-    result, allowed = org("start", "--yes")
+    result, allowed = run("start", "--yes")
     assert result.exit_code == 0, result.stderr
     cleared = {(row["accountId"], row["region"]): row["clearedExceptions"] for row in allowed["places"]}
     assert cleared == {

@@ -18,17 +18,20 @@ from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.heals import HEAL, RULE, TRUST, UNDO, Vpc, configure_remediation, runbook
+from tests.support.heals import HEAL, RULE, UNDO, Vpc, configure_remediation, runbook
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
+from tests.support.stack_sets import deploy
 
 
 class HealingPlace:
-    """One account and Region with the rule and its healing. The stack has a generated name, as those of StackSets."""
+    """One account and Region with the rule and its healing, which a StackSet deployed."""
 
-    def __init__(self, sandbox: Sandbox, automation: Automation, account_id: str, region: str) -> None:
-        """Deploy everything, without a network."""
+    def __init__(
+        self, sandbox: Sandbox, automation: Automation, account_id: str, region: str, *, is_rolled_out: bool = True
+    ) -> None:
+        """Deploy everything, without a network; the stack only if a StackSet is to deploy it."""
         self.sandbox, self.automation = sandbox, automation
         self.account_id, self.region = account_id, region
         self.seen = sandbox.seen_from(account_id, region)
@@ -36,41 +39,28 @@ class HealingPlace:
         self.vpcs: list[Vpc] = []
         with acting_in(account_id):
             self.builder, self.ledger = Builder(self.seen), LedgerTable(self.seen)
-        self.function = f"plan-{account_id}-{region}"
-        automation.functions.register(self.function, self._plan)
+        automation.functions.register(f"plan-{account_id}-{region}", self._plan)
         for name in (HEAL, UNDO):
             content = json.dumps(runbook(name))
             self.client("ssm").create_document(Name=name, Content=content, DocumentType="Automation")
-        self.given = {"AutomationAssumeRole": self._role(), "PlanFunctionName": self.function}
-        self.stop_role_arn = f"arn:aws:iam::{account_id}:role/express-path/automation/stop"
-        self._describe()
+        roles = f"arn:aws:iam::{account_id}:role/express-path/automation"
+        self.stop_role_arn = f"{roles}/stop-{region}"
+        self.given = {
+            "AutomationAssumeRole": f"{roles}/automation-{region}",
+            "PlanFunctionName": f"arn:aws:lambda:{region}:{account_id}:function:plan-{account_id}-{region}",
+        }
+        if is_rolled_out:
+            deploy(sandbox, account_id, region)
+
+    @property
+    def name(self) -> str:
+        """The account, as messages name it."""
+        found = self.sandbox.client("organizations").describe_account(AccountId=self.account_id)
+        return f"account {self.account_id} ({found['Account']['Name']})"
 
     def client(self, service: str) -> Client:
         """Return a client of the account in the Region."""
         return self.sandbox.client(service, self.region, self.credentials)
-
-    def _role(self) -> str:
-        name = f"automation-{self.region}"
-        made = self.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(TRUST))
-        return str(made["Role"]["Arn"])
-
-    def _describe(self) -> None:
-        outputs = {
-            "RuleName": RULE,
-            "HealDocumentName": HEAL,
-            "UndoDocumentName": UNDO,
-            "AutomationRoleArn": self.given["AutomationAssumeRole"],
-            "PlanFunctionArn": self.function,
-            "LedgerTableName": LEDGER,
-            "StopRoleArn": self.stop_role_arn,
-        }
-        template = {
-            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-            "Outputs": {key: {"Value": value} for key, value in outputs.items()},
-        }
-        self.client("cloudformation").create_stack(
-            StackName=f"StackSet-express-path-{self.region}", TemplateBody=json.dumps(template)
-        )
 
     @cached_property
     def services(self) -> HealServices:

@@ -1,6 +1,5 @@
 """Accounts and Regions of an organization with the rule: its stack, AWS Config, and the function."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Context
+from tests.support.stack_sets import deploy
 
 BUS = f"express-path-{RULE.name}"
 
@@ -33,8 +33,7 @@ class RulePlace:
         """Deploy the rule to a VPC with one subnet behind a NAT gateway, and evaluate it."""
         self.sandbox, self.account_id, self.region = sandbox, account_id, region
         self._credentials = sandbox.credentials(account_id)
-        self._stack = f"StackSet-{stack_set}-0a1b2c3d"
-        self._describe()
+        deploy(sandbox, account_id, region, stack_set)
         self.client("events").create_event_bus(Name=BUS)
         self._services: RuleServices | None = None
         with acting_in(account_id):
@@ -48,13 +47,6 @@ class RulePlace:
     def client(self, service: str) -> Client:
         """Return a client of the account in the Region."""
         return self.sandbox.client(service, self.region, self._credentials)
-
-    def _describe(self) -> None:
-        template = {
-            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-            "Outputs": {"RuleName": {"Value": RULE.name}, "LedgerTableName": {"Value": "ledger"}},
-        }
-        self.client("cloudformation").create_stack(StackName=self._stack, TemplateBody=json.dumps(template))
 
     def _invoke(self, event: dict[str, Any]) -> Any:
         if self._services is None:

@@ -1,6 +1,6 @@
 """Past heals, from the ledger."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -61,18 +61,13 @@ class History:
     tables: Mapping[str, TableRecord]
 
 
-def past_heals(history: History, vpc_ids: Iterable[str] = ()) -> list[PastHeal]:
-    """Return the heals that changed something, or may have, by VPC, latest first.
-
-    If VPCs are named, return only theirs.
-    """
-    vpcs = frozenset(vpc_ids)
+def past_heals(history: History) -> list[PastHeal]:
+    """Return the heals that changed something, or may have, by VPC, latest first."""
     wanted = [
         run
         for run in history.runs.values()
         if run.kind is RunKind.HEAL
         and (run.is_associated or run.created_endpoint or run.unconfirmed_since or run.creation_intended_at)
-        and (not vpcs or run.vpc_id in vpcs)
     ]
     latest_first = sorted(wanted, key=lambda run: (run.started_at, run.run_id), reverse=True)
     return [_past(run, history) for run in sorted(latest_first, key=lambda run: run.vpc_id)]

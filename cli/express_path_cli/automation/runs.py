@@ -49,11 +49,13 @@ class Run:
         return any(step.name == _STOPPED and step.status == "Success" for step in self.steps)
 
 
-def start_run(aws: Aws, document: str, parameters: Mapping[str, str]) -> str:
-    """Start a runbook and return the run's ID. Raise ApiError."""
+def start_run(aws: Aws, document: str, parameters: Mapping[str, str], version: str = "") -> str:
+    """Start a runbook, by default its default version, and return the run's ID. Raise ApiError."""
+    given: dict[str, Any] = {"DocumentVersion": version} if version else {}
     with calling("ssm:StartAutomationExecution"):
         answer = aws.ssm.start_automation_execution(
             DocumentName=document,
+            **given,
             Parameters={name: [value] for name, value in parameters.items()},
             ClientToken=str(uuid4()),  # a retry after a lost answer must not start a second run
         )
@@ -159,11 +161,12 @@ START_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run to start. `name` is what it is about, such as a route table."""
+    """A run to start. `name` is what it is about, such as a route table. version: that of the document; empty: its default."""
 
     name: str
     document: str
     parameters: Mapping[str, str]
+    version: str = ""
 
 
 class RunQueue:
@@ -197,7 +200,7 @@ class RunQueue:
 
     def _start(self, started: Callable[[Job, str], None]) -> None:
         job = self.waiting[0]
-        run_id = start_run(self._aws, job.document, job.parameters)
+        run_id = start_run(self._aws, job.document, job.parameters, job.version)
         self.running[run_id] = self.waiting.popleft()
         started(job, run_id)
         time.sleep(START_SECONDS)

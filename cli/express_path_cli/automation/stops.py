@@ -1,19 +1,18 @@
-"""Stop all heals of an account and Region, and allow them again. All calls are made with the stack's StopRole."""
+"""Stop all heals of a deployment, and allow them again. All calls are made with the stack's StopRole."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, attributes, calling, pages
+from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.health import list_exceptions
 from express_path.adapters.ledger import LedgerItem, ledger_time, stop_record
 from express_path.domain.heal.ledger import STOP_ID, Stop
 from express_path.errors import ApiError
-from express_path.fields import flag, ids
+from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.exceptions import clear_exceptions, denied_by_policy
-from express_path_cli.automation.stack import Brake
 from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,22 +27,32 @@ _KEY = {"id": {"S": STOP_ID}}
 
 @dataclass(frozen=True, slots=True)
 class StopRecord:
-    """A stop, and the subnets that had a remediation exception then; None if that was not recorded."""
+    """A stop, and the subnets that had a remediation exception then; None if that was not recorded.
+
+    time: the attribute that says when, as DynamoDB has it; None without one.
+    """
 
     stop: Stop
     exceptions: frozenset[str] | None = None
+    time: Any = field(default=None, compare=False)
+
+    @property
+    def since(self) -> str:
+        """Since when heals are stopped, by whom, and why."""
+        stop = self.stop
+        return f"since {stop.stopped_at or '?'} by {stop.by or '?'}: {stop.reason or 'no reason'}"
 
 
 def read_stop(dynamodb: "DynamoDBClient", table: str) -> StopRecord | None:
-    """Read the stop in a ledger, or return None if heals are not stopped. Raise ApiError and RecordError."""
+    """Read the stop in a ledger, or return None if heals are not stopped. Any item stops them. Raise ApiError."""
     with calling("dynamodb:GetItem"):
         found: Mapping[str, Any] = dynamodb.get_item(TableName=table, Key=_KEY, ConsistentRead=True)
     item: LedgerItem | None = found.get("Item")
     if item is None:
         return None
-    values, where = attributes(item), f"ledger item {STOP_ID}"
-    recorded = flag(values, "exceptionsRecorded", where)
-    return StopRecord(stop_record(item), frozenset(ids(values, "exceptions", where)) if recorded else None)
+    recorded = item.get("exceptionsRecorded") == {"BOOL": True}
+    exceptions = frozenset(item.get("exceptions", {}).get("SS", ())) if recorded else None
+    return StopRecord(stop_record(item), exceptions, item.get("stoppedAt"))
 
 
 def checked_reason(reason: str) -> str:
@@ -64,16 +73,16 @@ def put_stop(dynamodb: "DynamoDBClient", table: str, stop: Stop) -> bool:
     return _put(dynamodb, table, _item(stop), "attribute_not_exists(id)", {})
 
 
-def record_exceptions(aws: Aws, brake: Brake, stop: Stop) -> int:
-    """Record which subnets have a remediation exception now, and return how many. Raise ApiError.
+def record_exceptions(aws: Aws, deployment: Deployment, stop: Stop) -> frozenset[str]:
+    """Record which subnets have a remediation exception now, and return them. Raise ApiError.
 
     This follows the stop, so that a slow read does not delay it.
     """
-    found = list_exceptions(aws.config, brake.rule_name)
+    found = list_exceptions(aws.config, deployment.rule)
     item = _item(stop) | {"exceptionsRecorded": {"BOOL": True}} | ({"exceptions": {"SS": found}} if found else {})
-    if not _put(aws.dynamodb, brake.ledger_table, item, "stoppedAt = :time", {":time": {"S": stop.stopped_at}}):
+    if not _put(aws.dynamodb, deployment.ledger, item, "stoppedAt = :time", {":time": {"S": stop.stopped_at}}):
         raise ApiError("dynamodb:PutItem", "Started", "somebody allowed heals again in the meantime")
-    return len(found)
+    return frozenset(found)
 
 
 def _item(stop: Stop) -> dict[str, Any]:
@@ -162,16 +171,16 @@ class Cleared:
     left: Sequence[str]
 
 
-def allow_heals(aws: Aws, brake: Brake, record: StopRecord) -> Cleared:
+def allow_heals(aws: Aws, deployment: Deployment, record: StopRecord) -> Cleared:
     """Clear the exceptions that a service control policy caused since the stop, and then allow heals. Raise ApiError.
 
     In this order, so that after an interruption the next call knows which exceptions existed before the stop.
     """
-    found = sorted(list_exceptions(aws.config, brake.rule_name))
+    found = sorted(list_exceptions(aws.config, deployment.rule))
     new = [] if record.exceptions is None else [row for row in found if row not in record.exceptions]
-    denied = _denied(aws.config, brake.rule_name, new)
-    kept = clear_exceptions(aws.config, brake.rule_name, sorted(denied))
-    _delete(aws.dynamodb, brake.ledger_table, record.stop)
+    denied = _denied(aws.config, deployment.rule, new)
+    kept = clear_exceptions(aws.config, deployment.rule, sorted(denied))
+    _delete(aws.dynamodb, deployment.ledger, record)
     cleared = denied - set(kept)
     return Cleared(sorted(cleared), [row for row in found if row not in cleared])
 
@@ -185,12 +194,14 @@ def _denied(config: "ConfigServiceClient", rule: str, subnet_ids: Sequence[str])
         return set()
 
 
-def _delete(dynamodb: "DynamoDBClient", table: str, stop: Stop) -> None:
+def _delete(dynamodb: "DynamoDBClient", table: str, record: StopRecord) -> None:
     """Delete the stop that was read, and no later one."""
+    given: dict[str, Any] = {"ExpressionAttributeValues": {":time": record.time}} if record.time else {}
+    is_same = "stoppedAt = :time" if record.time else "attribute_not_exists(stoppedAt)"
     with calling("dynamodb:DeleteItem"):
         dynamodb.delete_item(
             TableName=table,
             Key=_KEY,
-            ConditionExpression="attribute_not_exists(id) OR stoppedAt = :time",
-            ExpressionAttributeValues={":time": {"S": stop.stopped_at}},
+            ConditionExpression=f"attribute_not_exists(id) OR {is_same}",
+            **given,
         )

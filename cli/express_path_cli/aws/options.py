@@ -20,7 +20,10 @@ _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
-    """Which accounts and Regions to read, and how many in parallel. The default Region is that of the AWS settings."""
+    """Which accounts and Regions to read, and how many in parallel. The default Region is that of the AWS settings.
+
+    ou_ids, account_ids: only these of the organization; everything if empty.
+    """
 
     regions: tuple[str, ...] = ()
     all_regions: bool = False
@@ -29,6 +32,8 @@ class LiveOptions:
     role_name: str | None = None
     external_id: str = ""
     workers: int = 8
+    ou_ids: tuple[str, ...] = ()
+    account_ids: tuple[str, ...] = ()
 
     def given(self) -> list[str]:
         """Return the names of the given options that need live accounts."""
@@ -46,6 +51,7 @@ class LiveOptions:
         given = [("--region", region) for region in self.regions]
         given += [("--profile", self.profile or ""), ("--role-name", self.role_name or "")]
         given += [("--external-id", self.external_id)]
+        given += [("--ou", ou_id) for ou_id in self.ou_ids] + [("--account", id_) for id_ in self.account_ids]
         flags = {"--all-regions": self.all_regions, "--organization": self.organization}
         words = [word for option in given if option[1] for word in option]
         return [*(flag for flag, is_given in flags.items() if is_given), *words]
@@ -56,6 +62,8 @@ class LiveOptions:
             raise OptionError("--region and --all-regions cannot be used together", "leave one of them out")
         if self.organization and not self.role_name:
             raise OptionError("--organization needs a role to read each account with", "add --role-name NAME")
+        if (self.ou_ids or self.account_ids) and not self.organization:
+            raise OptionError("--ou and --account need --organization", "add --organization, or leave them out")
         if self.role_name and not self.organization:
             raise OptionError(
                 "--role-name needs --organization", "add --organization, or use a --profile that assumes the role"
@@ -133,6 +141,21 @@ RoleName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME", help="With --organization: the role to assume in each account.", rich_help_panel=WHERE
+    ),
+]
+OuIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ou",
+        metavar="OU-ID",
+        help="Only the accounts of this organizational unit and of those inside it; repeatable.",
+        rich_help_panel=WHERE,
+    ),
+]
+AccountIds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--account", metavar="ID", help="With --organization: only this account; repeatable.", rich_help_panel=WHERE
     ),
 ]
 AggregatorName = Annotated[

@@ -1,1 +1,1 @@
-"""express-path heal, undo, and heals."""
+"""express-path heal."""

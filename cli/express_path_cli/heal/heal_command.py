@@ -10,33 +10,26 @@ from typing import Annotated
 import typer
 
 from express_path.domain.path.reasons import Reason
+from express_path.errors import ApiError
+from express_path_cli.automation.deployments import Deployment, read_deployment
 from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
-from express_path_cli.heal.running import (
-    Deployment,
-    KeepGoing,
-    StackOptions,
-    check_stop,
-    deployment_of,
-    find_deployment,
-    request_approval,
-    run_document,
-)
+from express_path_cli.heal.running import KeepGoing, check_stop, request_approval, run_document
 from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import OptionError, say
-from express_path_cli.terminal.questions import Yes, confirm
+from express_path_cli.terminal.errors import LocatedError, OptionError, locating_errors, say
+from express_path_cli.terminal.questions import DryRun, Yes, confirm
 from express_path_cli.terminal.texts import count_text
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
 EXAMPLES = """
-express-path heal subnet-0a1b2c3d4e5f60718  # what a heal would change
-express-path heal subnet-0a1b2c3d4e5f60718 --apply  # heal it, after asking
-express-path heal rtb-0a1b2c3d4e5f60718 rtb-1a1b2c3d4e5f60718 --apply  # several route tables, with one plan
+express-path heal subnet-0a1b2c3d4e5f60718 --dry-run  # what a heal would change
+express-path heal subnet-0a1b2c3d4e5f60718  # show it, ask, and heal
+express-path heal rtb-0a1b2c3d4e5f60718 rtb-1a1b2c3d4e5f60718  # several route tables, with one plan
 express-path heal --from scan.json  # everything that a scan found in this account and Region
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo a heal
 """
@@ -53,51 +46,67 @@ FromScan = Annotated[
         help="Heal the NON_COMPLIANT subnets of this account and Region in the JSON document of a scan.",
     ),
 ]
-Apply = Annotated[bool, typer.Option("--apply", help="Make the changes. Without this option, heal only shows them.")]
 
 
 def heal(
     *,
     targets: Targets = None,
     from_scan: FromScan = None,
-    apply: Apply = False,
+    dry_run: DryRun = False,
     keep_going: KeepGoing = False,
     yes: Yes = False,
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> None:
-    """Heal subnets or route tables with the deployed runbook. Without --apply, this is a dry run.
+    """Heal subnets or route tables with the deployed runbook: show the plan, ask, and heal.
 
     Without a deployed stack, the plan is made with your permissions, and the changes are printed for the AWS CLI,
-    CloudFormation, and Terraform; only --apply needs the stack.
+    CloudFormation, and Terraform.
 
-    Shows the plan, then the progress, and prints the command that undoes each run. A heal briefly drops open TCP
-    connections to S3 Express from all subnets of the route table. Several targets get one plan and one question.
-    Blocked route tables are skipped. After a failure, no more runs are started. Exit status: 0 healed, or would be, or
-    there is nothing to heal; 1 blocked or declined; 2 it failed, or the result is unknown. If the stack is in mode
-    APPROVAL, --apply asks the approvers, and each heal starts once one of them approves. While heals are stopped
-    (express-path stop), --apply starts nothing.
+    Prints the progress, and the command that undoes each run. A heal briefly drops open TCP connections to S3 Express
+    from all subnets of the route table. Several targets get one plan and one question. Blocked route tables are skipped.
+    After a failure, no more runs are started. In mode APPROVAL, it asks the approvers, and each heal starts once one of
+    them approves. While heals are stopped (express-path stop), it starts nothing.
+
+    Exit status: 0 healed, or with --dry-run would be, or there is nothing to heal; 1 blocked or declined; 2 it failed, the
+    result is unknown, or there is no terminal to ask at.
     """
     named = _checked(targets or (), from_scan)
     flagged = read_findings(from_scan) if from_scan else []
     account_region = AccountRegion.of_caller(connect(region, profile))
-    deployment = find_deployment(StackOptions(stack, region, profile), account_region)
-    if deployment is None and (apply or stack != DEFAULT_STACK):
-        deployment = deployment_of(stack, region, profile)  # raises, because a runbook is needed
+    deployment, denied = _deployment(account_region, stack, profile)
+    if deployment is None and stack != DEFAULT_STACK:
+        raise denied or OptionError(
+            f"there is no stack {stack} with runbooks in {account_region}",
+            "deploy it, or select it with --stack and --region",
+        )
     if deployment:
-        check_stop(deployment, starts=apply)
+        check_stop(deployment, starts=not dry_run)
         if len(named) == 1 and named[0].startswith("subnet-"):
-            _heal_subnet(deployment, named[0], apply=apply, yes=yes)
+            _heal_subnet(deployment, named[0], dry_run=dry_run, yes=yes)
             return
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
-    own_stack = options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
-    flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}{own_stack}", profile))
+    again += options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
+    flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", profile))
     network = Network(account_region)
     tables = network.targets(named or _existing(network, flagged_here))
     if deployment is None:
-        raise typer.Exit(plan_locally(network, tables))
-    raise typer.Exit(heal_tables(deployment, tables, HealOptions(again, apply=apply, yes=yes, keep_going=keep_going)))
+        raise typer.Exit(plan_locally(network, tables, denied, dry_run=dry_run))
+    raise typer.Exit(
+        heal_tables(deployment, tables, HealOptions(again, dry_run=dry_run, yes=yes, keep_going=keep_going))
+    )
+
+
+def _deployment(here: AccountRegion, stack: str, profile: str | None) -> tuple[Deployment | None, LocatedError | None]:
+    """Return the stack, None if there is none; if that may not be read, the error that says so. Raise LocatedError."""
+    try:
+        with locating_errors(here):
+            return read_deployment(here, stack, profile), None
+    except LocatedError as error:
+        if not (isinstance(error.error, ApiError) and error.error.is_denied):
+            raise
+        return None, error
 
 
 def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
@@ -142,20 +151,19 @@ def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
     return [subnet_id for subnet_id in subnet_ids if network.has_subnet(subnet_id)]
 
 
-def _heal_subnet(deployment: Deployment, subnet: str, *, apply: bool, yes: bool) -> None:
+def _heal_subnet(deployment: Deployment, subnet: str, *, dry_run: bool, yes: bool) -> None:
     """Heal one subnet, and print each step."""
-    runbooks = deployment.runbooks
-    given = {"SubnetId": subnet, **runbooks.common}
-    if not _has_work(run_document(deployment, runbooks.heal_document, {**given, "DryRun": "true"}, "dry run")):
+    given = {"SubnetId": subnet, **deployment.common}
+    if not _has_work(run_document(deployment, deployment.heal_document, {**given, "DryRun": "true"}, "dry run")):
         return
-    if not apply:
-        echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)} --apply{deployment.options}")
-    elif runbooks.approval_document:
+    if dry_run:
+        echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)}{deployment.options}")
+    elif deployment.needs_approval:
         confirm(yes=yes, question="Ask the approvers now?")
         request_approval(deployment, given)
     else:
         confirm(yes=yes, question="Heal it now?")
-        run = run_document(deployment, runbooks.heal_document, given, "heal")
+        run = run_document(deployment, deployment.heal_document, given, "heal")
         for line in done_lines(run, deployment):
             echo(line)
 

@@ -21,7 +21,7 @@ from express_path_cli.heal.tables import (
     sums,
 )
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import UNDETERMINED, one_line, say
+from express_path_cli.terminal.errors import UNDETERMINED, LocatedError, one_line, say
 from express_path_cli.terminal.texts import count_text
 
 _TOOLS = {"cli": "AWS CLI", "cloudFormation": "CloudFormation", "terraform": "Terraform"}
@@ -35,17 +35,25 @@ class _LocalPlan:
     proposals: dict[str, Proposal]
 
 
-def plan_locally(network: Network, targets: Sequence[TableTarget]) -> int:
+def plan_locally(
+    network: Network, targets: Sequence[TableTarget], denied: LocatedError | None, *, dry_run: bool
+) -> int:
     """Plan the heal of every route table with the permissions of the caller. Return the exit status.
 
-    The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
+    The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed. denied: why it
+    is not known whether there is a stack; then no changes are printed, because the stack may require an approval.
     """
     if not targets:
         echo(NOTHING)
         return 0
     plans = [_plan(network, table) for table in targets]
     tables = [plan.table for plan in plans]
-    echo(f"no stack {DEFAULT_STACK} with runbooks was found in {network.account_region}; --stack selects another one")
+    if denied:
+        say(one_line(denied))
+    else:
+        echo(
+            f"no stack {DEFAULT_STACK} with runbooks was found in {network.account_region}; --stack selects another one"
+        )
     echo(f"plan for {count_text(len(targets), 'route table')}:")
     for line in plan_lines(tables):
         echo(line)
@@ -53,14 +61,15 @@ def plan_locally(network: Network, targets: Sequence[TableTarget]) -> int:
     for unchecked in sorted({name for proposal in proposals for name in proposal.unchecked}):
         echo(f"not checked: {unchecked}")
     echo(sums(tables))
-    patches = list(_patches(network, plans))
+    patches = [] if denied else list(_patches(network, plans))
     echo("nothing was changed" + ("; to make these changes:" if patches else ""))
     for patch in patches:
         echo(patch)
     failures = dict.fromkeys(one_line(proposal.failure) for proposal in proposals if proposal.failure)
     for failure in failures:
         say(failure)
-    return UNDETERMINED if failures else BLOCKED if any(plan.blocked for plan in tables) else 0
+    unhealed = not dry_run and any(table.change for table in tables)
+    return UNDETERMINED if failures or denied or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
 
 
 def _plan(network: Network, table: TableTarget) -> _LocalPlan:

@@ -1,6 +1,5 @@
-"""What heal, undo, and heals share: the deployed stack, the question before a change, and running a runbook once or several times."""
+"""Run the runbook that heals, once or several times, and say what came of it."""
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from express_path.adapters.aws import unless_denied
 from express_path.errors import ApiError
+from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.runs import (
     Job,
     Run,
@@ -19,10 +19,7 @@ from express_path_cli.automation.runs import (
     start_run,
     watch_run,
 )
-from express_path_cli.automation.stack import DEFAULT_STACK, Runbooks, find_runbooks, read_runbooks
 from express_path_cli.automation.stops import read_stop
-from express_path_cli.aws import options
-from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, locating_errors, say
 
@@ -32,60 +29,11 @@ STOPS_HINT = "undo still works; when the reason is gone: express-path start"
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A deployed stack with runbooks, and the options that select it, in this command and in the AWS CLI."""
-
-    account_region: AccountRegion
-    runbooks: Runbooks
-    options: str
-    aws_options: str
-
-    def undo_command(self, *run_ids: str) -> str:
-        """Return the command that undoes heals."""
-        return f"express-path undo {shlex.join(run_ids)}{self.options}"
-
-    def show_command(self, run_id: str) -> str:
-        """Return the command of the AWS CLI that shows a run."""
-        return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.aws_options}"
-
-
-@dataclass(frozen=True, slots=True)
-class StackOptions:
-    """The options that select a stack."""
-
-    stack: str
-    region: str | None
-    profile: str | None
-
-    def deployment(self, account_region: AccountRegion, runbooks: Runbooks) -> Deployment:
-        """Return a deployment with the options that select it again."""
-        stack = self.stack if self.stack != DEFAULT_STACK else None
-        own = options.as_command_line({"--stack": stack, "--region": self.region, "--profile": self.profile})
-        aws = options.as_command_line({"--region": account_region.aws.region, "--profile": self.profile})
-        return Deployment(account_region, runbooks, own, aws)
-
-
-def deployment_of(stack: str, region: str | None, profile: str | None) -> Deployment:
-    """Find a stack in the caller's account. Raise ApiError, LocatedError, and OptionError if it has no runbooks."""
-    account_region = AccountRegion.of_caller(connect(region, profile))
-    with locating_errors(account_region):
-        runbooks = read_runbooks(account_region.aws, stack)
-    return StackOptions(stack, region, profile).deployment(account_region, runbooks)
-
-
-def find_deployment(given: StackOptions, account_region: AccountRegion) -> Deployment | None:
-    """Find a stack in an account and Region; None if it has no runbooks, or if that may not be read. Raise LocatedError."""
-    with locating_errors(account_region):
-        runbooks = unless_denied(lambda: find_runbooks(account_region.aws, given.stack))
-    return given.deployment(account_region, runbooks) if runbooks else None
-
-
 def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
     """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
     changes = changes_by_heal(deployment, document, parameters)
-    aws = deployment.account_region.aws
-    with locating_errors(deployment.account_region):
+    aws = deployment.place.aws
+    with locating_errors(deployment.place):
         run_id = start_run(aws, document, parameters)
         echo(f"{title}: {document}, run {run_id}")
         undo = deployment.undo_command(run_id)
@@ -108,10 +56,8 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
 
     Heals do not depend on this check: who may not read the ledger learns it from the run.
     """
-    with locating_errors(deployment.account_region):
-        found = unless_denied(
-            lambda: read_stop(deployment.account_region.aws.dynamodb, deployment.runbooks.ledger_table)
-        )
+    with locating_errors(deployment.place):
+        found = unless_denied(lambda: read_stop(deployment.place.aws.dynamodb, deployment.ledger))
     if found and starts:
         raise OptionError(str(found.stop), STOPS_HINT)
     if found:
@@ -120,7 +66,7 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
 
 def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
     """Return whether a run of this runbook heals, so that there may be something to undo."""
-    return document == deployment.runbooks.heal_document and parameters.get("DryRun") != "true"
+    return document == deployment.heal_document and parameters.get("DryRun") != "true"
 
 
 def failure_line(run: Run, deployment: Deployment) -> str:
@@ -133,9 +79,9 @@ def failure_line(run: Run, deployment: Deployment) -> str:
 
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
     """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
-    document = deployment.runbooks.approval_document
-    with locating_errors(deployment.account_region):
-        run_id = start_run(deployment.account_region.aws, document, parameters)
+    document = deployment.approval_document
+    with locating_errors(deployment.place):
+        run_id = start_run(deployment.place.aws, document, parameters)
     echo(f"asking the approvers: {document}, run {run_id}")
     echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
     echo(f"to check: {deployment.show_command(run_id)}")
@@ -158,7 +104,7 @@ class Batch:
         self._deployment = deployment
         self._title = title
         self._total = len(jobs)
-        self._queue = RunQueue(deployment.account_region.aws, jobs, parallel)
+        self._queue = RunQueue(deployment.place.aws, jobs, parallel)
         self._succeeded: dict[str, Run] = {}
         self._failed: list[str] = []
 
@@ -168,7 +114,7 @@ class Batch:
         After a failure, start no more runs, unless keep_going. Ctrl-C and a failed read or start stop only the
         watching: what continues is printed. Raise LocatedError.
         """
-        with locating_errors(self._deployment.account_region):
+        with locating_errors(self._deployment.place):
             try:
                 for job, run in self._queue.run(self._print_start):
                     self._print_end(job, run, done)

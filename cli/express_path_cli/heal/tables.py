@@ -17,10 +17,11 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation import runs
+from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.automation.runs import Job, Run
 from express_path_cli.aws.sessions import AccountRegion
-from express_path_cli.heal.running import Batch, BatchResult, Deployment, request_approval
+from express_path_cli.heal.running import Batch, BatchResult, request_approval
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
 from express_path_cli.terminal.questions import confirm
@@ -198,7 +199,7 @@ class HealOptions:
     """The options of a heal. again: the command line that selects the same route tables."""
 
     again: str
-    apply: bool = False
+    dry_run: bool = False
     yes: bool = False
     keep_going: bool = False
 
@@ -209,7 +210,7 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
         echo(NOTHING)
         return 0
     planned, unknown = _plan(deployment, targets, given)
-    echo(f"plan for {_count(targets)} in {deployment.account_region}:")
+    echo(f"plan for {_count(targets)} in {deployment.place}:")
     for line in plan_lines(planned):
         echo(line)
     blocked = any(plan.blocked for plan in planned)
@@ -220,8 +221,8 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
         echo("nothing was changed: a plan is missing; --keep-going heals the others")
     elif not changes:
         echo("nothing was changed")
-    elif not given.apply:
-        echo(f"nothing was changed; to heal: express-path heal {given.again} --apply{deployment.options}")
+    elif given.dry_run:
+        echo(f"nothing was changed; to heal: express-path heal {given.again}{deployment.options}")
     else:
         return max(status, _apply(deployment, changes, given))
     return status
@@ -248,10 +249,9 @@ def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
-    runbooks = deployment.runbooks
     by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
     jobs = [
-        Job(name, runbooks.heal_document, {"SubnetId": subnet, **runbooks.common, "DryRun": "true"})
+        Job(name, deployment.heal_document, {"SubnetId": subnet, **deployment.common, "DryRun": "true"})
         for name, (_, subnet) in by_name.items()
     ]
     result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
@@ -274,7 +274,7 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
     names = _count(changes)
     jobs = list(_jobs(deployment, changes))
-    if deployment.runbooks.approval_document:
+    if deployment.needs_approval:
         confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
         _request_approvals(deployment, jobs)
         return 0
@@ -287,10 +287,9 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
 
 
 def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
-    runbooks = deployment.runbooks
     for plan in changes:
         if plan.change:
-            yield Job(plan.table.id, runbooks.heal_document, {"SubnetId": plan.change.subnet_id, **runbooks.common})
+            yield Job(plan.table.id, deployment.heal_document, {"SubnetId": plan.change.subnet_id, **deployment.common})
 
 
 def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
@@ -305,7 +304,7 @@ def _outcome(result: BatchResult, deployment: Deployment) -> Iterator[str]:
     sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
     yield ", ".join(sums[: 3 if result.not_started else 2])
     if result.not_started:
-        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)} --apply{deployment.options}"
+        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)}{deployment.options}"
     run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
     if len(run_ids) > 1:
         yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"

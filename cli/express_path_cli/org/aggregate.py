@@ -7,28 +7,18 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
 
 from express_path.adapters.aws import Aws, pages
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.errors import RecordError
+from express_path_cli.automation.stack_sets import Place
 from express_path_cli.findings.row import Row
 from express_path_cli.sources.aggregator import Aggregator
 
 _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""
-
-
-class Place(NamedTuple):
-    """An account (12 digits) in one Region."""
-
-    account_id: str
-    region: str
-
-    def __str__(self) -> str:
-        return f"account {self.account_id} {self.region}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from express_path.adapters.recorder import RecorderStatus, read_recorder, read_r
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError
+from express_path_cli.automation.stack_sets import STACK_SETS
 from express_path_cli.aws.judging import JudgedPolicies, judge
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import (
@@ -34,7 +35,6 @@ from express_path_cli.installation.checks import (
     check_types,
 )
 from express_path_cli.installation.recorder import read_bucket
-from express_path_cli.org.stack_sets import STACK_SETS
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
 from express_path_cli.terminal.progress import Watch

@@ -38,15 +38,6 @@ express-path org check --role-name Audit --artifact-bucket-prefix example-artifa
 """
 
 
-OuIds = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ou",
-        metavar="OU-ID",
-        help="Only the accounts of this organizational unit and of those inside it; repeatable.",
-        rich_help_panel=options.WHERE,
-    ),
-]
 BucketPrefix = Annotated[
     str | None,
     typer.Option(
@@ -91,7 +82,7 @@ RoleName = Annotated[
 def org_check(
     *,
     role_name: RoleName,
-    ou: OuIds = None,
+    ou: options.OuIds = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
     profile: options.Profile = None,

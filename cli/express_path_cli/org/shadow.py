@@ -13,9 +13,10 @@ from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
+from express_path_cli.automation.deployments import Deployment, find_deployments, on_new_clients
+from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.rule import find_rules
-from express_path_cli.org.deployments import Deployment, DeploymentsRequest, find_deployments, on_new_clients
 from express_path_cli.terminal.errors import UNDETERMINED, Failure
 from express_path_cli.terminal.progress import Watch
 
@@ -52,10 +53,10 @@ class Shadow:
         return UNDETERMINED if self.failures or not self.deployments else int(bool(self.differences))
 
 
-def read_shadow(request: DeploymentsRequest, watch: Watch) -> Shadow:
+def read_shadow(live: LiveOptions, watch: Watch) -> Shadow:
     """Judge the subnets of each deployment. What fails is kept with the rest. Raise OptionError, ApiError."""
-    with TaskPool(request.live.workers, watch) as task_pool:
-        found = find_deployments(request, task_pool).found
+    with TaskPool(live.workers, watch) as task_pool:
+        found = find_deployments(live, task_pool).found
         judged = [place for _, place in task_pool.run(found, lambda row: _judge(row, task_pool.failures))]
     differences = [difference for place in judged for difference in place.differences]
     return Shadow(
@@ -78,7 +79,7 @@ def _judge(deployment: Deployment, failures: list[Failure]) -> PlaceShadow:
             raise ApiError("config:DescribeConfigRules", "NoSuchConfigRuleException", RULE_NAME)
         account_id, now = deployment.place.account_id, datetime.now(UTC)
         event = ConfigEvent(account_id, RULE_NAME, "", deployed.parameters, now, left_scope=False)
-        reader = SnapshotReader(aws, deployment.stack.parameters.get("NetworkRoleExternalId", ""))
+        reader = SnapshotReader(aws, deployment.parameters.get("NetworkRoleExternalId", ""))
         return evaluation.evaluate(evaluation.RuleServices(aws, reader), event)
 
     judged = on_new_clients(deployment.place.aws, evaluate)

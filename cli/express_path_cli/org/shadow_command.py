@@ -6,8 +6,7 @@ import typer
 
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_command import OuIds, RoleName
-from express_path_cli.org.deployments import DeploymentsRequest
+from express_path_cli.org.check_command import RoleName
 from express_path_cli.org.shadow import Shadow, read_shadow
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
@@ -23,7 +22,7 @@ express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --r
 def org_shadow(
     *,
     role_name: RoleName,
-    ou: OuIds = None,
+    ou: options.OuIds = None,
     region: options.Regions = None,
     all_regions: options.AllRegions = False,
     profile: options.Profile = None,
@@ -41,9 +40,11 @@ def org_shadow(
     Exit status: 0 every verdict is the same, 1 at least one differs, 2 something could not be read, or no stack was
     found. Standard error names what could not be read, and the rest is still compared.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
+    live = LiveOptions(
+        options.unique(region), all_regions, profile, True, role_name, external_id, workers, tuple(ou or ())
+    )
     with watching(quiet=quiet) as watch:
-        found = read_shadow(DeploymentsRequest(live, tuple(ou or ())), watch)
+        found = read_shadow(live, watch)
     show_failures_and_notes(found.failures, (), quiet=quiet)
     for line in _lines(found):
         echo(line)

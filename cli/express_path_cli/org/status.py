@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path_cli.automation.stack_sets import STACK_SETS, Deployed, Place, StackInstance, StackSet, read_deployed
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, read_caller
@@ -17,8 +18,7 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import Worklist, worklist
 from express_path_cli.installation.rule import Sweep, read_sweep
-from express_path_cli.org.aggregate import AggregateResults, Place, PlaceResults
-from express_path_cli.org.stack_sets import STACK_SETS, Deployed, StackInstance, StackSet, read_deployed
+from express_path_cli.org.aggregate import AggregateResults, PlaceResults
 from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, locating_errors, without_region

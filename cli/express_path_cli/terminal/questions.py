@@ -7,6 +7,7 @@ import typer
 
 from express_path_cli.terminal.errors import DECLINED, OptionError, say
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 

@@ -8,7 +8,8 @@ from functools import partial
 from express_path.adapters.aws import unless_denied
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.automation.stack import DEFAULT_STACK, find_runbooks
+from express_path_cli.automation.deployments import read_deployment
+from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row, rows_of
@@ -158,7 +159,7 @@ def _diagnose_owned(owned: OwnedNats, during: Timing) -> dict[str, tuple[Diagnos
 
 def _has_runbooks(place: AccountRegion) -> bool:
     """Return whether the stack of the default name has runbooks there. Whoever may not read that, gets no runbook."""
-    return unless_denied(lambda: find_runbooks(place.aws, DEFAULT_STACK)) is not None
+    return unless_denied(lambda: read_deployment(place, DEFAULT_STACK, None)) is not None
 
 
 def _nat_diagnosis(

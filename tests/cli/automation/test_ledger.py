@@ -83,4 +83,3 @@ def test_order_and_selection() -> None:
     other = replace(HEAL, run_id="run-4", vpc_id="vpc-0")
     history = History({run.run_id: run for run in (older, newer, other)}, {})
     assert [heal.run.run_id for heal in past_heals(history)] == ["run-4", "run-3", "run-2"]
-    assert [heal.run.run_id for heal in past_heals(history, vpc_ids=["vpc-1"])] == ["run-3", "run-2"]

@@ -41,8 +41,8 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
         yield made
 
 
-def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF") -> None:
-    """Create a stack whose outputs name the deployed resources, as in the template."""
+def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF", **other: str) -> None:
+    """Create a stack whose outputs name the deployed resources, as in the template, or others."""
     outputs = {
         "HealDocumentName": HEAL,
         "ApprovalDocumentName": APPROVED,
@@ -52,6 +52,7 @@ def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str 
         "LedgerTableName": LEDGER,
         "StopRoleArn": f"arn:aws:iam::{sandbox.account_id}:role/express-path/automation/stop",
         "RuleName": "s3express-no-nat-path",
+        **other,
     }
     template = {
         "Parameters": {"RemediationMode": {"Type": "String"}},

@@ -35,20 +35,20 @@ def reported_run_id(shown: str) -> str:
 
 
 def test_a_dry_run_is_the_default(deployment: Deployment, vpc: Vpc) -> None:
-    """Without --apply, the plan with its steps and the next command are printed, and nothing changes."""
+    """With --dry-run, the plan with its steps and the next command are printed, and nothing changes."""
     deployment.sandbox.calls.clear()
-    result = invoke(["heal", vpc.subnet])
+    result = invoke(["heal", vpc.subnet, "--dry-run"])
     assert result.exit_code == 0, result.stderr
     assert "CREATE_AND_ASSOCIATE" in result.stdout
     assert "done       plan" in result.stdout
-    assert f"express-path heal {vpc.subnet} --apply" in result.stdout
+    assert f"to heal: express-path heal {vpc.subnet} --region us-east-1" in result.stdout
     assert deployment.changes() == []
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
 def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     """After a yes, the subnet becomes COMPLIANT and is left alone; the printed undo restores the original state."""
-    healed = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "y\n")
+    healed = invoke_at_terminal(["heal", vpc.subnet], "y\n")
     assert healed.returncode == 0, healed.stderr
     assert "Heal it now?" in healed.stdout
     for step in ("plan", "create", "associate", "verify"):
@@ -56,12 +56,12 @@ def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     assert verdict(vpc.subnet) == "COMPLIANT"
     run_id = run_id_of(healed.stdout)
     assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id
-    again = invoke(["heal", vpc.subnet, "--apply"])
+    again = invoke(["heal", vpc.subnet])
     assert again.exit_code == 0, again.stderr
     assert "NOTHING_TO_DO" in again.stdout
     undone = invoke_at_terminal(["undo", run_id], "y\n")
     assert undone.returncode == 0, undone.stderr
-    assert "Undo it now?" in undone.stdout
+    assert "Undo 1 heal now?" in undone.stdout
     assert vpc.table in undone.stdout
     assert "deleted: vpce-" in undone.stdout
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
@@ -79,7 +79,7 @@ def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
             builder.endpoint(vpc.id, vpc.table)
 
     deployment.sandbox.faults.before("ssm", "StartAutomationExecution", cure_before_the_second, times=2)
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 0, result.stderr
     assert "NOTHING_TO_DO" in result.stdout
     assert "to undo" not in result.stdout
@@ -90,7 +90,7 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
     builder.endpoint(vpc.id, cured)
     builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 1
     assert [line for line in result.stdout.splitlines() if line.startswith("MORE_SPECIFIC_ROUTE: 192.0.2.1/32")]
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
@@ -98,9 +98,9 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
 
 
 def test_mode_approval_requests_an_approval(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In mode APPROVAL, --apply starts the approval runbook and does not wait for the answer."""
+    """In mode APPROVAL, heal starts the approval runbook and does not wait for the answer."""
     require_approval(deployment, monkeypatch)
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes", "--stack", "asking"])
+    result = invoke(["heal", vpc.subnet, "--yes", "--stack", "asking"])
     assert result.exit_code == 0, result.stderr
     [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
     run_id = line.rpartition(" ")[2]
@@ -110,8 +110,8 @@ def test_mode_approval_requests_an_approval(deployment: Deployment, vpc: Vpc, mo
 
 
 def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
-    """In a pipe, --apply without --yes is refused in one line, and nothing changes."""
-    result = invoke(["heal", vpc.subnet, "--apply"])
+    """In a pipe, the plan is shown, heal without --yes is refused in one line, and nothing changes."""
+    result = invoke(["heal", vpc.subnet])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "--yes" in line
@@ -120,7 +120,7 @@ def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) ->
 
 def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None:
     """At a terminal, every answer but yes changes nothing, and the status is 1."""
-    result = invoke_at_terminal(["heal", vpc.subnet, "--apply"], "\n")
+    result = invoke_at_terminal(["heal", vpc.subnet], "\n")
     assert result.returncode == 1, result.stderr
     assert "Heal it now?" in result.stdout
     assert deployment.changes() == []
@@ -129,7 +129,7 @@ def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None
 def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
     """One line has the failed step and AWS's message, and the status is 2."""
     deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 2
     assert "FAILED     create" in result.stdout
     [line] = result.stderr.splitlines()
@@ -141,7 +141,7 @@ def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
 def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:
     """Only the message of Lambda's error is printed; a dry run has nothing to undo."""
     deployment.sandbox.faults.deny("ec2", "DescribeNetworkAcls")
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "You are not authorized to perform: ec2:DescribeNetworkAcls | fix: allow the call in the role" in line
@@ -152,7 +152,7 @@ def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment,
 @pytest.mark.usefixtures("deployment")
 def test_a_missing_subnet_is_not_compliant() -> None:
     """The subnet may be in another Region, so the error is one line and the status is 2."""
-    result = invoke(["heal", "subnet-00000000000000000"])
+    result = invoke(["heal", "subnet-00000000000000000", "--dry-run"])
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "this subnet does not exist (check --region" in line
@@ -166,7 +166,7 @@ def test_ctrl_c_does_not_stop_the_run(deployment: Deployment, vpc: Vpc, monkeypa
 
     deployment.automation.knobs.time_scale = 1
     monkeypatch.setattr(runs.time, "sleep", interrupt)
-    result = invoke(["heal", vpc.subnet])
+    result = invoke(["heal", vpc.subnet, "--dry-run"])
     assert result.exit_code == 130
     assert "the run continues: aws ssm get-automation-execution" in result.stdout
 
@@ -177,9 +177,9 @@ def test_a_heal_that_cannot_be_followed_can_be_undone(sandbox: Sandbox, deployme
     sandbox.faults.before(
         "ssm", "StartAutomationExecution", lambda: sandbox.faults.deny(*LOOK) if next(starts) else None, times=2
     )
-    lost = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    lost = invoke(["heal", vpc.subnet, "--yes"])
     run_id = reported_run_id(lost.stdout)
-    assert f"to undo its changes after it has ended: express-path undo {run_id}\n" in lost.stdout
+    assert f"to undo its changes after it has ended: express-path undo {run_id} --region us-east-1\n" in lost.stdout
     assert (lost.exit_code, len(lost.stderr.splitlines())) == (2, 1)
     sandbox.faults.clear()
     assert status(deployment.automation.wait(run_id)) == "Success"
@@ -209,6 +209,6 @@ def test_a_run_that_is_cancelled_says_so(deployment: Deployment, vpc: Vpc, monke
 
     deployment.automation.knobs.time_scale = 1
     monkeypatch.setattr(runs.time, "sleep", cancel)
-    result = invoke(["heal", vpc.subnet])
+    result = invoke(["heal", vpc.subnet, "--dry-run"])
     assert result.exit_code == 2
     assert ": AWS gives no reason (aws ssm get-automation-execution" in result.stderr

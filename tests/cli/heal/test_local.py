@@ -31,7 +31,7 @@ def test_route_tables_of_a_vpc_get_one_endpoint(sandbox: Sandbox, builder: Build
     """The plan is printed with one change for all of them, in each tool, and nothing is changed."""
     vpc = Vpc(builder, tables=2)
     sandbox.calls.clear()
-    result = invoke(["heal", *vpc.tables])
+    result = invoke(["heal", *vpc.tables, "--dry-run"])
     assert result.exit_code == 0, result.stderr
     assert sandbox.calls.mutating() == []
     assert "no stack express-path with runbooks was found in account 123456789012 us-east-1" in result.stdout
@@ -52,9 +52,9 @@ def test_the_plan_is_that_of_the_runbook(deployment: Deployment, builder: Builde
     builder.endpoint(existing.id, existing.tables[1])
     builder.route(new.tables[2], "192.0.2.1/32", NatGatewayId=new.nat)
     targets = [*new.tables, *existing.tables]
-    with_stack = invoke(["heal", *targets])
+    with_stack = invoke(["heal", *targets, "--dry-run"])
     sandbox.client("cloudformation").delete_stack(StackName="express-path")
-    without = invoke(["heal", *targets])
+    without = invoke(["heal", *targets, "--dry-run"])
     assert plan_in(without.stdout) == plan_in(with_stack.stdout)
     assert len(plan_in(without.stdout)) >= 8
     assert (without.exit_code, with_stack.exit_code) == (1, 1)
@@ -66,7 +66,7 @@ def test_an_existing_endpoint_keeps_its_policy(builder: Builder) -> None:
     """CloudFormation replaces what a template leaves out, so the policy is in it."""
     vpc = Vpc(builder)
     builder.endpoint(vpc.id, PolicyDocument=POLICY)
-    result = invoke(["heal", vpc.subnet])
+    result = invoke(["heal", vpc.subnet, "--dry-run"])
     [made] = yaml.safe_load(sections(result.stdout)["CloudFormation"])["Resources"].values()
     assert made["Properties"]["PolicyDocument"] == json.loads(POLICY)
 
@@ -75,35 +75,44 @@ def test_what_a_scan_found_is_planned(builder: Builder, tmp_path: Path) -> None:
     """The findings of a saved scan need no stack either."""
     vpc, file = Vpc(builder), str(tmp_path / "scan.json")
     invoke(["scan", "--output", file])
-    result = invoke(["heal", "--from", file])
+    result = invoke(["heal", "--from", file, "--dry-run"])
     assert result.exit_code == 0, result.stderr
     assert vpc.table in sections(result.stdout)["AWS CLI"]
     builder.endpoint(vpc.id, vpc.table)
-    assert "1 with nothing to do\nnothing was changed\n" in invoke(["heal", "--from", file]).stdout
+    assert "1 with nothing to do\nnothing was changed\n" in invoke(["heal", "--from", file, "--dry-run"]).stdout
 
 
-@pytest.mark.parametrize("options", [["--apply", "--yes"], ["--stack", "network"]])
-def test_a_runbook_that_is_needed_is_missed(options: list[str], builder: Builder) -> None:
-    """--apply starts one, and a stack that somebody names must exist. The error has no made-up code."""
-    result = invoke(["heal", Vpc(builder).subnet, *options])
+def test_a_runbook_that_is_needed_is_missed(builder: Builder) -> None:
+    """Without one, nothing is healed, and the status says so. A stack that somebody names must exist."""
+    vpc = Vpc(builder)
+    assert invoke(["heal", vpc.subnet, "--yes"]).exit_code == 2
+    result = invoke(["heal", vpc.subnet, "--stack", "network"])
     assert (result.exit_code, result.stdout) == (2, "")
-    stack = "network" if "network" in options else "express-path"
     assert result.stderr == (
-        f"express-path: there is no stack {stack} in us-east-1 (deploy the stack first, or select it with --stack and --region)\n"
+        "express-path: there is no stack network with runbooks in account 123456789012 us-east-1 (deploy it, or select it "
+        "with --stack and --region)\n"
     )
 
 
-def test_whoever_may_only_read_the_network_gets_a_plan(deployment: Deployment, vpc: Vpc, sandbox: Sandbox) -> None:
-    """Without permission to look for the stack, or for a check of the plan, what can be read is planned."""
+def test_whoever_may_not_look_for_the_stack_gets_no_way_around_it(
+    deployment: Deployment, vpc: Vpc, sandbox: Sandbox
+) -> None:
+    """The denied call is named. A stack may require an approval, so no changes are printed, and no stack is said to miss."""
     sandbox.faults.deny("cloudformation", "DescribeStacks")
-    result = invoke(["heal", vpc.subnet])
-    assert result.exit_code == 0, result.stderr
-    assert vpc.table in sections(result.stdout)["AWS CLI"]
+    result = invoke(["heal", vpc.subnet, "--dry-run"])
+    assert (result.exit_code, "cloudformation:DescribeStacks" in result.stderr) == (2, True)
+    assert f"{vpc.table}: associate with the new endpoint" in result.stdout
+    assert "AWS CLI" not in result.stdout
+    assert "no stack" not in result.stdout + result.stderr
+    assert "DescribeStacks" in invoke(["heal", vpc.subnet, "--yes", "--stack", "other"]).stderr
+    del deployment
+
+
+def test_whoever_may_only_read_the_network_gets_a_plan(vpc: Vpc, sandbox: Sandbox) -> None:
+    """Without permission for a check of the plan, what can be read is planned."""
     sandbox.faults.deny("ec2", "DescribeNetworkAcls")
-    unchecked = invoke(["heal", vpc.subnet])
+    unchecked = invoke(["heal", vpc.subnet, "--dry-run"])
     assert unchecked.exit_code == 2
     assert "ec2:DescribeNetworkAcls" in unchecked.stderr
     assert "not checked: security groups" in unchecked.stdout
     assert vpc.table in sections(unchecked.stdout)["AWS CLI"]
-    assert "DescribeStacks" in invoke(["heal", vpc.subnet, "--apply", "--yes"]).stderr
-    del deployment

@@ -84,9 +84,6 @@ def _offers(sandbox: Sandbox, region: str) -> bool:
 WITHOUT_REGION = {
     "policies": ["--account"],
     "org shadow": ["--role-name", "Operations"],
-    "org stop": ["--role-name", "Operations"],
-    "org start": ["--role-name", "Operations"],
-    "org undo": ["--role-name", "Operations", "--since", "2026-11-25T09:00Z"],
     "explain": ["subnet-0a1b2c3d4e5f60718"],
     "heal": ["subnet-0a1b2c3d4e5f60718"],
     "undo": ["4105a4fc-f944-11e6-9d32-0a1b2c3d4958"],

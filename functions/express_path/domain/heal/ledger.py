@@ -27,7 +27,7 @@ STOP_ID = "STOP"
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Somebody stopped all heals: when (ISO 8601), who (an ARN), and why."""
+    """Somebody stopped all heals: when (ISO 8601), who (an ARN), and why; each is empty if it is not known."""
 
     stopped_at: str
     by: str
@@ -36,7 +36,8 @@ class Stop:
     def __str__(self) -> str:
         """Return it in a sentence."""
         why = f": {self.reason}" if self.reason else ""
-        return f"STOPPED: {self.by} stopped all heals at {self.stopped_at}{why}; express-path start allows them again"
+        who, when = self.by or "somebody", self.stopped_at or "an unknown time"
+        return f"STOPPED: {who} stopped all heals at {when}{why}; express-path start allows them again"
 
 
 class RunKind(StrEnum):

@@ -9,22 +9,25 @@ from typing import Annotated, Any
 import typer
 
 from express_path.domain.heal.ledger import StartedBy
-from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
-from express_path_cli.automation.stack import DEFAULT_STACK, StackName
+from express_path_cli.automation.deployments import Deployment
+from express_path_cli.automation.ledger import HealState, PastHeal
 from express_path_cli.aws import options
-from express_path_cli.aws.options import TableFormat
-from express_path_cli.heal.running import Deployment, deployment_of
+from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import locating_errors
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text
+from express_path_cli.undo.undoing import FoundHeals, find_heals
 
 SCHEMA_VERSION = 1
 
 
-def as_heals_json(heals: Sequence[PastHeal], deployment: Deployment) -> str:
+def as_heals_json(found: FoundHeals) -> str:
     """Return the document; a time or id is null if it did not happen."""
-    return json_document(SCHEMA_VERSION, {"heals": [_heal(heal, deployment) for heal in heals]})
+    heals = [_heal(heal, row.deployment) for row in found.ledgers for heal in row.heals]
+    failures = [failure.fields() for failure in found.failures]
+    return json_document(SCHEMA_VERSION, {"heals": heals, "withoutStack": found.without_stack, "failures": failures})
 
 
 def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
@@ -32,8 +35,7 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
     return {
         "runId": run.run_id,
         "state": heal.state,
-        "accountId": run.account_id,
-        "region": deployment.account_region.region,
+        **deployment.fields(),
         "vpcId": run.vpc_id,
         "subnetId": run.subnet_id,
         "routeTableId": run.route_table_id,
@@ -58,16 +60,18 @@ _GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
-def as_heals_table(heals: Sequence[PastHeal], deployment: Deployment) -> Iterator[str]:
+def as_heals_table(found: FoundHeals) -> Iterator[str]:
     """Yield a table for each VPC, and the number of heals in each state."""
-    for (account_id, vpc_id), group in groupby(heals, key=lambda heal: (heal.run.account_id, heal.run.vpc_id)):
-        yield f"{vpc_id}  {deployment.account_region.region}  account {account_id}"
-        yield _row("Run", "Route table, endpoint", "State, time")
-        yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
-        for heal in group:
-            yield from _lines(heal, deployment)
-        yield ""
-    yield _summary(heals)
+    for row in found.ledgers:
+        for vpc_id, group in groupby(row.heals, key=lambda heal: heal.run.vpc_id):
+            place = row.deployment.place
+            yield f"{vpc_id}  {place.region}  account {place.account_id}"
+            yield _row("Run", "Route table, endpoint", "State, time")
+            yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
+            for heal in group:
+                yield from _lines(heal, row.deployment)
+            yield ""
+    yield _summary([heal for row in found.ledgers for heal in row.heals])
 
 
 def _lines(heal: PastHeal, deployment: Deployment) -> Iterator[str]:
@@ -110,6 +114,7 @@ _WHAT = "What to list"
 EXAMPLES = """
 express-path heals  # every heal of this account and Region, and how to undo it
 express-path heals --vpc vpc-0a1b2c3d4e5f60718 --format json  # those of one VPC, for other tools
+express-path heals --organization --role-name Operations --all-regions  # those of every account and Region
 """
 
 
@@ -122,21 +127,45 @@ VpcIds = Annotated[
 def heals(
     *,
     vpc: VpcIds = None,
-    stack: StackName = DEFAULT_STACK,
-    region: options.Region = None,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    ou: options.OuIds = None,
+    account: options.AccountIds = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
     profile: options.Profile = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 32,
     form: options.TableOrJson = TableFormat.TABLE,
+    quiet: options.Quiet = False,
 ) -> None:
     """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
 
-    Reads the ledger of the stack, and changes nothing. Exit status: 0 listed, 2 the ledger could not be read.
+    Reads the ledger of each stack, and changes nothing. Exit status: 0 listed, 2 a ledger could not be read, or there is
+    no stack.
     """
-    deployment = deployment_of(stack, region, profile)
-    with locating_errors(deployment.account_region):
-        history = read_history(deployment.account_region.aws.dynamodb, deployment.runbooks.ledger_table)
-    found = past_heals(history, vpc or ())
+    live = LiveOptions(
+        options.unique(region),
+        all_regions,
+        profile,
+        organization,
+        role_name,
+        external_id,
+        workers,
+        tuple(ou or ()),
+        tuple(account or ()),
+    )
+    with watching(quiet=quiet) as watch:
+        found = find_heals(live, watch)
+    if not found.ledgers and not found.failures:
+        raise OptionError(
+            "no stack of express-path is there", "deploy it, or use --region, --profile, or --organization"
+        )
+    found = found.only(lambda heal: not vpc or heal.run.vpc_id in vpc)
+    show_failures_and_notes(found.failures, quiet=quiet)
     if form is TableFormat.JSON:
-        echo(as_heals_json(found, deployment), nl=False)
-    else:
-        for line in as_heals_table(found, deployment):
+        echo(as_heals_json(found), nl=False)
+    elif found.ledgers:
+        for line in as_heals_table(found):
             echo(line)
+    raise typer.Exit(UNDETERMINED if found.failures else 0)

@@ -1,17 +1,13 @@
-"""express-path org stop, start, and undo: options, output, and exit status. tests/organization runs them among heals."""
+"""stop, start, heals, and undo with --organization: options, output, and exit status. tests/organization runs them among heals."""
 
 import json
-from collections.abc import Iterator
 from threading import Event
 from typing import Any
 
 import pytest
 
-from express_path import healing
-from express_path_cli.automation import runs, stops
+from express_path_cli.automation import stops
 from sandbox.config_items.direct import acting_in
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
@@ -21,69 +17,39 @@ from tests.support.ledgers import LEDGER
 pytestmark = pytest.mark.slow
 
 HOME, NORTH = REGIONS
-SELECTED = ("--role-name", ROLE, "--region", HOME)
+SELECTED = ("--organization", "--role-name", ROLE, "--region", HOME)
+SELECTED_AGAIN = ("--organization", "--region", HOME, "--role-name", ROLE)
 NOON, BEFORE = "2026-11-22T12:00:00Z", "2026-11-22T11:59:59+00:00"
 """Heals that LedgerTable.heal writes ended at NOON."""
 
 
-@pytest.fixture
-def organization(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Organization:
-    """Return an organization with two members, one of them in a unit."""
-    for module, name, value in ((runs, "START_SECONDS", 0), (runs, "POLL_SECONDS", 0.1), (stops, "POLL_SECONDS", 0.01)):
-        monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
-    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
-    made = Organization(sandbox)
-    made.add("data", made.unit("workloads"))
-    made.add("web")
-    return made
-
-
-@pytest.fixture
-def automation(sandbox: Sandbox) -> Iterator[Automation]:
-    """Yield Automation and AWS Config's remediation."""
-    with Automation(sandbox) as running, Remediation(sandbox, running):
-        running.knobs.time_scale = 0.001
-        yield running
-
-
-@pytest.fixture
-def data(organization: Organization, automation: Automation) -> HealingPlace:
-    """Return an account with the stack in the first Region."""
-    return HealingPlace(organization.sandbox, automation, organization.accounts["data"], HOME)
-
-
-@pytest.fixture
-def web(organization: Organization, automation: Automation) -> HealingPlace:
-    """Return another account with the stack in the first Region."""
-    return HealingPlace(organization.sandbox, automation, organization.accounts["web"], HOME)
-
-
-def org(*words: str) -> tuple[int, dict[str, Any], list[str]]:
+def run(*words: str) -> tuple[int, dict[str, Any], list[str]]:
     """Run a command, and return its exit status, its JSON document, and its lines on standard error."""
-    result = invoke(["org", *words, *SELECTED, "--format", "json"])
+    result = invoke([*words, *SELECTED, "--format", "json"])
     return result.exit_code, json.loads(result.stdout), result.stderr.splitlines()
 
 
 def test_every_stack_is_stopped_and_started(data: HealingPlace, web: HealingPlace) -> None:
     """The role finds each stack by the rule. The management account has none here. Totals say how many there are."""
-    result = invoke(["org", "stop", *SELECTED, "--reason", "INC-1234"])
+    result = invoke(["stop", *SELECTED, "--reason", "INC-1234"])
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.splitlines() == [
-        "stopped: 2 deployments in 2 accounts, 0 of them before; 0 runs still running, 0 may still change something",
-        "failed: 0; without a stack of the rule: 1",
+    assert [line.partition(",")[0] for line in result.stdout.splitlines()[:3]] == [
+        *sorted(f"stopped: {place.name} {HOME}" for place in (data, web)),
+        "2 stacks of 2 stopped",
     ]
+    assert "failed: 0; without a stack: 1" in result.stdout
+    assert result.stdout.endswith(f"express-path start {' '.join(SELECTED_AGAIN)}\n")
     assert data.stop_item()["reason"] == web.stop_item()["reason"] == "INC-1234"
     item = data.stop_item()
-    status, document, _ = org("stop", "--reason", "another")
+    status, document, _ = run("stop", "--reason", "another")
     assert (status, data.stop_item()) == (0, item)
     [shown, _] = sorted(document["places"], key=lambda row: row["accountName"])
     assert shown == {
         "accountId": data.account_id,
         "accountName": "data",
         "region": HOME,
-        "stackName": f"StackSet-express-path-{HOME}",
+        "stackName": shown["stackName"],
+        "ledger": LEDGER,
         "state": "STOPPED",
         "stoppedAt": item["stoppedAt"],
         "by": item["by"],
@@ -93,27 +59,28 @@ def test_every_stack_is_stopped_and_started(data: HealingPlace, web: HealingPlac
         "running": [],
     }
 
-    asked = invoke(["org", "start", *SELECTED])
+    asked = invoke(["start", *SELECTED])
     assert (asked.exit_code, "--yes" in asked.stderr, data.stop_item()) == (2, True, item)
-    line = f"stopped since {item['stoppedAt']} by {item['by']} in 2 deployments: INC-1234"
+    line = f"stopped in 2 stacks since {item['stoppedAt']} by {item['by']}: INC-1234"
     assert asked.stdout.splitlines() == [line]
-    started = invoke(["org", "start", *SELECTED, "--yes"])
+    started = invoke(["start", *SELECTED, "--yes"])
     assert started.exit_code == 0, started.stderr
     assert started.stdout.splitlines()[1:] == [
-        "heals are allowed again in 2 deployments; not stopped before: 0 deployments",
-        "failed: 0; without a stack of the rule: 1",
+        "heals are allowed again in 2 stacks; not stopped before: 0 stacks",
+        "mode ON (2 stacks): AWS Config heals what the next evaluation finds NON_COMPLIANT",
+        "failed: 0; without a stack: 1",
     ]
     assert data.stop_item() == web.stop_item() == {}
-    assert "not stopped before: 2 deployments" in invoke(["org", "start", *SELECTED]).stdout
+    assert "not stopped before: 2 stacks" in invoke(["start", *SELECTED]).stdout
 
 
 def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: Organization) -> None:
     """These are the calls that decision 20 counts. The stop comes first, and what may be slow comes after it."""
     organization.sandbox.calls.clear()
-    assert org("stop")[0] == 0
+    assert run("stop")[0] == 0
     made = [call.operation for call in organization.sandbox.calls if call.account_id == data.account_id]
     assert made == [
-        *("DescribeStacks", "AssumeRole", "PutItem"),
+        *("DescribeStacks", "ListStackResources", "AssumeRole", "PutItem"),
         *("DescribeRemediationExceptions", "PutItem"),
         *("DescribeAutomationExecutions", "DescribeAutomationExecutions"),
     ]
@@ -126,14 +93,14 @@ def test_what_cannot_be_stopped_is_one_line_and_the_rest_is_stopped(
     other = organization.add("other")
     for arn in (web.stop_role_arn, f"arn:aws:iam::{other}:role/{ROLE}"):
         organization.sandbox.faults.deny("sts", "AssumeRole", RoleArn=arn)
-    status, document, lines = org("stop")
+    status, document, lines = run("stop")
     assert (status, [row["accountName"] for row in document["places"]]) == (2, ["data"])
-    assert sorted(line.split(": ")[1] for line in lines) == sorted(
+    assert sorted(line.split(": ")[1].partition(",")[0] for line in lines) == sorted(
         [f"account {web.account_id} (web) {HOME}", f"account {other} (other)"]
     )
     assert data.stop_item()
     assert not web.stop_item()
-    status, document, _ = org("start", "--yes")
+    status, document, _ = run("start", "--yes")
     assert (status, data.stop_item(), len(document["failures"])) == (2, {}, 2)
 
 
@@ -148,16 +115,17 @@ def test_a_place_where_a_run_may_still_change_something_is_not_done(
     faults.deny("config", "DescribeRemediationExceptions", account_id=web.account_id)
     run_id = data.start_heal(data.add_vpc().subnet)
     assert reached.wait(60)
-    shown = invoke(["org", "stop", *SELECTED])
+    shown = invoke(["stop", *SELECTED])
     assert shown.exit_code == 2
-    assert f"account {data.account_id} (data) {HOME}: run {run_id} is in step create and may still" in shown.stdout
-    assert f"note: account {web.account_id} (web) {HOME}: remediation exceptions were not recorded" in shown.stderr
-    status, document, _ = org("stop")
+    assert f"  run {run_id} is in step create: it may still change something\n" in shown.stdout
+    assert f"note: account {web.account_id} (web) {HOME}, stack " in shown.stderr
+    assert ": remediation exceptions were not recorded" in shown.stderr
+    status, document, _ = run("stop")
     places = {row["accountName"]: (row["state"], row["recordedExceptions"]) for row in document["places"]}
     assert (status, places) == (2, {"data": ("CHANGING", 0), "web": ("STOPPED", None)})
     done.set()
     data.automation.wait(run_id)
-    assert org("stop")[0] == 0
+    assert run("stop")[0] == 0
 
 
 def hold(reached: Event, done: Event) -> None:
@@ -172,14 +140,14 @@ def test_units_and_regions_are_selected(
     """Only the accounts of a unit, or also other Regions. Without any stack, nothing was stopped or undone: the status is 2."""
     north = HealingPlace(organization.sandbox, automation, organization.accounts["web"], NORTH)
     unit = str(organization.client.list_parents(ChildId=data.account_id)["Parents"][0]["Id"])
-    assert org("stop", "--ou", unit)[0] == 0
+    assert run("stop", "--ou", unit)[0] == 0
     assert (bool(data.stop_item()), bool(web.stop_item())) == (True, False)
-    nowhere = invoke(["org", "stop", "--role-name", ROLE, "--ou", unit, "--region", NORTH])
-    assert (nowhere.exit_code, "without a stack of the rule: 1" in nowhere.stdout) == (2, True)
-    assert invoke(["org", "stop", "--role-name", ROLE, "--all-regions"]).exit_code == 0
+    nowhere = invoke(["stop", "--organization", "--role-name", ROLE, "--ou", unit, "--region", NORTH])
+    assert (nowhere.exit_code, "without a stack: 1" in nowhere.stdout) == (2, True)
+    assert invoke(["stop", "--organization", "--role-name", ROLE, "--all-regions"]).exit_code == 0
     assert web.stop_item()
     assert north.stop_item()
-    both = invoke(["org", "stop", *SELECTED, "--all-regions"])
+    both = invoke(["stop", *SELECTED, "--all-regions"])
     assert (both.exit_code, "cannot be used together" in both.stderr) == (2, True)
 
 
@@ -191,25 +159,36 @@ def test_undo_lists_and_undoes_the_heals_since_a_time(data: HealingPlace, web: H
         with acting_in(place.account_id):
             healed[place.account_id] = place.ledger.heal(place.builder, vpc.id, vpc.table)
     for time in ("2026-11-22T12:00:01Z", "2026-11-23"):
-        assert "no heals since then" in invoke(["org", "undo", "--since", time, *SELECTED, "--yes"]).stdout
-    listed = invoke(["org", "undo", "--since", NOON, *SELECTED, "--dry-run"])
+        assert "no heals since then" in invoke(["undo", "--since", time, *SELECTED, "--yes"]).stdout
+    every = json.loads(invoke(["heals", *SELECTED, "--format", "json"]).stdout)["heals"]
+    assert {heal["accountName"]: heal["runId"] for heal in every} == {
+        "data": healed[data.account_id],
+        "web": healed[web.account_id],
+    }
+    [command] = [heal["undo"] for heal in every if heal["accountName"] == "web"]
+    assert command.split()[1:] == [
+        *("undo", healed[web.account_id], "--organization", "--region", HOME),
+        *("--role-name", ROLE, "--account", web.account_id),
+    ]
+    listed = invoke(["undo", "--since", NOON, *SELECTED, "--dry-run"])
     assert listed.exit_code == 0, listed.stderr
     assert all(run_id in listed.stdout for run_id in healed.values())
-    assert "2 heals: 2 to undo\nnothing was changed" in listed.stdout
-    without_answer = invoke(["org", "undo", "--since", NOON, *SELECTED])
+    assert "2 heals: 2 to undo\n" in listed.stdout
+    assert listed.stdout.count("will no longer use vpce-") == 2  # the runbook itself says so
+    without_answer = invoke(["undo", "--since", NOON, *SELECTED])
     assert (without_answer.exit_code, "--yes" in without_answer.stderr) == (2, True)
     assert all(place.endpoints() for place in (data, web))
 
-    one = org("undo", "--since", BEFORE, "--yes", "--account", web.account_id)
+    one = run("undo", "--since", BEFORE, "--yes", "--account", web.account_id)
     assert (one[0], [row["state"] for row in one[1]["heals"]]) == (0, ["UNDONE"])
     assert (bool(data.endpoints()), web.endpoints()) == (True, {})
     [endpoint] = data.endpoints()
     with acting_in(data.account_id):
         data.builder.memory.create_tags([endpoint], {"aws:cloudformation:stack-id": "theirs"})
-    status, document, _ = org("undo", "--since", BEFORE, "--yes")
+    status, document, _ = run("undo", "--since", BEFORE, "--yes")
     states = {row["accountName"]: row["state"] for row in document["heals"]}
     assert (status, states) == (1, {"data": "NOT_UNDONE", "web": "EARLIER"})
-    shown = invoke(["org", "undo", "--since", BEFORE, *SELECTED, "--yes"])
+    shown = invoke(["undo", "--since", BEFORE, *SELECTED, "--yes"])
     assert shown.exit_code == 1
     assert "a tool owns it now" in shown.stdout
     assert "2 heals: 1 undone earlier, 1 not undone" in shown.stdout
@@ -223,31 +202,22 @@ def test_undo_resumes_after_a_failed_start(data: HealingPlace, web: HealingPlace
             place.ledger.heal(place.builder, vpc.id, vpc.table)
     faults, sandbox = data.sandbox.faults, data.sandbox
     faults.deny("ssm", "StartAutomationExecution", account_id=data.account_id)
-    result = invoke(["org", "undo", "--since", NOON, *SELECTED, "--yes"])
+    result = invoke(["undo", "--since", NOON, *SELECTED, "--yes"])
     assert (result.exit_code, f"account {data.account_id} (data) {HOME}" in result.stderr) == (2, True)
-    assert "2 heals: 1 to undo, 1 undone\nrun the command again" in result.stdout
+    assert "2 heals: 1 to undo, 1 undone\n" in result.stdout
     faults.clear()
     sandbox.calls.clear()
-    assert org("undo", "--since", NOON, "--yes")[0] == 0
-    assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
+    assert run("undo", "--since", NOON, "--yes")[0] == 0
+    assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == 2  # a dry run, and the undo
     assert data.endpoints() == web.endpoints() == {}
     faults.deny("dynamodb", "Scan")
-    unread = org("undo", "--since", NOON, "--yes")
+    unread = run("undo", "--since", NOON, "--yes")
     assert (unread[0], len(unread[1]["failures"])) == (2, 2)
 
 
-@pytest.mark.usefixtures("organization")
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (("undo", "--since", "yesterday"), "ISO 8601"),
-        (("undo", "--since", "2999-01-01T00:00+14:00"), "is in the future (use a time in the past: it is 20"),
-        (("undo", "--since", NOON, "--account", "999999999999"), "is not an active account"),
-        (("stop", "--reason", "x" * 501), "at most 500"),
-    ],
-)
-def test_bad_values_are_one_line(words: tuple[str, ...], hint: str) -> None:
-    """The line says what to give instead."""
-    result = invoke(["org", *words, *SELECTED])
+def test_an_unknown_account_is_one_line(organization: Organization) -> None:
+    """It is no account of the organization."""
+    result = invoke(["undo", "--since", NOON, "--account", "999999999999", *SELECTED])
     [line] = result.stderr.splitlines()
-    assert (result.exit_code, hint in line) == (2, True)
+    assert (result.exit_code, "is not an active account" in line) == (2, True)
+    del organization

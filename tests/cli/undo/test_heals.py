@@ -62,7 +62,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         f"{heal_id(4)}   rtb-4                    UNFINISHED",
         "subnet-0a1b2c3d4e5f60718               vpce-4                   2026-11-22 12:00",
         "started by a person                    created by this run",
-        f"  express-path undo {heal_id(4)}",
+        f"  express-path undo {heal_id(4)} --region us-east-1",
         "",
         "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)",
     ]
@@ -71,7 +71,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
         "subnet-0a1b2c3d4e5f60718               vpce-6                   2026-11-22 12:00",
         "started by a person",
         "  not confirmed; what to look for in CloudTrail:",
-        f"  express-path undo {heal_id(6)}",
+        f"  express-path undo {heal_id(6)} --region us-east-1",
     ]
     assert f"{heal_id(1)}   {TABLE}    UNDONE" in lines
     assert f"subnet-0a1b2c3d4e5f60718               {ENDPOINT}   2026-11-22 13:30" in lines
@@ -79,7 +79,7 @@ def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert f"  replaced by run {heal_id(3)}" in lines
     assert "started by AWS Config" in lines
     assert [line for line in lines if "undo " in line] == [
-        f"  express-path undo {heal_id(number)}" for number in (6, 3, 4)
+        f"  express-path undo {heal_id(number)} --region us-east-1" for number in (6, 3, 4)
     ]
 
 
@@ -96,7 +96,10 @@ def test_json_says_the_same() -> None:
         "runId": heal_id(1),
         "state": "UNDONE",
         "accountId": "123456789012",
+        "accountName": None,
         "region": "us-east-1",
+        "stackName": "express-path",
+        "ledger": LEDGER,
         "vpcId": VPC,
         "subnetId": "subnet-0a1b2c3d4e5f60718",
         "routeTableId": TABLE,

@@ -1,17 +1,17 @@
 """Where the stack sets of a roll-out are deployed."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from express_path.adapters.aws import calling, pages
 from express_path.errors import ExpressPathError
 from express_path_cli.aws.organization import active_members, read_organization
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.org.aggregate import Place
 from express_path_cli.sources.live import Home
-from express_path_cli.terminal.errors import Failure
+from express_path_cli.terminal.errors import Failure, OptionError
 
 STACK_SETS = "express-path-"
 """How the names of the StackSets begin: those of org/*.yaml end with the OU or with what they deploy."""
@@ -20,6 +20,16 @@ _MODE = "RemediationMode"
 _VERSION = "CodeKey"
 """The parameter with the key of the function's code, which contains a hash of the code."""
 _CURRENT = "CURRENT"
+
+
+class Place(NamedTuple):
+    """An account (12 digits) in one Region."""
+
+    account_id: str
+    region: str
+
+    def __str__(self) -> str:
+        return f"account {self.account_id} {self.region}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +57,16 @@ class StackSet:
 
 @dataclass(frozen=True, slots=True)
 class StackInstance:
-    """A stack instance, and AWS's status of it: CURRENT, OUTDATED, or INOPERABLE, with the reason."""
+    """A stack instance, and AWS's status of it: CURRENT, OUTDATED, or INOPERABLE, with the reason.
+
+    stack_id: the ARN of its stack, empty if it has none.
+    """
 
     stack_set: StackSet
     place: Place
     status: str
     reason: str
+    stack_id: str = ""
 
     @property
     def is_current(self) -> bool:
@@ -84,6 +98,7 @@ def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Se
             Place(str(row["Account"]), str(row["Region"])),
             str(row["Status"]),
             str(row.get("StatusReason") or ""),
+            str(row.get("StackId") or ""),
         )
         for row in rows
     ]
@@ -130,5 +145,12 @@ def read_deployed(home: Home, task_pool: TaskPool) -> Deployed:
     deploying = [stack_set for stack_set in stack_sets if stack_set.deploys_rule]
     read = partial(read_instances, cloudformation, call_as)
     found = [row for _, rows in task_pool.run(deploying, read, lambda stack_set: stack_set.name) for row in rows]
-    instances = {row.place: row for row in found}
+    # Two instances in one place would be two stacks, and nothing says which one counts.
+    number = Counter(row.place for row in found)
+    for place in sorted(place for place in number if number[place] > 1):
+        which = ", ".join(row.stack_set.name for row in found if row.place == place)
+        task_pool.failures.append(
+            Failure(str(place), OptionError(f"several StackSets deploy the rule: {which}", "keep one of them"))
+        )
+    instances = {row.place: row for row in found if number[row.place] == 1}
     return Deployed(names, stack_sets, instances, organization.management_account_id, is_complete=True)

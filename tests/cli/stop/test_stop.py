@@ -13,13 +13,15 @@ from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from sandbox.config_service.results import Result, results_of
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import deployed
+from tests.cli.heal.healing_stack import deployed, make_stack
 from tests.support.command import invoke
 from tests.support.heals import HEAL, RULE, Deployment, Vpc, configure_remediation, runbook, status, steps
+from tests.support.ledgers import LEDGER
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
 
+HERE = f"account 123456789012 us-east-1, stack express-path, ledger {LEDGER}"
 POLICY = f"You are not authorized to perform: dynamodb:GetItem with an {DENIED_BY_POLICY}"
 
 
@@ -46,12 +48,6 @@ def remediate(deployment: Deployment) -> Callable[[str], None]:
     return run
 
 
-@pytest.fixture
-def vpc(builder: Builder) -> Vpc:
-    """Return a VPC with one private subnet behind a NAT gateway."""
-    return Vpc(builder)
-
-
 def exceptions(sandbox: Sandbox) -> set[str]:
     """Return the subnets that AWS Config no longer remediates."""
     found = sandbox.client("config").describe_remediation_exceptions(ConfigRuleName=RULE)
@@ -73,22 +69,31 @@ def fail(remediate: Callable[[str], None], sandbox: Sandbox, subnet_id: str, mes
 
 def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
     """While heals are stopped, no command starts one, and undo works. The first stop is the one that is shown."""
-    assert "are not stopped" in invoke(["start"]).stdout
+    assert "not stopped before: 1 stack" in invoke(["start"]).stdout
+    shown = invoke(["stop", "--dry-run"])
+    assert (shown.exit_code, shown.stdout.splitlines()[0]) == (0, f"would stop: {HERE}")
+    assert deployment.ledger.item(STOP_ID) == {}
     stopped = invoke(["stop", "--reason", "INC-1234:  timeouts"])
     assert stopped.exit_code == 0, stopped.stderr
-    assert stopped.stdout.startswith("stopped: no heal in account 123456789012 us-east-1 starts a change from now on\n")
-    assert stopped.stdout.splitlines()[-1] == "to allow heals again: express-path start"
+    assert stopped.stdout.splitlines() == [
+        f"stopped: {HERE}",
+        "1 stack of 1 stopped, 0 may still change something; 0 runs still running; failed: 0; without a stack: 0",
+        "not stopped: ledgers that are made later, of new stacks and accounts; org/stop-heals-scp.json stops those, too",
+        "to undo what heals did, which still works: express-path heals",
+        "to allow heals again: express-path start",
+    ]
     item = deployment.ledger.item(STOP_ID)
     assert (item["reason"], item["by"].startswith("arn:aws:sts::123456789012:")) == ("INC-1234: timeouts", True)
     again = invoke(["stop", "--reason", "another"])
     assert (again.exit_code, deployment.ledger.item(STOP_ID)) == (0, item)
-    assert f"already stopped at {item['stoppedAt']} by {item['by']}: INC-1234: timeouts\n" in again.stdout
+    since = f"since {item['stoppedAt']} by {item['by']}: INC-1234: timeouts"
+    assert f"already stopped: {HERE}, {since}\n" in again.stdout
 
-    planned = invoke(["heal", vpc.subnet])
+    planned = invoke(["heal", vpc.subnet, "--dry-run"])
     assert (planned.exit_code, "CREATE_AND_ASSOCIATE" in planned.stdout) == (0, True)
     assert "note: STOPPED: " in planned.stderr
     runs = len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution"))
-    refused = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    refused = invoke(["heal", vpc.subnet, "--yes"])
     assert (refused.exit_code, "INC-1234: timeouts" in refused.stderr) == (2, True)
     assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == runs
 
@@ -97,9 +102,14 @@ def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
     assert deployment.ledger.item(STOP_ID) == item
     started = invoke(["start", "--yes"])
     assert started.exit_code == 0, started.stderr
-    assert started.stdout.startswith(f"stopped since {item['stoppedAt']} by {item['by']}: INC-1234: timeouts\n")
+    assert started.stdout.splitlines() == [
+        f"stopped in 1 stack {since}",
+        "heals are allowed again in 1 stack; not stopped before: 0 stacks",
+        "mode OFF (1 stack): AWS Config starts no heals there",
+        "failed: 0; without a stack: 0",
+    ]
     assert deployment.ledger.item(STOP_ID) == {}
-    assert invoke(["heal", vpc.subnet, "--apply", "--yes"]).exit_code == 0
+    assert invoke(["heal", vpc.subnet, "--yes"]).exit_code == 0
 
 
 def test_a_heal_that_is_stopped_while_it_runs_is_not_done(deployment: Deployment, vpc: Vpc) -> None:
@@ -107,7 +117,7 @@ def test_a_heal_that_is_stopped_while_it_runs_is_not_done(deployment: Deployment
     deployment.sandbox.faults.before(
         "ec2", "CreateVpcEndpoint", lambda: deployment.ledger.write(STOP_ID, stoppedAt="now", by="ann")
     )
-    result = invoke(["heal", vpc.subnet, "--apply", "--yes"])
+    result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 2
     assert "ended without a further change, because somebody stopped all heals" in result.stderr
 
@@ -145,7 +155,7 @@ def test_stop_ends_with_2_if_a_run_may_still_change_something(
     result = invoke(["stop"])
     done.set()
     assert result.exit_code == 2
-    assert f"still running: {run_id}, in step create: it may still change something\n" in result.stdout
+    assert f"  run {run_id} is in step create: it may still change something\n" in result.stdout
     deployment.automation.wait(run_id)
 
 
@@ -162,10 +172,12 @@ def test_start_clears_only_what_a_service_control_policy_caused_since_the_stop(
     assert exceptions(sandbox) == {before, policy, other}
     result = invoke(["start", "--yes"])
     assert result.exit_code == 0, result.stderr
-    assert f"cleared 1 remediation exception that a service control policy caused: {policy}\n" in result.stdout
+    assert f"cleared the remediation exceptions, which a service control policy caused, of {policy}\n" in result.stdout
     assert exceptions(sandbox) == {before, other}
     listed = ", ".join(sorted([before, other]))
-    assert f"left 2 remediation exceptions (express-path doctor shows how to clear them): {listed}\n" in result.stdout
+    assert (
+        f"left the remediation exceptions (express-path doctor shows how to clear them) of {listed}\n" in result.stdout
+    )
 
 
 def test_exceptions_that_were_not_recorded_are_not_cleared(
@@ -174,7 +186,7 @@ def test_exceptions_that_were_not_recorded_are_not_cleared(
     """If the exceptions cannot be read, heals are stopped all the same, and start cannot know which are new."""
     deployment.sandbox.faults.deny("config", "DescribeRemediationExceptions", times=1)
     result = invoke(["stop"])
-    assert (result.exit_code, "express-path start clears none" in result.stderr) == (0, True)
+    assert (result.exit_code, "so start clears none" in result.stderr) == (0, True)
     fail(remediate, deployment.sandbox, vpc.subnet, POLICY)
     assert invoke(["start", "--yes"]).exit_code == 0
     assert exceptions(deployment.sandbox) == {vpc.subnet}
@@ -194,20 +206,49 @@ def test_start_is_repeated_if_exceptions_cannot_be_cleared(
     assert exceptions(deployment.sandbox) == set()
 
 
-def test_a_stack_without_the_role_is_named(deployment: Deployment, sandbox: Sandbox) -> None:
-    """It is another stack, or one that was never deployed."""
-    template = {
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {"LedgerTableName": {"Value": "ledger"}},
-    }
-    sandbox.client("cloudformation").create_stack(StackName="other", TemplateBody=json.dumps(template))
-    result = invoke(["stop", "--stack", "other"])
-    [line] = result.stderr.splitlines()
-    assert (result.exit_code, "stack other has no output StopRoleArn" in line) == (2, True)
-    assert "deploy the stack first, or select it with --stack and --region" in line
+def test_every_stack_of_the_account_is_stopped(deployment: Deployment, sandbox: Sandbox) -> None:
+    """Whatever its rule is called. One that cannot be stopped is named, the others are stopped, and the status is 2."""
+    dynamodb = deployment.ledger.dynamodb
+    key: dict[str, Any] = {"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
+    named = [{"AttributeName": "id", "AttributeType": "S"}]
+    dynamodb.create_table(TableName="other-ledger", AttributeDefinitions=named, **key)
+    make_stack(sandbox, deployment, "other", "ON", RuleName="other-rule", LedgerTableName="other-ledger")
+    stranger = "arn:aws:iam::210987654321:role/express-path/automation/stop"
+    make_stack(sandbox, deployment, "stranger", StopRoleArn=stranger)
+    result = invoke(["stop", "--format", "json"])
+    rows = json.loads(result.stdout)["places"]
+    assert [(row["stackName"], row["ledger"], row["state"]) for row in rows] == [
+        ("express-path", LEDGER, "STOPPED"),
+        ("other", "other-ledger", "STOPPED"),
+    ]
+    assert (result.exit_code, f"stack stranger: its output StopRoleArn is {stranger}" in result.stderr) == (2, True)
+    assert not [call for call in sandbox.calls.of("sts", "AssumeRole") if call.parameters["RoleArn"] == stranger]
+    sandbox.client("cloudformation").delete_stack(StackName="stranger")
+    started = invoke(["start", "--yes"])
+    assert started.exit_code == 0, started.stderr
+    assert "mode ON (1 stack): AWS Config heals what the next evaluation finds NON_COMPLIANT\n" in started.stdout
+    assert deployment.ledger.item(STOP_ID) == {}
+    assert dynamodb.scan(TableName="other-ledger")["Items"] == []
+
+
+def test_nothing_to_stop_is_not_success(sandbox: Sandbox) -> None:
+    """Without a stack, nothing was stopped."""
+    result = invoke(["stop", "--region", "eu-north-1"])
+    assert (result.exit_code, "0 stacks of 0 stopped" in result.stdout) == (2, True)
     too_long = invoke(["stop", "--reason", "x" * 501])
     assert (too_long.exit_code, "at most 500" in too_long.stderr) == (2, True)
-    assert deployment.ledger.item(STOP_ID) == {}
+    del sandbox
+
+
+@pytest.mark.parametrize("item", [{}, {"stoppedAt": {"N": "5"}, "exceptions": {"S": "-"}}, {"by": {"BOOL": True}}])
+def test_a_malformed_stop_stops(deployment: Deployment, vpc: Vpc, item: dict[str, Any]) -> None:
+    """No heal changes anything, whatever the item says, and start removes it."""
+    deployment.ledger.dynamodb.put_item(TableName=LEDGER, Item={"id": {"S": STOP_ID}} | item)
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), steps(run)[-1], deployment.changes()) == ("Success", "stopped", [])
+    assert "already stopped" in invoke(["stop"]).stdout
+    started = invoke(["start", "--yes"])
+    assert (started.exit_code, deployment.ledger.item(STOP_ID)) == (0, {}), started.stderr
 
 
 def test_start_deletes_only_the_stop_that_it_showed(deployment: Deployment) -> None:

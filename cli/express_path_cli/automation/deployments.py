@@ -1,0 +1,263 @@
+"""The deployed stacks: those of the caller's account, or those that a roll-out deployed to an organization.
+
+In an organization, nothing counts that a member account can make: a stack is the instance of a StackSet of the
+administrator, and the names of its runbooks and its ledger follow from the StackSet's parameters.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from typing import Any, TypeVar
+
+from express_path.adapters.aws import Aws, pages
+from express_path.domain.findings.texts import RULE_NAME
+from express_path_cli.automation.stack import Stack, list_stacks, read_stack
+from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
+from express_path_cli.aws import options
+from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.organization import members_of
+from express_path_cli.aws.sessions import AccountRegion, Caller, enabled_regions
+from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.sources.live import Home, clients_of, find_home
+from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
+
+_Result = TypeVar("_Result")
+_OUTPUTS = ("HealDocumentName", "LedgerTableName")
+"""The outputs by which a stack is recognized, whatever its name and that of its rule."""
+_ROLES = "role/express-path/automation/"
+"""The path of the roles that may write to a ledger."""
+_ROLE_RESOURCES = ("AutomationRole", "StopRole")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The stack of a rule in one account and Region, with what starts, stops, and undoes heals there.
+
+    parameters: those of the stack. is_rolled_out: whether it is the instance of a StackSet, in an account that may belong to
+    somebody else. options: select the place again, in this command and in the AWS CLI.
+    """
+
+    place: AccountRegion
+    stack: str
+    rule: str
+    ledger: str
+    heal_document: str
+    approval_document: str
+    undo_document: str
+    stop_role_arn: str
+    automation_role_arn: str
+    plan_function_arn: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    options: str = ""
+    is_rolled_out: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}, stack {self.stack}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What deployments are sorted by."""
+        return self.place.account_id, self.place.region, self.stack
+
+    @property
+    def mode(self) -> str:
+        """What AWS Config does about a flagged subnet: OFF, ON, or APPROVAL."""
+        return self.parameters.get("RemediationMode", "")
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether a heal needs an approval."""
+        return self.mode == "APPROVAL"
+
+    @property
+    def common(self) -> Mapping[str, str]:
+        """The parameters that every run gets."""
+        return {"AutomationAssumeRole": self.automation_role_arn, "PlanFunctionName": self.plan_function_arn}
+
+    def fields(self) -> dict[str, str | None]:
+        """Return the account, its name, the Region, the stack, and its ledger, for JSON."""
+        return {
+            "accountId": self.place.account_id,
+            "accountName": self.place.name or None,
+            "region": self.place.region,
+            "stackName": self.stack,
+            "ledger": self.ledger,
+        }
+
+    def undo_command(self, *run_ids: str) -> str:
+        """Return the command that undoes heals."""
+        return f"express-path undo {shlex.join(run_ids)}{self.options}"
+
+    def show_command(self, run_id: str) -> str:
+        """Return the command of the AWS CLI that shows a run."""
+        return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.options}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployments:
+    """The deployments, sorted, who looks for them, and how many accounts and Regions have none."""
+
+    found: Sequence[Deployment]
+    caller: Caller
+    without_stack: int
+
+
+def read_deployment(place: AccountRegion, name: str, profile: str | None) -> Deployment | None:
+    """Read the stack of a name in the caller's account; None if it does not exist or has no runbooks. Raise ApiError."""
+    stack = read_stack(place.aws.client("cloudformation"), name)
+    return _from_outputs(place, stack, _select(place, profile)) if stack and _is_ours(stack) else None
+
+
+def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
+    """Find the deployed stacks in the selected accounts and Regions. What fails is added to the failures of the pool.
+
+    Raise OptionError, and ApiError if the organization or its StackSets cannot be read.
+    """
+    live.check()
+    home = find_home(live)
+    found = list(_rolled_out(live, home, task_pool) if live.organization else _own(live, home, task_pool))
+    deployments = sorted((row for rows in found for row in rows), key=lambda row: row.key)
+    return Deployments(deployments, home.caller, sum(not rows for rows in found))
+
+
+def on_new_clients(aws: Aws, use: Callable[[Aws], _Result]) -> _Result:
+    """Call a function with new clients: those of hundreds of places would take gigabytes."""
+    return use(replace(aws))
+
+
+def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
+    """Yield the stacks of each selected Region of the caller's account."""
+    regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
+    places = [home.account_region.in_region(region) for region in regions]
+    for place, stacks in task_pool.run(places, _stacks_in):
+        found = []
+        for stack in stacks:
+            try:
+                found.append(_from_outputs(place, stack, _select(place, live.profile)))
+            except OptionError as error:
+                task_pool.failures.append(Failure(str(place), error))
+        yield found
+
+
+def _stacks_in(place: AccountRegion) -> list[Stack]:
+    """Read the stacks with our outputs."""
+    stacks = on_new_clients(place.aws, lambda aws: list_stacks(aws.client("cloudformation")))
+    return [stack for stack in stacks if _is_ours(stack)]
+
+
+def _is_ours(stack: Stack) -> bool:
+    return all(name in stack.outputs for name in _OUTPUTS)
+
+
+def _select(place: AccountRegion, profile: str | None) -> str:
+    return options.as_command_line({"--region": place.region, "--profile": profile})
+
+
+def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployment:
+    """Return the deployment that a stack of the caller's own account is. Raise OptionError."""
+
+    def output(name: str) -> str:
+        if name not in stack.outputs:
+            raise OptionError(f"stack {stack.name} has no output {name}", "deploy the newest version of the stack")
+        return stack.outputs[name]
+
+    stop_role = output("StopRoleArn")
+    if f":iam::{place.account_id}:{_ROLES}" not in stop_role:
+        raise OptionError(
+            f"stack {stack.name}: its output StopRoleArn is {stop_role}, not a role of this account with the path of "
+            "express-path",
+            "nothing was done there: ask who made that stack, and delete it or deploy it again",
+        )
+    return Deployment(
+        place,
+        stack.name,
+        output("RuleName"),
+        output("LedgerTableName"),
+        output("HealDocumentName"),
+        output("ApprovalDocumentName"),
+        output("UndoDocumentName"),
+        stop_role,
+        output("AutomationRoleArn"),
+        output("PlanFunctionArn"),
+        stack.parameters,
+        selected,
+    )
+
+
+def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
+    """Yield the instance of a StackSet in each selected account and Region, or nothing where there is none."""
+    with locating_errors(home.account_region):
+        members = members_of(home.aws.client("organizations"), live.ou_ids)
+    unknown = sorted(set(live.account_ids) - {member.id for member in members})
+    if unknown:
+        raise OptionError(f"--account {unknown[0]} is not an active account there", "org check lists the accounts")
+    deployed = read_deployed(home, task_pool)
+    if not deployed.is_complete:
+        return
+    regions = sorted({place.region for place in deployed.instances}) if live.all_regions else live.regions
+    wanted = [member for member in members if not live.account_ids or member.id in live.account_ids]
+    clients = [
+        AccountRegion(member.id, aws, member.name)
+        for member, aws in task_pool.run(wanted, partial(clients_of, live, home))
+    ]
+    places = [account.in_region(region) for account, region in product(clients, regions or (home.aws.region,))]
+
+    def read(place: AccountRegion) -> Sequence[Deployment]:
+        instance = deployed.instances.get(Place(place.account_id, place.region))
+        for stack in _stacks_in(place):
+            if instance is None or stack.id != instance.stack_id:
+                task_pool.failures.append(Failure(str(place), _decoy(stack)))
+        return [_from_instance(place, instance, home.caller.partition, live)] if instance else []
+
+    for _, found in task_pool.run(places, read):
+        yield found
+
+
+def _decoy(stack: Stack) -> OptionError:
+    return OptionError(
+        f"stack {stack.name} has the outputs of express-path, but no StackSet of the roll-out deployed it",
+        "it was not used: somebody in the account made it; --profile with credentials of the account acts on it",
+    )
+
+
+def _from_instance(place: AccountRegion, instance: StackInstance, partition: str, live: LiveOptions) -> Deployment:
+    """Return the deployment that the instance of a StackSet is. Raise ApiError, OptionError."""
+    parameters = instance.stack_set.parameters
+    if not instance.stack_id or not parameters.get("LedgerTableName"):
+        what = "has no stack" if not instance.stack_id else "has no parameter LedgerTableName"
+        raise OptionError(
+            f"the instance of StackSet {instance.stack_set.name} {what}",
+            "update the StackSet, and wait until it is CURRENT",
+        )
+    names = on_new_clients(place.aws, lambda aws: _resources(aws.client("cloudformation"), instance.stack_id))
+    missing = [name for name in (*_ROLE_RESOURCES, "PlanFunction") if name not in names]
+    if missing:
+        raise OptionError(f"stack {instance.stack_id} has no resource {missing[0]}", "update the StackSet")
+    account = f"arn:{partition}:iam::{place.account_id}:{_ROLES}"
+    function = f"arn:{partition}:lambda:{place.region}:{place.account_id}:function:{names['PlanFunction']}"
+    rule = parameters.get("RuleName") or RULE_NAME
+    suffix = "" if rule == RULE_NAME else f"-{rule}"
+    here = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
+    return Deployment(
+        place,
+        instance.stack_id.split("/")[1],
+        rule,
+        parameters["LedgerTableName"],
+        f"AddS3ExpressGatewayEndpoint{suffix}",
+        f"AddS3ExpressGatewayEndpointWithApproval{suffix}",
+        f"RemoveS3ExpressGatewayEndpoint{suffix}",
+        account + names["StopRole"],
+        account + names["AutomationRole"],
+        function,
+        parameters,
+        f" {shlex.join(here.options())}",
+        is_rolled_out=True,
+    )
+
+
+def _resources(cloudformation: Any, stack_id: str) -> Mapping[str, str]:  # noqa: ANN401  # boto3's client
+    """Read the physical IDs of a stack's resources, by logical ID. Raise ApiError."""
+    rows = pages(cloudformation, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
+    return {str(row["LogicalResourceId"]): str(row.get("PhysicalResourceId") or "") for row in rows}

@@ -1,0 +1,1 @@
+"""express-path stop and start."""

@@ -1,0 +1,118 @@
+"""express-path stop: let no heal change anything from now on, in an account and Region or in an organization."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from express_path_cli.automation.stops import checked_reason
+from express_path_cli.aws import options
+from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.stop.stopping import Stops, StopState, find_stops, stop_heals
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import show_failures_and_notes
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.questions import DryRun
+from express_path_cli.terminal.texts import count_text
+
+EXAMPLES = """
+express-path stop --reason "INC-1234: timeouts in web-shop"  # no heal of this account and Region changes anything
+express-path stop --organization --role-name Operations --all-regions --reason INC-1234  # every account and Region
+express-path stop --organization --role-name Operations --ou ou-ab12-c3d4e5f6  # one organizational unit
+express-path start  # allow heals again
+"""
+Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for everyone who reads it later.")]
+SCHEMA_VERSION = 1
+
+
+def stop(
+    *,
+    reason: Reason = "",
+    dry_run: DryRun = False,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    ou: options.OuIds = None,
+    account: options.AccountIds = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 32,
+    form: options.TextOrJson = TextFormat.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Stop all heals of this account and Region or of an organization, including heals that are already running.
+
+    It asks nothing. Acts on every stack of express-path, whatever its rule is called; with --organization, on each stack that a StackSet
+    of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First, heals are
+    stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes. Runs
+    end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
+
+    Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack. Each
+    of them is a line on standard error, and the rest is stopped. With --dry-run: 0 all would be stopped, or are.
+    """
+    live = LiveOptions(
+        options.unique(region),
+        all_regions,
+        profile,
+        organization,
+        role_name,
+        external_id,
+        workers,
+        tuple(ou or ()),
+        tuple(account or ()),
+    )
+    text = checked_reason(reason)
+    with watching(quiet=quiet) as watch:
+        found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch)
+    show_failures_and_notes(found.failures, found.notes, quiet=quiet)
+    status = 2 if found.failures or not found.rows else 0 if dry_run else found.exit_status(StopState.STOPPED)
+    if form is TextFormat.JSON:
+        document = {
+            "exitStatus": status,
+            "places": [row.fields() for row in found.rows],
+            "withoutStack": found.without_stack,
+            "failures": [failure.fields() for failure in found.failures],
+            "notes": list(found.notes),
+        }
+        echo(json_document(SCHEMA_VERSION, document), nl=False)
+    else:
+        for line in (*_stacks(found), *_totals(found, live, status, dry_run=dry_run)):
+            echo(line)
+    raise typer.Exit(status)
+
+
+def _stacks(found: Stops) -> Iterator[str]:
+    """Yield each stack with its ledger and its stop, and the runs that may still change something."""
+    for row in found.rows:
+        where = f"{row.deployment}, ledger {row.deployment.ledger}"
+        if row.record is None:
+            yield f"would stop: {where}"
+        elif row.was_stopped:
+            yield f"already stopped: {where}, {row.record.since}"
+        else:
+            yield f"stopped: {where}"
+        for run in row.running:
+            what = "it may still change something" if run.may_change else "it ends without a further change"
+            yield f"  run {run.run_id} is in {f'step {run.step}' if run.step else 'no step yet'}: {what}"
+
+
+def _totals(found: Stops, live: LiveOptions, status: int, *, dry_run: bool) -> Iterator[str]:
+    stopped = sum(row.state is not StopState.NOT_STOPPED for row in found.rows)
+    changing = sum(row.state is StopState.CHANGING for row in found.rows)
+    running = sum(len(row.running) for row in found.rows)
+    yield (
+        f"{count_text(stopped, 'stack')} of {len(found.rows):,} stopped, {changing:,} may still change something; "
+        f"{count_text(running, 'run')} still running; failed: {len(found.failures):,}; without a stack: "
+        f"{found.without_stack:,}"
+    )
+    if dry_run:
+        yield "nothing was changed; without --dry-run, the command stops them at once"
+        return
+    yield "not stopped: ledgers that are made later, of new stacks and accounts; org/stop-heals-scp.json stops those, too"
+    selected = " ".join(["", *live.options()])
+    yield f"to undo what heals did, which still works: express-path heals{selected}"
+    yield f"to allow heals again: express-path start{selected}"
+    if status:
+        yield "run the command again until its status is 0; org/stop-heals-scp.json stops heals where the role is missing"

@@ -1,0 +1,1 @@
+"""express-path undo and heals."""

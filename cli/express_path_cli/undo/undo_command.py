@@ -1,0 +1,150 @@
+"""express-path undo: show what the undo of heals changes, ask, and undo them, in an account or in an organization."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from express_path_cli.aws import options
+from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.terminal.console import echo
+from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
+from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.questions import DryRun, Yes, confirm
+from express_path_cli.terminal.texts import count_text
+from express_path_cli.undo.undoing import Undo, UndoState, find_heals, healed_at, is_since, plan_undo, undo_heals
+
+EXAMPLES = """
+express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
+express-path undo --since 2026-11-25T09:00Z --dry-run  # what the heals of this account and Region since then changed
+express-path undo --since 2026-11-25T09:00Z --organization --role-name Operations --all-regions  # everywhere
+express-path heals  # which heals can be undone
+"""
+RunIds = Annotated[list[str] | None, typer.Argument(metavar="RUN-ID...", help="The IDs of the heals' runs.")]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", help="Undo heals that changed something at this time (ISO 8601, by default UTC) or later."
+    ),
+]
+SCHEMA_VERSION = 1
+
+
+def undo(
+    *,
+    run_ids: RunIds = None,
+    since: Since = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    organization: options.AllAccounts = False,
+    role_name: options.RoleName = None,
+    ou: options.OuIds = None,
+    account: options.AccountIds = None,
+    region: options.Regions = None,
+    all_regions: options.AllRegions = False,
+    profile: options.Profile = None,
+    external_id: options.ExternalId = "",
+    workers: options.Workers = 32,
+    form: options.TextOrJson = TextFormat.TEXT,
+    quiet: options.Quiet = False,
+) -> None:
+    """Undo heals. Nothing else in the network is changed.
+
+    Shows the exact changes first, from a dry run of the runbook: the route table's association with the endpoint is
+    removed, and the endpoint is deleted if a heal created it and no other route table uses it. Traffic to S3 Express
+    crosses the NAT again, and open connections drop. AWS Config does not heal the route table again until you heal it by
+    hand. Heals are undone one after the other in a VPC, and at the same time in several. After an interruption, run it
+    again. It works while heals are stopped, and stopping them first keeps new heals out.
+
+    Exit status: 0 all are undone, or with --dry-run all can be; 1 some cannot be undone, or declined; 2 something could not
+    be read, there is no stack, or there is no terminal to ask at.
+    """
+    if bool(run_ids) == bool(since):
+        raise OptionError("give either runs or --since", "express-path heals lists heals")
+    start = _time(since) if since else None
+    live = LiveOptions(
+        options.unique(region),
+        all_regions,
+        profile,
+        organization,
+        role_name,
+        external_id,
+        workers,
+        tuple(ou or ()),
+        tuple(account or ()),
+    )
+    with watching(quiet=quiet) as watch:
+        found = find_heals(live, watch)
+        found = found.only(lambda heal: is_since(heal, start)) if start else found.named(options.unique(run_ids))
+        result = plan_undo(found, workers, watch)
+    if form is TextFormat.TEXT:
+        for line in _heals(result):
+            echo(line)
+    if result.planned and not dry_run:
+        confirm(yes=yes, question=f"Undo {count_text(result.planned, 'heal')} now?")
+        with watching(quiet=quiet) as watch:
+            result = undo_heals(result, workers, watch)
+        if form is TextFormat.TEXT:
+            echo("after the undo:")
+            for line in _heals(result):
+                echo(line)
+    show_failures_and_notes(result.failures, quiet=quiet)
+    if form is TextFormat.JSON:
+        document = {
+            "exitStatus": result.exit_status,
+            "heals": [outcome.fields() for outcome in result.outcomes],
+            "ledgers": result.ledgers,
+            "withoutStack": found.without_stack,
+            "failures": [failure.fields() for failure in result.failures],
+        }
+        echo(json_document(SCHEMA_VERSION, document), nl=False)
+    else:
+        echo(_totals(result))
+        echo(f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}")
+        if dry_run:
+            echo("nothing was changed; without --dry-run, the command asks and undoes them")
+        elif result.count(UndoState.TO_UNDO):
+            echo("run the command again to undo the rest")
+    raise typer.Exit(result.exit_status)
+
+
+def _time(text: str) -> datetime:
+    """Return a time, by default in UTC. Raise OptionError."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise OptionError(f"--since {text} is not a time", "use ISO 8601, such as 2026-11-25T09:00Z") from error
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if found > (now := datetime.now(UTC)):
+        raise OptionError(
+            f"--since {text} is in the future", f"use a time in the past: it is {now:%Y-%m-%dT%H:%MZ} now"
+        )
+    return found
+
+
+_STATES = {
+    UndoState.TO_UNDO: "to undo",
+    UndoState.UNDONE: "undone",
+    UndoState.EARLIER: "undone earlier",
+    UndoState.REPLACED: "replaced by later heals",
+    UndoState.UNCHANGED: "without a change of a route table",
+    UndoState.NOT_UNDONE: "not undone",
+}
+
+
+def _heals(result: Undo) -> Iterator[str]:
+    """Yield each heal with its state, and what its undo changes or why it cannot be undone."""
+    for outcome in result.outcomes:
+        run = outcome.heal.run
+        yield (
+            f"{outcome.deployment.place}: {run.route_table_id}, healed {healed_at(outcome.heal)[:16]} by run {run.run_id}: "
+            f"{_STATES[outcome.state]}"
+        )
+        yield from (f"  {line}" for line in ([outcome.why] if outcome.why else outcome.changes))
+
+
+def _totals(result: Undo) -> str:
+    listed = ", ".join(f"{result.count(state):,} {text}" for state, text in _STATES.items() if result.count(state))
+    return f"{count_text(len(result.outcomes), 'heal')}: {listed}" if listed else "no heals since then"

@@ -1,0 +1,77 @@
+"""express-path undo: shows the changes, asks, runs the real runbook, and says what was undone."""
+
+import pytest
+
+from tests.support.command import invoke
+from tests.support.heals import Deployment, Vpc
+from tests.support.network import Builder
+
+pytestmark = pytest.mark.slow
+
+
+def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """The table, endpoint, and new paths are printed before any change, and the changes after. In a pipe, --yes is needed."""
+    healed = deployment.ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = deployment.associations(vpc.id)
+    about = f"account 123456789012 us-east-1: {vpc.table}, healed 2026-11-22T12:00 by run {healed}: "
+    planned = [
+        f"{about}to undo",
+        f"  {vpc.table} will no longer use {endpoint}",
+        f"  {endpoint} will be deleted: a heal created it, and no other route table uses it",
+        f"  {vpc.subnet} will use {vpc.nat} (NAT_GATEWAY)",
+    ]
+    refused = invoke(["undo", healed])
+    assert (refused.exit_code, "--yes" in refused.stderr) == (2, True)
+    assert refused.stdout.splitlines() == planned
+    shown = invoke(["undo", healed, "--dry-run"])
+    assert (shown.exit_code, "1 heal: 1 to undo\n" in shown.stdout) == (0, True)
+    assert list(deployment.associations(vpc.id)) == [endpoint]
+    result = invoke(["undo", healed, "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        *planned,
+        "after the undo:",
+        f"{about}undone",
+        f"  {vpc.table} no longer uses {endpoint}",
+        f"  deleted: {endpoint}",
+        "1 heal: 1 undone",
+        "read: 1 ledger; without a stack: 0",
+    ]
+    assert deployment.endpoints(vpc.id) == []
+    again = invoke(["undo", healed, "--yes"])
+    assert (again.exit_code, "1 heal: 1 undone earlier\n" in again.stdout) == (0, True)
+
+
+@pytest.mark.usefixtures("deployment")
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("00000000-0000-0000-0000-000000000000",), "no ledger here has the heal of run 0000"),
+        ((), "give either runs or --since (express-path heals"),
+        (("--since", "yesterday"), "ISO 8601"),
+        (("--since", "2999-01-01T00:00+14:00"), "is in the future (use a time in the past: it is 20"),
+        (("--since", "2026-11-22", "--account", "111122223333"), "--ou and --account need --organization"),
+    ],
+)
+def test_bad_values_are_one_line(words: tuple[str, ...], hint: str) -> None:
+    """The line says what to give instead."""
+    result = invoke(["undo", *words])
+    [line] = result.stderr.splitlines()
+    assert (result.exit_code, hint in line) == (2, True)
+
+
+def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """An endpoint that is not deleted is named with the reason."""
+    theirs = builder.endpoint(vpc.id)
+    result = invoke(["undo", deployment.ledger.heal(builder, vpc.id, vpc.table, endpoint_id=theirs), "--yes"])
+    assert result.exit_code == 0, result.stderr
+    assert f"  kept: {theirs} stays: no heal created it\n" in result.stdout
+
+
+def test_what_the_ledger_does_not_confirm_is_not_undone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """The runbook says what to look for in CloudTrail, and the status is 1."""
+    healed = deployment.ledger.heal(builder, vpc.id, vpc.table)
+    deployment.ledger.write(f"RUN#{healed}", associatedAt=None, createdEndpoint=None)
+    result = invoke(["undo", healed, "--yes"])
+    assert (result.exit_code, "CloudTrail" in result.stdout) == (1, True)
+    assert deployment.changes() == []
