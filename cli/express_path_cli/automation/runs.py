@@ -1,4 +1,4 @@
-"""Runs of the runbooks: start them, watch one until it ends, and run several one after the other or at the same time."""
+"""Runs of the runbooks: start them, and follow several at the same time."""
 
 import json
 import re
@@ -11,8 +11,6 @@ from uuid import uuid4
 
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_reader import ENDED
-from express_path.errors import ApiError
-from express_path_cli.terminal.console import echo
 
 _STOPPED = "stopped"
 """The last step of a heal that ends because somebody stopped all heals."""
@@ -113,40 +111,6 @@ def _cause(failure: str) -> str:
 POLL_SECONDS = 2.0
 """The time between two reads of a run; AWS throttles GetAutomationExecution per account."""
 
-_LABELS = {
-    "Success": "done",
-    "Failed": "FAILED",
-    "TimedOut": "TIMED OUT",
-    "Cancelled": "cancelled",
-    "Rejected": "REJECTED",
-}
-_SILENT = frozenset({"Pending", "InProgress"})
-
-
-def watch_run(aws: Aws, run_id: str, show_command: str) -> Run:
-    """Print each step once, when it ends or starts to wait, and return the run when it has ended.
-
-    Ctrl-C and a failed read stop only the watching: the run continues. Then its last known status and `show_command`,
-    which shows the run, are printed. Raise ApiError.
-    """
-    printed: set[tuple[str, str]] = set()
-    status = "started"
-    try:
-        while True:
-            run = read_run(aws, run_id)
-            status = run.status
-            for step in run.steps:
-                if step.status not in _SILENT and (step.name, step.status) not in printed:
-                    printed.add((step.name, step.status))
-                    echo(f"  {_LABELS.get(step.status, step.status):<10} {step.name}")
-            if run.has_ended:
-                return run
-            time.sleep(POLL_SECONDS)
-    except (KeyboardInterrupt, ApiError):
-        echo(f"stopped watching run {run_id}, last status {status}; the run continues: {show_command}")
-        raise
-
-
 PARALLEL_RUNS = 5
 """How many runs are in progress at once.
 
@@ -172,10 +136,9 @@ class Job:
 class RunQueue:
     """Runs that wait and runs in progress. `waiting` and `running` are correct after any exception, also Ctrl-C."""
 
-    def __init__(self, aws: Aws, jobs: Iterable[Job], parallel: int | None = None) -> None:
-        """Start nothing yet. parallel: how many runs are in progress at once, PARALLEL_RUNS if None."""
+    def __init__(self, aws: Aws, jobs: Iterable[Job]) -> None:
+        """Start nothing yet."""
         self._aws = aws
-        self._parallel = parallel or PARALLEL_RUNS
         self.waiting = deque(jobs)
         self.running: dict[str, Job] = {}
         self.is_stopped = False
@@ -184,12 +147,17 @@ class RunQueue:
         """Start no more runs. Runs in progress continue."""
         self.is_stopped = True
 
-    def run(self, started: Callable[[Job, str], None]) -> Iterator[tuple[Job, Run]]:
-        """Start the runs and yield each one when it has ended. `started` gets each new run's ID. Raise ApiError."""
+    def run(
+        self, started: Callable[[Job, str], None], seen: Callable[[Job, Run], None] = lambda _job, _run: None
+    ) -> Iterator[tuple[Job, Run]]:
+        """Start the runs and yield each one when it has ended. `started` gets each new run's ID, and `seen` each read of a run. Raise ApiError."""
         while self._can_start() or self.running:
-            while self._can_start() and len(self.running) < self._parallel:
+            while self._can_start() and len(self.running) < PARALLEL_RUNS:
                 self._start(started)
-            ended = [run for run in [read_run(self._aws, run_id) for run_id in self.running] if run.has_ended]
+            read = [read_run(self._aws, run_id) for run_id in self.running]
+            for run in read:
+                seen(self.running[run.id], run)
+            ended = [run for run in read if run.has_ended]
             for run in ended:
                 yield self.running.pop(run.id), run
             if self.running and not ended:

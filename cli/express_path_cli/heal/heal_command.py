@@ -9,20 +9,17 @@ from typing import Annotated
 
 import typer
 
-from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, read_deployment
-from express_path_cli.automation.runs import Run
 from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
-from express_path_cli.heal.running import KeepGoing, check_stop, request_approval, run_document
-from express_path_cli.heal.tables import BLOCKED, HealOptions, Network, done_lines, heal_tables
-from express_path_cli.terminal.console import echo
+from express_path_cli.heal.running import KeepGoing, check_stop
+from express_path_cli.heal.tables import HealOptions, Network, heal_tables
 from express_path_cli.terminal.errors import LocatedError, OptionError, locating_errors, say
-from express_path_cli.terminal.questions import DryRun, Yes, confirm
+from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
 _TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
@@ -34,6 +31,7 @@ express-path heal --from scan.json  # everything that a scan found in this accou
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo a heal
 """
 
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show every step of the runs.")]
 Targets = Annotated[
     list[str] | None,
     typer.Argument(metavar="TARGET...", help="Subnet IDs and route table IDs. One run heals a route table."),
@@ -54,6 +52,7 @@ def heal(
     from_scan: FromScan = None,
     dry_run: DryRun = False,
     keep_going: KeepGoing = False,
+    verbose: Verbose = False,
     yes: Yes = False,
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
@@ -83,9 +82,6 @@ def heal(
         )
     if deployment:
         check_stop(deployment, starts=not dry_run)
-        if len(named) == 1 and named[0].startswith("subnet-"):
-            _heal_subnet(deployment, named[0], dry_run=dry_run, yes=yes)
-            return
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
     again += options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
     flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", profile))
@@ -93,9 +89,8 @@ def heal(
     tables = network.targets(named or _existing(network, flagged_here))
     if deployment is None:
         raise typer.Exit(plan_locally(network, tables, denied, dry_run=dry_run))
-    raise typer.Exit(
-        heal_tables(deployment, tables, HealOptions(again, dry_run=dry_run, yes=yes, keep_going=keep_going))
-    )
+    given = HealOptions(again, dry_run=dry_run, yes=yes, keep_going=keep_going, verbose=verbose)
+    raise typer.Exit(heal_tables(deployment, tables, given))
 
 
 def _deployment(here: AccountRegion, stack: str, profile: str | None) -> tuple[Deployment | None, LocatedError | None]:
@@ -149,33 +144,3 @@ def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
         if not network.has_subnet(subnet_id):
             say(f"skipped {subnet_id}: it was deleted after the scan")
     return [subnet_id for subnet_id in subnet_ids if network.has_subnet(subnet_id)]
-
-
-def _heal_subnet(deployment: Deployment, subnet: str, *, dry_run: bool, yes: bool) -> None:
-    """Heal one subnet, and print each step."""
-    given = {"SubnetId": subnet, **deployment.common}
-    if not _has_work(run_document(deployment, deployment.heal_document, {**given, "DryRun": "true"}, "dry run")):
-        return
-    if dry_run:
-        echo(f"nothing was changed; to heal: express-path heal {shlex.quote(subnet)}{deployment.options}")
-    elif deployment.needs_approval:
-        confirm(yes=yes, question="Ask the approvers now?")
-        request_approval(deployment, given)
-    else:
-        confirm(yes=yes, question="Heal it now?")
-        run = run_document(deployment, deployment.heal_document, given, "heal")
-        for line in done_lines(run, deployment):
-            echo(line)
-
-
-def _has_work(plan: Run) -> bool:
-    """Print the plan, and return whether there is something to heal. Exit with BLOCKED if the heal is blocked."""
-    summary = plan.outputs.get("plan.Summary", "")
-    for line in summary.split(" | "):
-        echo(line)
-    action = plan.outputs.get("plan.Action", "BLOCKED")
-    if f": {Reason.DELETED}: " in summary:
-        raise OptionError("this subnet does not exist", "check --region and --profile")
-    if action == "BLOCKED":
-        raise typer.Exit(BLOCKED)
-    return action != "NOTHING_TO_DO"

@@ -17,38 +17,15 @@ from express_path_cli.automation.runs import (
     failed_steps,
     has_succeeded,
     start_run,
-    watch_run,
 )
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, locating_errors, say
+from express_path_cli.terminal.errors import OptionError, locating_errors, say
 
 STOPS_HINT = "undo still works; when the reason is gone: express-path start"
 """What people can do while heals are stopped."""
 
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
-
-
-def run_document(deployment: Deployment, document: str, parameters: dict[str, str], title: str) -> Run:
-    """Start a runbook, watch its run, and return it. If it fails, print why and how to undo it, and exit."""
-    changes = changes_by_heal(deployment, document, parameters)
-    aws = deployment.place.aws
-    with locating_errors(deployment.place):
-        run_id = start_run(aws, document, parameters)
-        echo(f"{title}: {document}, run {run_id}")
-        undo = deployment.undo_command(run_id)
-        try:
-            run = watch_run(aws, run_id, deployment.show_command(run_id))
-        except (KeyboardInterrupt, ApiError):
-            if changes:
-                echo(f"to undo its changes after it has ended: {undo}")
-            raise
-    if not has_succeeded(run):
-        say(failure_line(run, deployment))
-        if changes:
-            echo(f"to undo its changes, if any: {undo}")
-        raise typer.Exit(UNDETERMINED)
-    return run
 
 
 def check_stop(deployment: Deployment, *, starts: bool) -> None:
@@ -87,6 +64,14 @@ def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None
     echo(f"to check: {deployment.show_command(run_id)}")
 
 
+_DOING = {
+    "create": "creating the endpoint",
+    "associate": "associating the route table",
+    "verify": "verifying that S3 Express traffic uses the endpoint",
+}
+"""What a heal does in the steps that change something, and in the last one."""
+
+
 @dataclass(frozen=True, slots=True)
 class BatchResult:
     """The runs that succeeded, by the names of their jobs, and the names of the jobs that failed or did not start."""
@@ -99,12 +84,14 @@ class BatchResult:
 class Batch:
     """Jobs that run the same runbook. `title` says what a run is, such as heal or dry run."""
 
-    def __init__(self, deployment: Deployment, title: str, jobs: Sequence[Job], parallel: int | None = None) -> None:
-        """Start nothing yet. parallel: how many runs are in progress at once, a few if None."""
+    def __init__(self, deployment: Deployment, title: str, jobs: Sequence[Job], *, verbose: bool = False) -> None:
+        """Start nothing yet. verbose: print each step, not only those that change something."""
         self._deployment = deployment
         self._title = title
+        self._verbose = verbose
         self._total = len(jobs)
-        self._queue = RunQueue(deployment.place.aws, jobs, parallel)
+        self._queue = RunQueue(deployment.place.aws, jobs)
+        self._shown: set[tuple[str, str, str]] = set()
         self._succeeded: dict[str, Run] = {}
         self._failed: list[str] = []
 
@@ -116,7 +103,7 @@ class Batch:
         """
         with locating_errors(self._deployment.place):
             try:
-                for job, run in self._queue.run(self._print_start):
+                for job, run in self._queue.run(self._print_start, self._print_steps):
                     self._print_end(job, run, done)
                     if self._failed and not keep_going:
                         self._stop()
@@ -128,6 +115,14 @@ class Batch:
     def _print_start(self, job: Job, run_id: str) -> None:
         if not _is_dry_run(job):
             echo(f"{self._title} of {job.name}: run {run_id}")
+
+    def _print_steps(self, job: Job, run: Run) -> None:
+        """Print each step once, or what is done now in the words of a person."""
+        for step in run.steps:
+            text = f"{step.status}: {step.name}" if self._verbose else _DOING.get(step.name, "")
+            if text and (job.name, run.id, text) not in self._shown and not _is_dry_run(job):
+                self._shown.add((job.name, run.id, text))
+                echo(f"  {job.name}: {text}")
 
     def _print_end(self, job: Job, run: Run, done: Callable[[Run], Iterable[str]]) -> None:
         number = f"[{len(self._succeeded) + len(self._failed) + 1}/{self._total}]"

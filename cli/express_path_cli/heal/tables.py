@@ -74,6 +74,9 @@ class Network:
                 named[target] += self._by_table[target]
             elif verdict := self._verdicts.get(target):
                 named[_target_id(verdict)].append(verdict)
+            elif target in self._snapshot.subnets:
+                owner = self._snapshot.subnets[target].owner_id
+                raise OptionError(f"{target} belongs to account {owner}", "heal it with credentials of that account")
             else:
                 raise OptionError(f"{self.account_region}: {target} does not exist", "check --region and --profile")
         found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
@@ -202,6 +205,7 @@ class HealOptions:
     dry_run: bool = False
     yes: bool = False
     keep_going: bool = False
+    verbose: bool = False
 
 
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
@@ -228,7 +232,14 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     return status
 
 
-def done_lines(run: Run, deployment: Deployment) -> Iterator[str]:
+def _question(deployment: Deployment, changes: Sequence[TablePlan]) -> str:
+    moved = count_text(sum(len(plan.table.moved_subnet_ids) for plan in changes), "subnet")
+    vpc_ids = {plan.table.vpc_id for plan in changes}
+    where = f"of {vpc_ids.pop()}" if len(vpc_ids) == 1 else f"of {len(vpc_ids)} VPCs"
+    return f"Heal {moved} {where} in {deployment.place}?"
+
+
+def _done(run: Run, deployment: Deployment) -> Iterator[str]:
     """Yield the verdict after a heal, and the command that undoes it.
 
     If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
@@ -279,8 +290,9 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         _request_approvals(deployment, jobs)
         return 0
     echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
-    confirm(yes=given.yes, question=f"Heal {names} now?")
-    result = Batch(deployment, "heal", jobs).run(lambda run: done_lines(run, deployment), keep_going=given.keep_going)
+    confirm(yes=given.yes, question=_question(deployment, changes))
+    batch = Batch(deployment, "heal", jobs, verbose=given.verbose)
+    result = batch.run(lambda run: _done(run, deployment), keep_going=given.keep_going)
     for line in _outcome(result, deployment):
         echo(line)
     return UNDETERMINED if result.failed else 0

@@ -67,7 +67,7 @@ def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_pa
     deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint", AddRouteTableIds=[failing])
     result = invoke_at_terminal(["heal", "--from", str(file), "--keep-going"], "y\n")
     assert result.returncode == 2, result.stderr
-    plan, question, progress = result.stdout.partition("Heal 7 route tables now?")
+    plan, question, progress = result.stdout.partition(" of 2 VPCs in account 123456789012 us-east-1? [y/N]")
     assert question
     assert plan.count("create gateway endpoint com.amazonaws.us-east-1.s3express (ipv4)") == 2
     [line] = lines_about(plan, first.tables[0])
