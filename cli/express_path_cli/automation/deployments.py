@@ -131,14 +131,19 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
     """Yield the stacks of each selected Region of the caller's account."""
     regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
     places = [home.account_region.in_region(region) for region in regions]
-    for place, stacks in task_pool.run(places, _stacks_in):
-        found = []
-        for stack in stacks:
-            try:
-                found.append(_from_outputs(place, stack, _select(place, live.profile)))
-            except OptionError as error:
-                task_pool.failures.append(Failure(str(place), error))
+    for _, found in task_pool.run(places, lambda place: _in_own_account(place, live.profile, task_pool.failures)):
         yield found
+
+
+def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
+    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
+    found = []
+    for stack in _stacks_in(place):
+        try:
+            found.append(_from_outputs(place, stack, _select(place, profile)))
+        except OptionError as error:
+            failures.append(Failure(str(place), error))
+    return found
 
 
 def _stacks_in(place: AccountRegion) -> list[Stack]:
@@ -187,7 +192,10 @@ def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployme
 
 
 def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
-    """Yield the instance of a StackSet in each selected account and Region, or nothing where there is none."""
+    """Yield the instance of a StackSet in each selected account and Region, and the stacks of the caller's own account.
+
+    StackSets do not deploy to the management account.
+    """
     with locating_errors(home.account_region):
         members = members_of(home.aws.client("organizations"), live.ou_ids)
     unknown = sorted(set(live.account_ids) - {member.id for member in members})
@@ -205,6 +213,8 @@ def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[
     places = [account.in_region(region) for account, region in product(clients, regions or (home.aws.region,))]
 
     def read(place: AccountRegion) -> Sequence[Deployment]:
+        if place.account_id == home.caller.account_id:
+            return _in_own_account(place, live.profile, task_pool.failures)
         instance = deployed.instances.get(Place(place.account_id, place.region))
         for stack in _stacks_in(place):
             if instance is None or stack.id != instance.stack_id:
