@@ -70,7 +70,9 @@ def explain(
 
     Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
-    parameters = read_settings().rule_parameters(parameter)
+    settings = read_settings(parameter)
+    show_failures_and_notes((), settings.title, quiet=False)
+    parameters = settings.rule_parameters(parameter)
     if named.upper() in Reason.__members__:
         _show_reason(Reason(named.upper()), parameters, form)
         return

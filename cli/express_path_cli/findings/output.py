@@ -18,7 +18,6 @@ from express_path_cli.findings.formats.sarif import as_sarif
 from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.console import Terminal, without_controls
 from express_path_cli.terminal.errors import OptionError, say
 from express_path_cli.terminal.files import STDOUT, write_bytes
@@ -38,6 +37,8 @@ class Format(StrEnum):
     OCSF = "ocsf"
 
 
+WITH_IGNORED = (Format.JSON, Format.CSV, Format.OCSF)
+"""The formats that list findings which the configuration file ignores, and say so. The others count them."""
 _BY_SUFFIX = {
     ".txt": Format.TABLE,
     ".json": Format.JSON,
@@ -99,7 +100,7 @@ def write_result(
     if file and file != STDOUT:
         write_bytes(file, rendered(result, chosen, options))
         if not quiet:
-            say(f"wrote {file}: {summary(result.rows, result.evaluated)}")
+            say(f"wrote {file}: {result.summary}")
             if result.comparison:
                 say(comparison_text(result.comparison))
     elif chosen is Format.TABLE:

@@ -8,6 +8,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
 from express_path_cli.findings.proposed import ProposedFindings
 from express_path_cli.findings.row import Row
+from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import Failure
 
 
@@ -17,7 +18,8 @@ class Result:
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
-    evaluated or not. plan: what the plan changes whose result this is.
+    evaluated or not. plan: what the plan changes whose result this is. settings: which configuration file decides, and what
+    it ignores, in sentences; empty without one.
     """
 
     rows: Sequence[Row]
@@ -30,11 +32,22 @@ class Result:
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
     plan: ProposedFindings | None = None
+    settings: Sequence[str] = ()
 
     @property
     def evaluated(self) -> int:
         """How many subnets were evaluated, shown or not."""
         return len(self.rows) + len(self.unlisted)
+
+    @property
+    def ignored(self) -> list[Row]:
+        """The findings that the configuration file ignores, shown or not."""
+        return [row for row in (*self.rows, *self.unlisted) if row.ignored]
+
+    @property
+    def summary(self) -> str:
+        """The totals of the rows to show, in one sentence."""
+        return summary(self.rows, self.evaluated, len(self.ignored))
 
     @property
     def coverage(self) -> Coverage:

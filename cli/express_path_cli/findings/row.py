@@ -40,6 +40,10 @@ class Ignored(NamedTuple):
     why: str
     expires: date
 
+    def __str__(self) -> str:
+        """Return both, such as "moves in March (until 2026-03-31)"."""
+        return f"{self.why} (until {self.expires})"
+
 
 class TrafficPath(NamedTuple):
     """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a scan has many."""

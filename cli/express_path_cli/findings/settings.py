@@ -1,22 +1,31 @@
-"""The configuration file: rule parameters, and findings to ignore for a time."""
+"""The configuration file: rule parameters, and findings to ignore for a time.
 
+Whoever can write the file decides what a scan shows. So it is read only from where the command runs, it can name no role to
+assume, and everything that it hides is counted.
+"""
+
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.aws.options import parameter_pairs
 from express_path_cli.findings.row import Ignored, Row, combined
-from express_path_cli.terminal.errors import OptionError, did_you_mean
+from express_path_cli.terminal.errors import OptionError, did_you_mean, hint_for
 from express_path_cli.terminal.texts import count_text
 
 FILE = "express-path.toml"
+LONGEST = timedelta(days=180)
+"""How far away the last day of an entry may be."""
 _KEYS = ("parameters", "ignore")
+_ROLE = "networkRoleArn"
+"""The parameter that names a role to assume."""
 _RESOURCES = {"subnet": "subnet_id", "route-table": "route_table_id", "vpc": "vpc_id", "account": "account_id"}
 """The keys of an entry that say what is ignored, and the fields of a row."""
 
@@ -39,18 +48,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one."""
+    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one.
+
+    The parameters are those that count: without those of the command line, which win.
+    """
 
     file: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
 
     def rule_parameters(self, pairs: Sequence[str] | None) -> RuleParameters:
-        """Return the parameters of the file with those of the command line, which win. Raise ParameterError."""
+        """Return the parameters of the file with those of the command line. Raise ParameterError."""
         return parse_parameters({**self.parameters, **parameter_pairs(pairs)})
 
-    def applied(self, rows: Sequence[Row], today: date) -> "Applied":
+    @property
+    def title(self) -> list[str]:
+        """Which file decides, and what, in one line; empty without a file."""
+        decided = [f"{name}={value}" for name, value in self.parameters.items()]
+        decided += [f"ignore ({len(self.entries)})"] if self.entries else []
+        return [f"{self.file} decides: {', '.join(decided) or 'nothing'}"] if self.file else []
+
+    def applied(self, rows: Sequence[Row]) -> "Applied":
         """Return the rows with what is ignored today, and what a reader should know of it."""
+        today = this_day()
         valid = [entry for entry in self.entries if entry.ignored.expires >= today]
         marked = [self._marked(row, valid) for row in rows] if valid else list(rows)
         return Applied(marked, [*self._notes(marked, today)])
@@ -60,24 +80,15 @@ class Settings:
         return replace(row, ignored=entry.ignored) if entry else row
 
     def _notes(self, rows: Sequence[Row], today: date) -> Iterator[str]:
-        if self.file:
-            yield f"the settings in {self.file} are used"
-        ignored = sum(row.ignored is not None for row in rows)
-        if ignored:
-            yield f"{count_text(ignored, 'finding')} ignored by {self.file}: --format json lists them"
+        yield from self.title
         for entry in self.entries:
-            found = sum(map(entry.matches, rows))
-            if entry.ignored.expires < today:
-                again = (
-                    f", so {count_text(found, 'finding')} {'counts' if found == 1 else 'count'} again" if found else ""
-                )
-                yield f"the entry for {entry} expired on {entry.ignored.expires}{again} ({entry.ignored.why})"
-            elif not found:
-                yield f"the entry for {entry} describes no finding of this scan"
+            found = count_text(sum(map(entry.matches, rows)), "finding")
+            verb = "no longer ignores" if entry.ignored.expires < today else "ignores"
+            yield f"the entry for {entry} {verb} {found} of this scan: {entry.ignored}"
 
 
 class Applied(NamedTuple):
-    """Rows with what is ignored, and what a reader should know of it."""
+    """Rows with what is ignored, and what a reader should know of it: first, which file decides."""
 
     rows: list[Row]
     notes: list[str]
@@ -94,12 +105,32 @@ def this_day() -> date:
     return datetime.now(UTC).date()
 
 
-def read_settings() -> Settings:
-    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names."""
+def read_settings(pairs: Sequence[str] | None) -> Settings:
+    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names.
+
+    pairs: the parameters of the command line.
+    """
     here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    file = next((folder / FILE for folder in (here, root) if (folder / FILE).is_file()), None)
-    return _Reader(file).settings(_table(file)) if file else Settings()
+    root = _root(here)
+    for file in (here / FILE, root / FILE):
+        if file.is_symlink() and not file.resolve().is_relative_to(root):
+            raise OptionError(f"{file} is a symbolic link that leads out of {root}", "put the file itself there")
+        if file.is_file():
+            found, given = _Reader(file).settings(_table(file)), parameter_pairs(pairs)
+            counting = {name: value for name, value in found.parameters.items() if name not in given}
+            return replace(found, parameters=counting)
+    return Settings()
+
+
+def _root(here: Path) -> Path:
+    """Return the root of a folder's repository: the folder itself if it has none, or one of somebody else.
+
+    Git trusts no repository of others either: anybody can make one in a folder such as /tmp
+    (https://git-scm.com/docs/git-config#Documentation/git-config.txt-safedirectory).
+    """
+    root = next((folder for folder in (here, *here.parents) if os.path.lexists(folder / ".git")), here)
+    is_others = root != here and hasattr(os, "getuid") and (root / ".git").lstat().st_uid != os.getuid()
+    return here if is_others else root
 
 
 def _table(file: Path) -> Mapping[str, Any]:
@@ -125,15 +156,15 @@ class _Reader:
 
     def _parameters(self, where: str, found: object) -> Mapping[str, str]:
         table = self._table(where, found)
-        self._check_keys(where, table, tuple(PARAMETERS))
-        values = {name: self._text(f"{where}.{name}", value) for name, value in table.items()}
+        if _ROLE in table:
+            hint = f"use --parameter {_ROLE}=ARN on the command line"
+            raise self._fault(f"{where}.{_ROLE}", "this file may not name a role to assume", hint)
         try:
-            parse_parameters(values)
+            parse_parameters(table)
         except ParameterError as error:
-            raise self._fault(
-                f"{where}.{error.name}", f"{error.value!r} is not allowed", f"must be {error.allowed}"
-            ) from error
-        return values
+            hint = hint_for(error) or f"must be {error.allowed}"
+            raise self._fault(f"{where}.{error.name}", f"{error.value!r} is not allowed", hint) from error
+        return table
 
     def _entries(self, table: Mapping[str, Any]) -> Sequence[object]:
         found = table.get("ignore", [])
@@ -149,21 +180,24 @@ class _Reader:
             raise self._fault(where, "does not say what to ignore", f"add one of {', '.join(_RESOURCES)}")
         if "finding" in table:
             values["reason"] = self._text(f"{where}.finding", table["finding"])
-            if values["reason"] not in Reason.__members__:
-                hint = did_you_mean(values["reason"], Reason) or f"must be one of {', '.join(Reason)}"
-                raise self._fault(f"{where}.finding", f"{values['reason']!r} is not a reason", hint)
+            self._check(f"{where}.finding", values["reason"], tuple(Reason))
         why, expires = self._text(f"{where}.reason", table.get("reason", "")), table.get("expires")
         if not why:
             raise self._fault(f"{where}.reason", "missing", "say why the finding may be ignored")
-        if not isinstance(expires, date) or isinstance(expires, datetime):
-            raise self._fault(f"{where}.expires", "not a date", "such as expires = 2026-03-31, without quotes")
+        latest = this_day() + LONGEST
+        if not isinstance(expires, date) or isinstance(expires, datetime) or expires > latest:
+            fault = f"{expires} is not a date, without quotes, that is at most {LONGEST.days} days away"
+            raise self._fault(f"{where}.expires", fault, f"must be {latest} or earlier")
         return Entry(values, Ignored(why, expires))
 
     def _check_keys(self, where: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
         for key in table:
-            if key not in allowed:
-                hint = did_you_mean(key, allowed) or f"must be one of {', '.join(allowed)}"
-                raise self._fault(f"{where}.{key}".lstrip("."), "unknown key", hint)
+            self._check(f"{where}.{key}".lstrip("."), key, allowed)
+
+    def _check(self, where: str, word: str, allowed: Sequence[str]) -> None:
+        if word not in allowed:
+            hint = did_you_mean(word, allowed) or f"must be one of {', '.join(allowed)}"
+            raise self._fault(where, f"{word!r} is not known", hint)
 
     def _table(self, where: str, found: object) -> Mapping[str, Any]:
         if not isinstance(found, dict):
@@ -173,7 +207,7 @@ class _Reader:
     def _text(self, where: str, found: object) -> str:
         if not isinstance(found, str):
             raise self._fault(where, f"{found!r} is not a text", "put it in quotes")
-        return found
+        return " ".join(found.split())
 
     def _fault(self, where: str, fault: str, hint: str) -> OptionError:
         return OptionError(f"{self.file}: {where}: {fault}", hint)

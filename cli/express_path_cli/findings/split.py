@@ -20,7 +20,6 @@ from express_path_cli.findings.formats.markdown import as_markdown, plain, table
 from express_path_cli.findings.grouping import Grouping, group_record, groups
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key, worst_first
-from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import to_json, write_file
 
@@ -185,7 +184,9 @@ class _Split:
 
     def _index(self) -> Iterator[str]:
         yield from (f"# Paths to S3 Express One Zone, by {plain(self._grouping.by)}", "")
-        yield from (f"**{plain(summary(self._result.rows, self._result.evaluated))}**", "")
+        for line in self._result.settings:
+            yield from (plain(line), "")
+        yield from (f"**{plain(self._result.summary)}**", "")
         records = [group_record(group, self._grouping) for group in self._groups]
         pages = [f"[{self._names[group.values]}]({self._names[group.values]}/ticket.md)" for group in self._groups]
         cells = [

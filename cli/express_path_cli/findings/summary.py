@@ -22,10 +22,10 @@ EXCLUDED_FIX = (
 """What to do about excluded subnets."""
 
 
-def summary(rows: Sequence[Row], evaluated: int | None = None) -> str:
+def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0) -> str:
     """Return how many subnets have each compliance, and why some are NOT_APPLICABLE, in one sentence.
 
-    If more subnets were evaluated than are shown, the sentence says so.
+    If more subnets were evaluated than are shown, or if the configuration file ignores findings, the sentence says so.
     """
     counts = Counter(row.compliance for row in rows)
     listed = ", ".join(f"{counts[compliance]:,} {compliance}" for compliance in COMPLIANCES)
@@ -34,7 +34,8 @@ def summary(rows: Sequence[Row], evaluated: int | None = None) -> str:
     shown = (
         count_text(total, "subnet") if total == len(rows) else f"{len(rows):,} of {count_text(total, 'subnet')} shown"
     )
-    return f"{shown}: {listed}" + (f": {details}" if details else "")
+    hidden = f"; {count_text(ignored, 'finding')} ignored" if ignored else ""
+    return f"{shown}: {listed}" + (f": {details}" if details else "") + hidden
 
 
 def closing(

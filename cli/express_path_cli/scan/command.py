@@ -19,14 +19,12 @@ from express_path_cli.findings.baseline import (
 )
 from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, parse_grouping
 from express_path_cli.findings.options import RenderOptions, ScanOptions
-from express_path_cli.findings.output import Format, format_of, write_result
+from express_path_cli.findings.output import WITH_IGNORED, Format, format_of, write_result
 from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Mark
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
-from express_path_cli.findings.settings import Settings, read_settings, this_day
+from express_path_cli.findings.settings import Settings, read_settings
 from express_path_cli.findings.split import INDEX, check_folder, write_split
-from express_path_cli.findings.summary import summary
 from express_path_cli.sources.proposal.proposal import Proposal, TerraformOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
@@ -37,32 +35,27 @@ from express_path_cli.terminal.files import STDOUT
 class ScanOutput:
     """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
 
+    lists_subnets: the subnets are shown, not the worklist.
     split_by: what the output is split by into a folder with files for each group, if it is.
     """
 
     baseline: Baseline | None
     failing: frozenset[str]
     shown: frozenset[str]
-    rendering: RenderOptions
+    lists_subnets: bool
     split_by: Grouping | None
     settings: Settings
 
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Compare and write a scan, and return the exit status."""
-    applied = asked.settings.applied(scan.result.rows, this_day())
-    show_failures_and_notes((), applied.notes, quiet=quiet)
-    has_all = output_format is Format.JSON
+    applied = asked.settings.applied(scan.result.rows)
+    show_failures_and_notes((), applied.notes[1:], quiet=quiet)
+    has_all = output_format in WITH_IGNORED
     shown = [row for row in (applied.rows if has_all else applied.counting) if matches(row, asked.shown)]
-    result = replace(
-        scan.result,
-        rows=shown,
-        unlisted=[
-            row for row in applied.rows if not matches(row, asked.shown) or (row.ignored is not None and not has_all)
-        ],
-        # JSON has what was found; who reads it later has settings of their own.
-        notes=scan.result.notes if output_format is Format.JSON else [*scan.result.notes, *applied.notes],
-    )
+    listed = {row.key for row in shown}
+    unlisted = [row for row in applied.rows if row.key not in listed]
+    result = replace(scan.result, rows=shown, unlisted=unlisted, settings=applied.notes)
     # The network without a plan is what the plan is compared with.
     baseline = asked.baseline or (result.plan.before if result.plan else None)
     if baseline:
@@ -70,13 +63,14 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     if asked.split_by and output and not scan.is_empty:
         write_split(result, asked.split_by, output)
         if not quiet:
-            say(f"wrote {output / INDEX}: {summary(result.rows, result.evaluated)}")
+            say(f"wrote {output / INDEX}: {result.summary}")
     elif not scan.is_empty:
-        rendering = replace(asked.rendering, scan=scan.options)
+        rendering = RenderOptions(asked.lists_subnets, scan.options)
         write_result(result, output_format, output, rendering, quiet=quiet)
-    counting = [row for row in (*result.rows, *result.unlisted) if not row.ignored]
-    has_new = NEW in asked.failing and any(row.baseline is Mark.NEW for row in counting)
-    fails = has_new or any(matches(row, asked.failing) for row in counting)
+    fails = any(
+        not row.ignored and (matches(row, asked.failing) or row.baseline in asked.failing)  # one of the words is "new"
+        for row in (*result.rows, *result.unlisted)
+    )
     is_decided = result.plan is None or result.plan.is_decided or Reason.UNRESOLVED_EGRESS not in asked.failing
     return UNDETERMINED if result.failures else fails or not is_decided
 
@@ -268,22 +262,24 @@ def scan(
     could not be read, and the rest is still reported.
     """
     with_plan = {"--plan-only": plan_only, "--source": source, "--terraform": terraform, "--no-terraform": no_terraform}
-    _check_plan({option: bool(given) for option, given in with_plan.items()}, plan)
+    _check_plan(with_plan, plan)
     asked_terraform = TerraformOptions(not no_terraform, terraform)
     regions = options.unique(region)
     proposal = Proposal(plan, regions, source, asked_terraform, is_alone=plan_only) if plan else None
     if proposal and not (regions or from_dump or example or aggregator or all_regions):
         regions = proposal.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
-    network, settings = Source(from_dump, aggregator, live, example), read_settings()
+    network, settings = Source(from_dump, aggregator, live, example), read_settings(parameter)
+    if from_scan:  # its file says how it was judged
+        settings = replace(settings, parameters={})
+    show_failures_and_notes((), settings.title, quiet=quiet)
     parameters = settings.rule_parameters(parameter)
     shown = parse_words("--show", show or WORDS)
     grouping = parse_grouping(split_by) if split_by else None
     if grouping:
-        _check_split({"--plan": bool(plan), "--format": bool(output_format), "--show": bool(show)}, output)
+        _check_split({"--plan": plan, "--format": output_format, "--show": show}, output)
     chosen = Format.MARKDOWN if grouping else output_format or format_of(output)
-    judged_by = options.rule_parameters(parameter) if from_scan else parameters
-    given = ScanOptions(network, parameter_words(judged_by), _selection(vpc, tag), bool(plan))
+    given = ScanOptions(network, parameter_words(parameters), _selection(vpc, tag), bool(plan))
     failing = _failing(fail_on)
     if NEW in failing and not (baseline or from_scan or plan):
         raise _no_baseline()
@@ -291,7 +287,7 @@ def scan(
         read_baseline(baseline) if baseline else None,
         failing,
         shown,
-        RenderOptions(bool(show), given),
+        bool(show),
         grouping,
         settings,
     )
@@ -303,14 +299,14 @@ def scan(
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 
-def _check_plan(given: Mapping[str, bool], plan: Path | None) -> None:
+def _check_plan(given: Mapping[str, object], plan: Path | None) -> None:
     """Raise OptionError for an option that does nothing without a plan."""
     for option, is_given in given.items():
         if is_given and not plan:
             raise OptionError(f"{option} needs a plan", "add --plan FILE")
 
 
-def _check_split(given: Mapping[str, bool], output: Path | None) -> None:
+def _check_split(given: Mapping[str, object], output: Path | None) -> None:
     """Raise OptionError for an option that a split does not have, or if there is no folder to write to."""
     for option, is_given in given.items():
         if is_given:

@@ -1,7 +1,7 @@
 """Rows and results for tests of findings, made by hand."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
@@ -13,7 +13,7 @@ from express_path_cli.findings.baseline import Baseline, compare
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Ignored, Row
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.terminal.errors import Failure
 
@@ -65,6 +65,8 @@ UNKNOWN = replace(
 )
 EVERY = (FLAGGED, COMPLIANT, DROPPED, EXCLUDED, UNKNOWN)
 """A row of each kind: each compliance, and each reason that a format treats in a way of its own."""
+IGNORED = replace(FLAGGED, subnet_id="subnet-6", ignored=Ignored("moves in <March>", date(2026, 3, 31)))
+"""A finding that the configuration file ignores."""
 ODD = "a|b <c> &amp; \U0001f680"
 """A name that needs care in every markup."""
 LABELED = replace(

@@ -1,18 +1,23 @@
 """The configuration file: where it is found, what it sets, what is ignored, and its faults."""
 
 import json
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import Result
 
-from express_path_cli.findings.settings import FILE
+from express_path_cli.findings.settings import FILE, LONGEST
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 NAT = str(dump_of("nat-gateway-zonal"))
 PUBLIC = "INTERNET_GATEWAY"
+TODAY = datetime.now(UTC).date()
+LATEST = str(TODAY + LONGEST)
+"""The last day that an entry may have."""
 
 
 @pytest.fixture(autouse=True)
@@ -46,28 +51,35 @@ def compliance(reason: str, *options: str) -> str:
     return str(found)
 
 
-def entry(expires: str = "2999-12-31", **values: str) -> str:
+def entry(expires: str = LATEST, **values: str) -> str:
     """Return an entry of the list of ignored findings."""
     lines = [f'{key.replace("_", "-")} = "{value}"' for key, value in values.items()]
     return "\n".join(["[[ignore]]", *lines, 'reason = "moves in March"', f"expires = {expires}", ""])
 
 
 def test_the_file_sets_parameters(folder: Path) -> None:
-    """The command line wins, and a note names the file. An explanation has the same parameters."""
+    """The command line wins, and the first line says what the file decides. An explanation has the same parameters."""
     (folder / FILE).write_text('[parameters]\npublicSubnets = "NON_COMPLIANT"\n')
     assert compliance(PUBLIC) == "NON_COMPLIANT"
     assert compliance(PUBLIC, "--parameter", "publicSubnets=NOT_APPLICABLE") == "NOT_APPLICABLE"
-    found = scan("--format", "json")
-    assert f"note: the settings in {folder / FILE} are used" in found.stderr
+    found, other = scan("--format", "json"), scan("--parameter", "publicSubnets=NOT_APPLICABLE")
+    decides = f"{folder / FILE} decides: publicSubnets=NON_COMPLIANT"
+    assert found.stderr.splitlines()[0] == f"express-path: note: {decides}"
+    assert json.loads(found.stdout)["settings"] == [decides]
+    assert other.stdout.startswith(f"{folder / FILE} decides: nothing\n")
     [public] = [row["subnetId"] for row in json.loads(found.stdout)["subnets"] if row["reason"] == PUBLIC]
     explained = invoke(["explain", public, "--from-dump", NAT, "--format", "json"])
     assert json.loads(explained.stdout)["compliance"] == "NON_COMPLIANT"
+    assert explained.stderr == f"express-path: note: {decides}\n"
+    (folder / "scan.json").write_text(found.stdout)
+    again = invoke(["scan", "--from", "scan.json", "--format", "markdown"])
+    assert f"{folder / FILE} decides: nothing" in again.stdout.replace("\\", "")
 
 
 def test_the_file_is_in_this_folder_or_the_root_of_its_repository(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is never read from above the repository. That of this folder comes first."""
+    """It is never read from above the repository, nor from one of somebody else. That of this folder comes first."""
     (folder / FILE).write_text('parameters = {publicSubnets = "NON_COMPLIANT"}')
     inner = folder / "repository" / "folder"
     inner.mkdir(parents=True)
@@ -77,13 +89,26 @@ def test_the_file_is_in_this_folder_or_the_root_of_its_repository(
     assert compliance(PUBLIC) == "COMPLIANT"
     (inner.parent / FILE).write_text('parameters = {publicSubnets = "NON_COMPLIANT"}')
     assert compliance(PUBLIC) == "NON_COMPLIANT"
+    with monkeypatch.context() as somebody_else:
+        somebody_else.setattr(os, "getuid", lambda: 4711)
+        assert compliance(PUBLIC) == "COMPLIANT"
     (inner / FILE).write_text('parameters = {publicSubnets = "NOT_APPLICABLE"}')
     assert compliance(PUBLIC) == "NOT_APPLICABLE"
+    (inner / FILE).unlink()
+    (inner / FILE).symlink_to(inner.parent / FILE)
+    (inner.parent / ".git").rmdir()
+    (inner.parent / ".git").write_text("gitdir: elsewhere")  # a work tree, or a submodule
+    assert compliance(PUBLIC) == "NON_COMPLIANT"
+    (inner.parent / FILE).unlink()
+    (inner.parent / FILE).symlink_to(folder / FILE)
+    result = scan()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{inner / FILE} is a symbolic link that leads out of {inner.parent} (" in result.stderr
 
 
 @pytest.mark.parametrize("key", ["subnet", "route-table", "vpc", "account"])
 def test_an_ignored_finding_does_not_count(folder: Path, key: str) -> None:
-    """It makes no scan fail, is in no output, and is counted in a note. JSON has it with its reason and date."""
+    """It makes no scan fail. The first lines say why, and for how long."""
     row = flagged()
     ids = {
         "subnet": row["subnetId"],
@@ -92,20 +117,50 @@ def test_an_ignored_finding_does_not_count(folder: Path, key: str) -> None:
         "account": row["accountId"],
     }
     (folder / FILE).write_text(entry(**{key.replace("-", "_"): ids[key], "finding": "NAT_GATEWAY"}))
-    for output_format in ("table", "csv", "html"):
-        found = scan("--format", output_format)
-        assert (found.exit_code, row["subnetId"] in found.stdout) == (0, False)
-    assert f"note: 1 finding ignored by {folder / FILE}: --format json lists them" in found.stderr
-    assert flagged()["ignored"] == {"why": "moves in March", "expires": "2999-12-31"}
+    found = scan()
+    assert (found.exit_code, row["subnetId"] in found.stdout) == (0, False)
+    assert found.stderr.splitlines() == [
+        f"express-path: note: {folder / FILE} decides: ignore (1)",
+        (
+            f"express-path: note: the entry for {ids[key]} NAT_GATEWAY ignores 1 finding of this scan: "
+            f"moves in March (until {LATEST})"
+        ),
+    ]
+    assert scan("--vpc", "vpc-0elsewhere").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("output_format", "counted"),
+    [
+        ("table", "; 1 finding ignored\n"),
+        ("markdown", "; 1 finding ignored**"),
+        ("html", "; 1 finding ignored."),
+        ("json", '"ignored":1'),
+        ("json", '"ignored":{"why":"moves in March"'),
+        ("csv", ",moves in March (until "),
+        ("ocsf", '"status_id":3,"status":"Suppressed","comment":"ignored: moves in March (until '),
+        ("sarif", '"express-path/ignored":1'),
+        ("sarif", "ignores 1 finding of this scan: moves in March (until "),
+        ("junit", 'tests="1" failures="0" errors="0" skipped="1"'),
+        ("junit", '<skipped message="ignored: moves in March (until '),
+    ],
+)
+def test_every_format_counts_what_is_ignored(folder: Path, output_format: str, counted: str) -> None:
+    """In its totals and in words; and it names the file, unless it is a list of subnets."""
+    (folder / FILE).write_text(entry(subnet=flagged()["subnetId"]))
+    found = scan("--format", output_format)
+    assert found.exit_code == 0
+    assert counted in found.stdout.replace('": ', '":')
+    assert (f"{FILE} decides: ignore (1)" in found.stdout.replace("\\", "")) is (output_format not in ("csv", "ocsf"))
 
 
 def test_another_finding_of_the_same_resource_counts(folder: Path) -> None:
-    """An entry describes all of its values, and a note says that it describes nothing."""
+    """An entry describes all of its values, and a note says that it ignores nothing."""
     subnet_id = flagged()["subnetId"]
     (folder / FILE).write_text(entry(subnet=subnet_id, finding="NAT_INSTANCE"))
     found = scan()
     assert found.exit_code == 1
-    assert f"note: the entry for {subnet_id} NAT_INSTANCE describes no finding of this scan" in found.stderr
+    assert f"note: the entry for {subnet_id} NAT_INSTANCE ignores 0 findings of this scan" in found.stderr
 
 
 def test_an_expired_entry_counts_again_and_says_so(folder: Path) -> None:
@@ -114,7 +169,7 @@ def test_an_expired_entry_counts_again_and_says_so(folder: Path) -> None:
     (folder / FILE).write_text(entry("2026-01-31", subnet=subnet_id))
     found = scan()
     assert (found.exit_code, "ignored" in flagged()) == (1, False)
-    expired = f"note: the entry for {subnet_id} expired on 2026-01-31, so 1 finding counts again (moves in March)"
+    expired = f"the entry for {subnet_id} no longer ignores 1 finding of this scan: moves in March (until 2026-01-31)"
     assert expired in found.stderr
 
 
@@ -131,23 +186,35 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
     ("text", "says"),
     [
         ("ignore = [", "is not valid TOML"),
-        ("parameter = 1", "parameter: unknown key (did you mean parameters?)"),
+        ("parameter = 1", "parameter: 'parameter' is not known (did you mean parameters?)"),
         ("parameters = 1", "parameters: not a table"),
         (
             "parameters = {publicSubnet = 'COMPLIANT'}",
-            "parameters.publicSubnet: unknown key (did you mean publicSubnets?)",
+            "parameters.publicSubnet: 'COMPLIANT' is not allowed (did you mean publicSubnets?)",
         ),
         ("parameters = {publicSubnets = 'NO'}", "parameters.publicSubnets: 'NO' is not allowed (must be one of"),
-        ("parameters = {publicSubnets = true}", "parameters.publicSubnets: True is not a text"),
+        ("parameters = {publicSubnets = true}", "parameters.publicSubnets: True is not allowed (must be a string)"),
+        (
+            "parameters = {networkRoleArn = 'arn:aws:iam::111122223333:role/Mine'}",
+            "parameters.networkRoleArn: this file may not name a role to assume (use --parameter networkRoleArn=ARN",
+        ),
+        ("[[ignore]]\nvpc = 1\nreason = 'x'", "ignore[1]: 1 is not a text (put it in quotes)"),
         ("ignore = 1", "ignore: not a list"),
         ("[[ignore]]\nreason = 'x'\nexpires = 2999-01-01", "ignore[1]: does not say what to ignore"),
         ("[[ignore]]\nvpc = 'vpc-1'\nexpires = 2999-01-01", "ignore[1].reason: missing"),
-        ("[[ignore]]\nvpc = 'vpc-1'\nreason = 'x'", "ignore[1].expires: not a date"),
-        ("[[ignore]]\nvpc = 'vpc-1'\nreason = 'x'\nexpires = 2999-01-01T00:00:00", "ignore[1].expires: not a date"),
-        ("[[ignore]]\nvpc = 'vpc-1'\nfinding = 'NAT'\nreason = 'x'\nexpires = 2999-01-01", "'NAT' is not a reason"),
+        ("[[ignore]]\nvpc = 'vpc-1'\nreason = 'x'", "ignore[1].expires: None is not a date"),
+        ("[[ignore]]\nvpc = 'vpc-1'\nreason = 'x'\nexpires = 2026-01-01T00:00:00", "is not a date"),
+        (
+            f"[[ignore]]\nvpc = 'vpc-1'\nreason = 'x'\nexpires = {TODAY + LONGEST + timedelta(1)}",
+            f"that is at most 180 days away (must be {LATEST} or earlier)",
+        ),
+        (
+            "[[ignore]]\nvpc = 'vpc-1'\nfinding = 'NAT'\nreason = 'x'\nexpires = 2999-01-01",
+            "ignore[1].finding: 'NAT' is not known (must be one of PARTLY_NAT, ",
+        ),
         (
             "[[ignore]]\nsubnets = 'x'\nreason = 'x'\nexpires = 2999-01-01",
-            "ignore[1].subnets: unknown key (did you mean subnet?)",
+            "ignore[1].subnets: 'subnets' is not known (did you mean subnet?)",
         ),
     ],
 )

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 """The first columns of every scan."""
 LAST_COLUMNS = ("remedy", "command")
-"""The last columns of every scan. With a baseline, the column baseline is before them."""
+"""The last columns of every scan. Before them are baseline, with one, and ignored, if a configuration file decides."""
 
 _FORMULA_BEGINNINGS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
 _FORMULA = re.compile(rf"(^|[\r\n])(?=[{re.escape(_FORMULA_BEGINNINGS)}])")
@@ -42,8 +42,8 @@ def as_csv(result: Result) -> Iterator[str]:
     """
     line = io.StringIO(newline="")
     writer = csv.writer(line)
-    baseline = ["baseline"] if result.comparison else []
-    header: list[str | None] = [*COLUMNS, *baseline, *LAST_COLUMNS]
+    baseline, ignored = ["baseline"] if result.comparison else [], ["ignored"] if result.settings else []
+    header: list[str | None] = [*COLUMNS, *baseline, *ignored, *LAST_COLUMNS]
     for cells in chain([header], (_cells(row, result) for row in result.rows)):
         writer.writerow(cells)
         yield line.getvalue()
@@ -69,7 +69,8 @@ def _cells(row: Row, result: Result) -> list[str | None]:
         row.vpc_name,
     )
     remedy = (row.remedy.advice, row.remedy.command) if row.remedy else ("", "")
-    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, remedy)]
+    ignored = [str(row.ignored or "")] if result.settings else []
+    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, (*ignored, *remedy))]
 
 
 def _safe(value: str | None) -> str | None:

@@ -68,6 +68,7 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
     compliances = Counter(row.compliance for row in rows)
     return {
         "schemaVersion": SCHEMA_VERSION,
+        "settings": result.settings,
         "madeAt": result.made_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "parameters": coverage.parameters,
         "accounts": coverage.accounts,
@@ -81,6 +82,7 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
             "evaluated": len(rows),
             "compliances": {compliance.value: compliances[compliance] for compliance in Compliance},
             "reasons": dict(sorted(Counter(row.reason.value for row in rows).items())),
+            "ignored": len(result.ignored),
         },
         "notSelected": _not_selected(result),
     }

@@ -11,7 +11,6 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import dropped, exclusions
-from express_path_cli.terminal.errors import Failure
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain (https://www.w3.org/TR/xml/#charsets); a dump from elsewhere may have them."""
@@ -21,7 +20,8 @@ def as_junit(result: Result) -> Iterator[str]:
     """Yield the document, suite by suite.
 
     A table with a NON_COMPLIANT subnet fails, one with only NOT_APPLICABLE ones is skipped, and what could not be
-    determined is an error.
+    determined is an error. If a configuration file decides, the first suite names it, and each finding that it ignores is a
+    skipped test.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
@@ -31,10 +31,14 @@ def as_junit(result: Result) -> Iterator[str]:
         f"{name}={quoteattr(value)}" for name, value in {"name": RULE_NAME, **_totals(result)}.items()
     )
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites {attributes}>\n'
+    for title in result.settings[:1]:
+        ignored = [(f"{row.subnet_id} {row.reason}", f"ignored: {row.ignored}") for row in result.ignored]
+        yield _as_text(_other_suite(title, "skipped", "ignored", ignored, stamp))
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
         yield _as_text(_suite(name, list(rows), stamp))
     if result.failures:
-        yield _as_text(_not_determined(result.failures, stamp))
+        failures = [(failure.where, failure.message) for failure in result.failures]
+        yield _as_text(_other_suite("could not be determined", "error", "notRead", failures, stamp))
     yield "</testsuites>\n"
 
 
@@ -47,7 +51,11 @@ def _totals(result: Result) -> dict[str, str]:
     errors = len(result.failures)
     tables = {(_suite_name(row), row.route_table_id) for row in result.rows}
     flagged = {(_suite_name(row), row.route_table_id) for row in result.rows if row.is_flagged}
-    return {"tests": str(len(tables) + errors), "failures": str(len(flagged)), "errors": str(errors)}
+    return {
+        "tests": str(len(tables) + errors + len(result.ignored)),
+        "failures": str(len(flagged)),
+        "errors": str(errors),
+    }
 
 
 def _in_vpc_order(row: Row) -> tuple[str, str, str, str, bool, int, str]:
@@ -109,21 +117,22 @@ def _line(row: Row) -> str:
 def _properties(suite: Element, rows: Sequence[Row]) -> None:
     """Add the VPC's name, and how many skipped subnets are DROPPED or excluded, by tag or parameter."""
     excluded = {f"EXCLUDED by {cause}": number for cause, number in exclusions(rows).items()}
-    counts = {"DROPPED": dropped(rows), **excluded} if dropped(rows) or excluded else {}
-    vpc_name = rows[0].vpc_name
-    values = ({"vpcName": vpc_name} if vpc_name else {}) | {name: str(number) for name, number in counts.items()}
+    found = {"vpcName": rows[0].vpc_name, "DROPPED": dropped(rows), **excluded}
+    values = {name: str(value) for name, value in found.items() if value}
     if values:
         properties = SubElement(suite, "properties")
         for name, value in values.items():
             SubElement(properties, "property", name=name, value=value)
 
 
-def _not_determined(failures: Sequence[Failure], stamp: str) -> Element:
-    """Return the suite of what could not be determined."""
-    number = str(len(failures))
-    attributes = {"tests": number, "failures": "0", "errors": number, "skipped": "0", "timestamp": stamp, "time": "0"}
-    suite = Element("testsuite", attributes, name="could not be determined")
-    for failure in failures:
-        case = SubElement(suite, "testcase", name=failure.where, classname="could not be determined", time="0")
-        SubElement(case, "error", message=failure.message, type="notRead")
+def _other_suite(name: str, outcome: str, kind: str, cases: Sequence[tuple[str, str]], stamp: str) -> Element:
+    """Return a suite of what is no route table: tests by name, all of which are skipped or an error, with a message."""
+    counts = {"tests": len(cases), "failures": 0, "errors": 0, "skipped": 0}
+    counts["errors" if outcome == "error" else "skipped"] = len(cases)
+    suite = Element(
+        "testsuite", {key: str(value) for key, value in counts.items()}, name=name, timestamp=stamp, time="0"
+    )
+    for case_name, message in cases:
+        case = SubElement(suite, "testcase", name=case_name, classname=name, time="0")
+        SubElement(case, outcome, message=message, type=kind)
     return suite

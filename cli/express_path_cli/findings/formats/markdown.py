@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from express_path.domain.findings.texts import path_text
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import comparison_lines, comparison_text
-from express_path_cli.findings.formats.text import in_order_of_work
+from express_path_cli.findings.formats.text import in_order_of_work, path_cell
 from express_path_cli.findings.proposed import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
-from express_path_cli.findings.summary import advice, closing, summary
+from express_path_cli.findings.summary import advice, closing
 from express_path_cli.findings.worklist import WorkItem, changes_of, item_record, worklist
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
@@ -65,8 +64,10 @@ class _Document:
     def lines(self) -> Iterator[str]:
         """Yield every line."""
         result = self._result
-        title = summary(result.rows, result.evaluated)
-        yield from ("## Paths to S3 Express One Zone", "", f"**{plain(title)}**", "")
+        yield from ("## Paths to S3 Express One Zone", "")
+        for line in result.settings:
+            yield from (plain(line), "")
+        yield from (f"**{plain(result.summary)}**", "")
         if result.plan:
             yield from (plain(" ".join(result.plan.sentences)), "")
             lines = [f"- {_path_in_line(line)}" for line in table_lines(result.plan)]
@@ -192,7 +193,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         _named(_code(row.subnet_id), row.subnet_name),
         _named(_code(row.route_table_id), row.route_table_name) if row.route_table_id else "unknown",
         row.reason,
-        _path_in_line(_path(row)),
+        _path_in_line(path_cell(row)),
     )
 
 
@@ -204,12 +205,6 @@ def _path_in_line(text: str) -> str:
 def _named(resource: str, name: str) -> str:
     """Return a resource with its name, if it has one."""
     return f"{resource} {plain(name)}" if name else resource
-
-
-def _path(row: Row) -> str:
-    """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
-    dropped = row.reason is Reason.DROPPED
-    return (path_text(row) or row.annotation) + (f" (to fix: {row.note})" if dropped else "")
 
 
 @lru_cache(maxsize=1 << 14)

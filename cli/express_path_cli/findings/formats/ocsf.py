@@ -1,7 +1,7 @@
 """Rows as Compliance Findings of the Open Cybersecurity Schema Framework (https://schema.ocsf.io, class 2003)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -40,7 +40,7 @@ _ACTIVITIES = {
     Mark.UNKNOWN: _UPDATE,
     Mark.FIXED: _Activity(3, "Close", 4, "Resolved"),
 }
-"""What happened to a finding since the baseline. Without a baseline, it is created."""
+"""What happened to a finding since the baseline. Without a baseline, it is created. One that is ignored is suppressed."""
 
 
 def as_ocsf(result: Result) -> Iterator[bytes]:
@@ -77,12 +77,16 @@ def _finding(row: Row, milliseconds: int, product_version: str) -> dict[str, Any
 
 def _activity(row: Row) -> dict[str, Any]:
     activity = _ACTIVITIES.get(row.baseline, _CREATE) if row.baseline else _CREATE
+    if row.ignored:
+        activity = replace(activity, status_id=3, status="Suppressed")
     return {
         "activity_id": activity.id,
         "activity_name": activity.name,
         "type_uid": _CLASS * 100 + activity.id,
         "type_name": f"Compliance Finding: {activity.name}",
-    } | ({"status_id": activity.status_id, "status": activity.status} if activity.status_id else {})
+        **({"status_id": activity.status_id, "status": activity.status} if activity.status_id else {}),
+        **({"comment": f"ignored: {row.ignored}"} if row.ignored else {}),
+    }
 
 
 def _compliance(row: Row) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.findings.worklist import WorkItem, worklist
-from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
 
@@ -39,13 +38,18 @@ def as_sarif(result: Result) -> Iterator[bytes]:
             {
                 "executionSuccessful": not result.failures,
                 "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-                "toolExecutionNotifications": [*map(_notification, result.failures), *_unknown(result)],
+                "toolExecutionNotifications": [
+                    *map(_note, result.settings),
+                    *(_note(f"{failure.where}: {failure.message}", "error") for failure in result.failures),
+                    *_unknown(result),
+                ],
             }
         ],
         "results": chain((_result(item) for item in items), fixed),
         "properties": {
             "express-path/dropped": dropped(result.rows),
             "express-path/excluded": exclusions(result.rows),
+            "express-path/ignored": len(result.ignored),
         },
     }
     yield from document({"$schema": SCHEMA, "version": "2.1.0", "runs": iter([run])})
@@ -134,7 +138,11 @@ def _table_of(row: Row) -> tuple[str, str, str, str | None]:
 def _unknown(result: Result) -> Iterator[dict[str, Any]]:
     """Yield a notification for each finding of the baseline of which it is unknown whether it is fixed."""
     for past in result.comparison.unknown if result.comparison else ():
-        yield {"level": "note", "message": {"text": f"baseline: {past_text(past)}"}}
+        yield _note(f"baseline: {past_text(past)}")
+
+
+def _note(text: str, level: str = "note") -> dict[str, Any]:
+    return {"level": level, "message": {"text": text}}
 
 
 def _properties(item: WorkItem) -> dict[str, Any]:
@@ -156,7 +164,3 @@ def _remedy(remedy: Remedy | None) -> dict[str, str]:
     if remedy is None:
         return {}
     return {"remedy": remedy.advice, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})
-
-
-def _notification(failure: Failure) -> dict[str, Any]:
-    return {"level": "error", "message": {"text": f"{failure.where}: {failure.message}"}}

@@ -10,7 +10,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
-from express_path_cli.findings.summary import EXCLUDED_FIX, closing, summary
+from express_path_cli.findings.summary import EXCLUDED_FIX, closing
 from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, worklist
 from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines
 from express_path_cli.terminal.texts import count_text
@@ -46,7 +46,8 @@ class _Table:
 
     def lines(self) -> Iterator[str]:
         """Yield every line."""
-        yield from self._screen.folded(summary(self._result.rows, self._result.evaluated))
+        for line in (*self._result.settings[:1], self._result.summary):
+            yield from self._screen.folded(line)
         if self._result.plan:
             yield from self._proposed(self._result.plan)
         if self._result.comparison:
@@ -185,11 +186,11 @@ def _cells(row: Row, result: Result) -> tuple[str, ...]:
         row.route_table_name,
         row.vpc_name,
         *([row.baseline or ""] if result.comparison else []),
-        _path(row),
+        path_cell(row),
     )
 
 
-def _path(row: Row) -> str:
+def path_cell(row: Row) -> str:
     """Return the hops, and the fix if AWS drops the traffic there; the annotation if no hop was followed."""
     path = path_text(row) or row.annotation.removeprefix(f"{row.reason}: ")
     return f"{path} (to fix: {row.note})" if row.reason is Reason.DROPPED else path

@@ -100,6 +100,7 @@ def test_a_document_says_what_its_scan_covered() -> None:
         "evaluated": 2,
         "compliances": {"COMPLIANT": 1, "NON_COMPLIANT": 1, "NOT_APPLICABLE": 0},
         "reasons": {"ENDPOINT": 1, "NAT_GATEWAY": 1},
+        "ignored": 0,
     }
     assert len(found["subnets"]) == 1
     assert found["filters"] == ["--vpc vpc-1"]

@@ -90,7 +90,11 @@ def test_a_run_says_what_is_missing() -> None:
     assert invocation["executionSuccessful"] is False
     [notification] = invocation["toolExecutionNotifications"]
     assert notification["message"]["text"].startswith(DENIED.where)
-    assert run["properties"] == {"express-path/dropped": 1, "express-path/excluded": {"tag key=a on b": 1}}
+    assert run["properties"] == {
+        "express-path/dropped": 1,
+        "express-path/excluded": {"tag key=a on b": 1},
+        "express-path/ignored": 0,
+    }
     assert run_of(result_of())["invocations"][0]["executionSuccessful"] is True
 
 

@@ -11,6 +11,7 @@ from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
+from express_path_cli.findings.baseline import parameter_values
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, TrafficPath
@@ -42,15 +43,11 @@ def page_data(result: Result, options: RenderOptions) -> dict[str, Any]:
 
 def _parameters(parameters: RuleParameters) -> list[tuple[str, str, int]]:
     """Return name and value of each rule parameter, and 1 if it is not the default."""
-    default = RuleParameters()
+    values, default = parameter_values(parameters), parameter_values(RuleParameters())
     return [
-        (name, _text(getattr(parameters, field)), int(getattr(parameters, field) != getattr(default, field)))
-        for name, field in ((name, parameter.field) for name, parameter in PARAMETERS.items())
+        (name, values.get(name, "").replace(",", ", "), int(values.get(name) != default.get(name)))
+        for name in PARAMETERS
     ]
-
-
-def _text(value: object) -> str:
-    return ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value or "")
 
 
 class _Distinct:

@@ -12,10 +12,10 @@ from string import Template
 from express_path_cli.findings.formats.html.data import page_data
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.summary import dropped, exclusions
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.terminal.errors import Failure
 from express_path_cli.terminal.files import to_json
+from express_path_cli.terminal.texts import count_text
 
 SCRIPTS = (
     "elements.js",
@@ -37,20 +37,23 @@ SCRIPTS = (
 def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
     """Yield the document. No name or message can become markup: texts are escaped, and data is not a script."""
     style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
+    decides = [f"{title}." for title in result.settings[:1]]
+    lead = (*decides, _whereabouts(result), f"{result.summary}.", _not_read(result))
+    notes = [*result.settings[1:], *result.notes]
     yield Template(_file("page.html")).substitute(
         policy=_policy(style, script),
         style=style,
         script=script,
         headline=escape(_headline(result)),
-        whereabouts=escape(" ".join(filter(None, (_whereabouts(result), separate_counts(result), _not_read(result))))),
+        whereabouts=escape(" ".join(filter(None, lead))),
         made_at=result.made_at.isoformat(timespec="seconds"),
         made=f"{result.made_at:%Y-%m-%d %H:%M %Z}",
         version=version("express-path"),
         to_failures='<a href="#failures-title">What could not be read</a>' if result.failures else "",
         failures="".join(map(_failure, result.failures)),
-        notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
+        notes="".join(f"<li>{escape(note)}</li>" for note in notes),
         without_failures="" if result.failures else "hidden",
-        without_notes="" if result.notes else "hidden",
+        without_notes="" if notes else "hidden",
         data=_data(result, options),
     )
 
@@ -102,7 +105,7 @@ def _headline(result: Result) -> str:
     if not total:
         return "No subnets were found"
     verb = "reaches" if 1 in (crossing, total) else "reach"
-    return f"{crossing:,} of {_number(total, 'subnet')} {verb} S3 Express through a NAT"
+    return f"{crossing:,} of {count_text(total, 'subnet')} {verb} S3 Express through a NAT"
 
 
 def _whereabouts(result: Result) -> str:
@@ -121,35 +124,15 @@ def _whereabouts(result: Result) -> str:
     return ("They are in " if crossing else "All are in ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
 
 
-def separate_counts(result: Result) -> str:
-    """Return how many subnets are DROPPED, and how many are excluded and by what; empty if there are none."""
-    dropped_subnets = dropped(result.rows)
-    by_cause = exclusions(result.rows)
-    excluded = sum(by_cause.values())
-    causes = " and ".join(f"{number:,} by {cause}" for cause, number in by_cause.items())
-    sentences = []
-    if dropped_subnets:
-        sentences.append(
-            f"{_number(dropped_subnets, 'subnet')} cannot reach S3 Express, because AWS drops the traffic."
-        )
-    if excluded:
-        sentences.append(f"{_number(excluded, 'subnet')} {'is' if excluded == 1 else 'are'} excluded, {causes}.")
-    return " ".join(sentences)
-
-
 def _not_read(result: Result) -> str:
     """Return how many places could not be read and are not counted; empty if everything was read."""
     if not result.failures:
         return ""
     number = len(result.failures)
-    return f"{_number(number, 'place')} could not be read and {'is' if number == 1 else 'are'} not counted."
+    return f"{count_text(number, 'place')} could not be read and {'is' if number == 1 else 'are'} not counted."
 
 
 def _part(some: set[object], every: set[object], noun: str) -> str:
     if not some or some == every:
-        return _number(len(every), noun)
-    return f"{len(some):,} of {_number(len(every), noun)}"
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+        return count_text(len(every), noun)
+    return f"{len(some):,} of {count_text(len(every), noun)}"

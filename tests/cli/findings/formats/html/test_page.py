@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.formats.html.page import separate_counts
 from express_path_cli.findings.row import Row
 from express_path_cli.terminal.console import without_controls
 from tests.cli.findings import results
-from tests.cli.findings.results import COMPLIANT, DROPPED, EXCLUDED, FLAGGED
+from tests.cli.findings.results import COMPLIANT, DROPPED, EXCLUDED, FLAGGED, IGNORED
 from tests.cli.report.results import DENIED, NOTE, named, organization, page_of, result_of, views_of
 
 HOSTILE = """</script><script>alert(1)</script><!--<img src=x onerror=alert(2)>'"&amp;${alert(3)}\u2028"""
@@ -139,12 +138,11 @@ def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
     assert "2026-02-13 05:48 UTC" in text
 
 
-def test_dropped_and_excluded_subnets_are_counted_in_words() -> None:
-    """The counts are above the page's numbers, because NOT_APPLICABLE alone would look harmless."""
-    assert separate_counts(results.result_of(FLAGGED)) == ""
-    not_listed = replace(EXCLUDED, note="vpcIds does not list its VPC")
-    assert separate_counts(results.result_of(DROPPED, EXCLUDED, EXCLUDED, not_listed)) == (
-        "1 subnet cannot reach S3 Express, because AWS drops the traffic. "
-        "3 subnets are excluded, 2 by tag key=a on b and 1 by the rule's scope or vpcIds."
-    )
-    assert "1 subnet is excluded" in separate_counts(results.result_of(EXCLUDED))
+def test_the_totals_are_in_words() -> None:
+    """They are above the page's numbers, because NOT_APPLICABLE alone would look harmless; so is who decided."""
+    result = results.result_of(DROPPED, EXCLUDED, unlisted=[IGNORED], settings=["a.toml decides: x", "and why"])
+    text = page_of(result)
+    lead = text[text.index("<p>a.toml decides: x. ") : text.index("</section>")]
+    assert f"{result.summary}." in lead
+    assert "1 DROPPED, 1 EXCLUDED (1 by tag key=a on b); 1 finding ignored" in result.summary
+    assert "<li>and why</li>" in text
