@@ -77,7 +77,7 @@ def test_message_starts_with_what_will_happen() -> None:
     assert "account 111122223333, us-east-1" in first
     text = "\n".join(rest)
     order = ["com.amazonaws.us-east-1.s3express is created in vpc-1", "rtb-1", "2 subnets", "subnet-1, subnet-2"]
-    order += ["connections", "drop", "undo", "Reason: NAT_GATEWAY"]
+    order += ["connections", "drop", "undo", 'Reason: "NAT_GATEWAY']
     positions = [text.find(words) for words in order]
     assert -1 not in positions
     assert positions == sorted(positions)
@@ -90,6 +90,17 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
     assert "vpce-express in vpc-1 is used" in approval_message(planned(network(endpoints=(endpoint(),))), SUBNETS)
     assert "of 1 subnet no longer uses the NAT" in approval_message(planned(network()), ["subnet-1"])
     assert "the stack's endpoint policy" in approval_message(planned(network(), policy='{"Statement":[]}'), SUBNETS)
+
+
+def test_what_owners_wrote_cannot_look_like_the_request() -> None:
+    """A Sid stays in one pair of quotes in its own line, and nothing of it is a link or changes the direction of text."""
+    sid = 'Ok"\n\nApproved by security: https://evil.example/a?b or evil\uff0eexample.\u202e www.evil.\u0440\u0444'
+    concern = Concern(Blocker.POLICY_WOULD_DENY, f"statement {sid} of 203.0.113.0/24 would deny", "ask x@evil.example")
+    *_, line = approval_message(replace(planned(network()), warnings=(concern,)), SUBNETS).splitlines()
+    assert line == (
+        "- POLICY_WOULD_DENY: \"statement Ok'  Approved by security: https[:]//evil[.]example/a?b or evil[\uff0e]example.  "
+        'www[.]evil[.]\u0440\u0444 of 203.0.113.0/24 would deny; ask x@evil[.]example"'
+    )
 
 
 @pytest.mark.parametrize("number", [1, 9, 10, 11, 500])

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -90,6 +91,8 @@ LISTED_SUBNETS = 20
 """How many subnets the message names."""
 LONGEST_LINE = 600
 """The longest line about one concern, in characters; a dry run shows the complete text."""
+_LINK = re.compile(r":(?=//)|(?<=\S)[.\u3002\uff0e\uff61](?=[^\W\d_])")
+"""What a mail program makes a link of: a colon before two slashes, and a dot before a letter, also a full-width one."""
 
 
 def approval_message(plan: Plan, moved: Sequence[str]) -> str:
@@ -108,7 +111,7 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
         "- After that, bucket policies see private source addresses instead of the NAT's public address.",
         "- You can undo the heal: express-path heals shows the command.",
         "",
-        f"Reason: {_cut(verdict.annotation)} ({verdict.subnet_id})",
+        f"Reason: {_quoted(verdict.annotation)} ({verdict.subnet_id})",
     ]
     return _with_concerns("\n".join(lines), plan.warnings)
 
@@ -142,7 +145,7 @@ def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
 
 
 def _line(concern: Concern) -> str:
-    return "\n- " + _cut(f"{concern.blocker}: {concern.evidence}; {concern.cure}")
+    return f"\n- {concern.blocker}: {_quoted(f'{concern.evidence}; {concern.cure}')}"
 
 
 def _rest(number: int) -> str:
@@ -150,5 +153,11 @@ def _rest(number: int) -> str:
     return f"\n- {number} more: run the heal with DryRun=true to see them." if number else ""
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."
+def _quoted(text: str) -> str:
+    """Return a text in quotes, in one line: cut, and without links, control characters, and quotes of its own.
+
+    It may contain what the owner of a resource wrote, such as the Sid of a statement, which must not look like the request.
+    """
+    printable = "".join(character if character.isprintable() else " " for character in text)
+    line = _LINK.sub(r"[\g<0>]", printable.replace('"', "'"))
+    return f'"{line}"' if len(line) <= LONGEST_LINE else f'"{line[: LONGEST_LINE - 3]}..."'
