@@ -295,6 +295,18 @@ def test_actions_are_pinned_to_commits() -> None:
     assert [name for name, commits in pinned.items() if len(commits) > 1] == []
 
 
+def test_what_is_installed_is_pinned_by_hashes() -> None:
+    """Each package of the action, the workflows, the documented pipelines, and the image, and the image below it."""
+    files = [ROOT / "action.yml", DOCUMENT, ROOT / "Dockerfile", *(ROOT / ".github" / "workflows").glob("*.yml")]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    commands = [line for text in texts for line in re.findall(r"(?:pip|pipx|uv).* (?:install|wheel) .+", text)]
+    assert len(commands) >= 10
+    own = ("--no-deps --no-build-isolation ", "--no-deps dist/", "--no-deps /tmp/express-path/")
+    for command in commands:
+        assert "--require-hashes " in command or any(words in command for words in own), command
+    assert re.search(r"^FROM python:[\w.-]+@sha256:[0-9a-f]{64}$", texts[2], re.MULTILINE)
+
+
 @pytest.mark.parametrize("pipeline", plan_commands())
 def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_path: Path) -> None:
     """A plan that changes nothing passes, although the network has a finding, and one with a new NAT path fails."""
