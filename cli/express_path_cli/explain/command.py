@@ -70,7 +70,7 @@ def explain(
 
     Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
-    settings = read_settings(parameter)
+    settings = read_settings()
     show_failures_and_notes((), settings.title, quiet=False)
     parameters = settings.rule_parameters(parameter)
     if named.upper() in Reason.__members__:

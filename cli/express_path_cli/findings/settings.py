@@ -48,25 +48,22 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one.
-
-    The parameters are those that count: without those of the command line, which win.
-    """
+    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one."""
 
     file: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
 
     def rule_parameters(self, pairs: Sequence[str] | None) -> RuleParameters:
-        """Return the parameters of the file with those of the command line. Raise ParameterError."""
+        """Return the parameters of the file with those of the command line, which win. Raise ParameterError."""
         return parse_parameters({**self.parameters, **parameter_pairs(pairs)})
 
     @property
     def title(self) -> list[str]:
-        """Which file decides, and what, in one line; empty without a file."""
-        decided = [f"{name}={value}" for name, value in self.parameters.items()]
-        decided += [f"ignore ({len(self.entries)})"] if self.entries else []
-        return [f"{self.file} decides: {', '.join(decided) or 'nothing'}"] if self.file else []
+        """Which file decides, and what it sets, in one line; empty without a file."""
+        names = [f"{name}={value}" for name, value in self.parameters.items()]
+        names += [f"ignore ({len(self.entries)})"] if self.entries else []
+        return [f"{self.file} sets {', '.join(names) or 'nothing'}"] if self.file else []
 
     def applied(self, rows: Sequence[Row]) -> "Applied":
         """Return the rows with what is ignored today, and what a reader should know of it."""
@@ -105,20 +102,15 @@ def this_day() -> date:
     return datetime.now(UTC).date()
 
 
-def read_settings(pairs: Sequence[str] | None) -> Settings:
-    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names.
-
-    pairs: the parameters of the command line.
-    """
+def read_settings() -> Settings:
+    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names."""
     here = Path.cwd()
     root = _root(here)
     for file in (here / FILE, root / FILE):
         if file.is_symlink() and not file.resolve().is_relative_to(root):
             raise OptionError(f"{file} is a symbolic link that leads out of {root}", "put the file itself there")
         if file.is_file():
-            found, given = _Reader(file).settings(_table(file)), parameter_pairs(pairs)
-            counting = {name: value for name, value in found.parameters.items() if name not in given}
-            return replace(found, parameters=counting)
+            return _Reader(file).settings(_table(file))
     return Settings()
 
 

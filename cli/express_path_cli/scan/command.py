@@ -269,7 +269,7 @@ def scan(
     if proposal and not (regions or from_dump or example or aggregator or all_regions):
         regions = proposal.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
-    network, settings = Source(from_dump, aggregator, live, example), read_settings(parameter)
+    network, settings = Source(from_dump, aggregator, live, example), read_settings()
     if from_scan:  # its file says how it was judged
         settings = replace(settings, parameters={})
     show_failures_and_notes((), settings.title, quiet=quiet)

@@ -62,18 +62,18 @@ def test_the_file_sets_parameters(folder: Path) -> None:
     (folder / FILE).write_text('[parameters]\npublicSubnets = "NON_COMPLIANT"\n')
     assert compliance(PUBLIC) == "NON_COMPLIANT"
     assert compliance(PUBLIC, "--parameter", "publicSubnets=NOT_APPLICABLE") == "NOT_APPLICABLE"
-    found, other = scan("--format", "json"), scan("--parameter", "publicSubnets=NOT_APPLICABLE")
-    decides = f"{folder / FILE} decides: publicSubnets=NON_COMPLIANT"
+    found = scan("--format", "json")
+    decides = f"{folder / FILE} sets publicSubnets=NON_COMPLIANT"
     assert found.stderr.splitlines()[0] == f"express-path: note: {decides}"
     assert json.loads(found.stdout)["settings"] == [decides]
-    assert other.stdout.startswith(f"{folder / FILE} decides: nothing\n")
+    assert scan().stdout.startswith(f"{decides}\n")
     [public] = [row["subnetId"] for row in json.loads(found.stdout)["subnets"] if row["reason"] == PUBLIC]
     explained = invoke(["explain", public, "--from-dump", NAT, "--format", "json"])
     assert json.loads(explained.stdout)["compliance"] == "NON_COMPLIANT"
     assert explained.stderr == f"express-path: note: {decides}\n"
     (folder / "scan.json").write_text(found.stdout)
     again = invoke(["scan", "--from", "scan.json", "--format", "markdown"])
-    assert f"{folder / FILE} decides: nothing" in again.stdout.replace("\\", "")
+    assert f"{folder / FILE} sets nothing" in again.stdout.replace("\\", "")
 
 
 def test_the_file_is_in_this_folder_or_the_root_of_its_repository(
@@ -120,7 +120,7 @@ def test_an_ignored_finding_does_not_count(folder: Path, key: str) -> None:
     found = scan()
     assert (found.exit_code, row["subnetId"] in found.stdout) == (0, False)
     assert found.stderr.splitlines() == [
-        f"express-path: note: {folder / FILE} decides: ignore (1)",
+        f"express-path: note: {folder / FILE} sets ignore (1)",
         (
             f"express-path: note: the entry for {ids[key]} NAT_GATEWAY ignores 1 finding of this scan: "
             f"moves in March (until {LATEST})"
@@ -141,7 +141,7 @@ def test_an_ignored_finding_does_not_count(folder: Path, key: str) -> None:
         ("ocsf", '"status_id":3,"status":"Suppressed","comment":"ignored: moves in March (until '),
         ("sarif", '"express-path/ignored":1'),
         ("sarif", "ignores 1 finding of this scan: moves in March (until "),
-        ("junit", 'tests="1" failures="0" errors="0" skipped="1"'),
+        ("junit", 'failures="0" errors="0" skipped="1" tests="1"'),
         ("junit", '<skipped message="ignored: moves in March (until '),
     ],
 )
@@ -151,7 +151,7 @@ def test_every_format_counts_what_is_ignored(folder: Path, output_format: str, c
     found = scan("--format", output_format)
     assert found.exit_code == 0
     assert counted in found.stdout.replace('": ', '":')
-    assert (f"{FILE} decides: ignore (1)" in found.stdout.replace("\\", "")) is (output_format not in ("csv", "ocsf"))
+    assert (f"{FILE} sets ignore (1)" in found.stdout.replace("\\", "")) is (output_format not in ("csv", "ocsf"))
 
 
 def test_another_finding_of_the_same_resource_counts(folder: Path) -> None:

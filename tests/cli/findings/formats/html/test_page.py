@@ -140,9 +140,9 @@ def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
 
 def test_the_totals_are_in_words() -> None:
     """They are above the page's numbers, because NOT_APPLICABLE alone would look harmless; so is who decided."""
-    result = results.result_of(DROPPED, EXCLUDED, unlisted=[IGNORED], settings=["a.toml decides: x", "and why"])
+    result = results.result_of(DROPPED, EXCLUDED, unlisted=[IGNORED], settings=["a.toml sets x", "and why"])
     text = page_of(result)
-    lead = text[text.index("<p>a.toml decides: x. ") : text.index("</section>")]
+    lead = text[text.index("<p>a.toml sets x. ") : text.index("</section>")]
     assert f"{result.summary}." in lead
     assert "1 DROPPED, 1 EXCLUDED (1 by tag key=a on b); 1 finding ignored" in result.summary
     assert "<li>and why</li>" in text
