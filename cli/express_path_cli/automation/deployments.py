@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, pages
 from express_path.domain.findings.texts import RULE_NAME
-from express_path_cli.automation.stack import Stack, list_stacks, read_stack
+from express_path_cli.automation.stack import Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
@@ -104,10 +104,10 @@ class Deployments:
     without_stack: int
 
 
-def read_deployment(place: AccountRegion, name: str, profile: str | None) -> Deployment | None:
-    """Read the stack of a name in the caller's account; None if it does not exist or has no runbooks. Raise ApiError."""
-    stack = read_stack(place.aws.client("cloudformation"), name)
-    return _from_outputs(place, stack, _select(place, profile)) if stack and _is_ours(stack) else None
+def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
+    """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
+    selected = options.as_command_line({"--region": place.region, "--profile": profile})
+    return [_from_outputs(place, stack, selected) for stack in _stacks_in(place)]
 
 
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
@@ -137,10 +137,10 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
 
 def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
     """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
-    found = []
+    found, selected = [], options.as_command_line({"--region": place.region, "--profile": profile})
     for stack in _stacks_in(place):
         try:
-            found.append(_from_outputs(place, stack, _select(place, profile)))
+            found.append(_from_outputs(place, stack, selected))
         except OptionError as error:
             failures.append(Failure(str(place), error))
     return found
@@ -149,15 +149,7 @@ def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Fa
 def _stacks_in(place: AccountRegion) -> list[Stack]:
     """Read the stacks with our outputs."""
     stacks = on_new_clients(place.aws, lambda aws: list_stacks(aws.client("cloudformation")))
-    return [stack for stack in stacks if _is_ours(stack)]
-
-
-def _is_ours(stack: Stack) -> bool:
-    return all(name in stack.outputs for name in _OUTPUTS)
-
-
-def _select(place: AccountRegion, profile: str | None) -> str:
-    return options.as_command_line({"--region": place.region, "--profile": profile})
+    return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
 
 
 def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployment:

@@ -59,4 +59,4 @@ def _stack(found: Mapping[str, Any]) -> Stack:
 
 DEFAULT_STACK = "express-path"
 """The stack's name in samconfig.toml."""
-StackName = Annotated[str, typer.Option(metavar="NAME", help="The name of the deployed stack.")]
+StackName = Annotated[str | None, typer.Option(metavar="NAME", help="The name of the deployed stack.")]

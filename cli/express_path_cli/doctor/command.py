@@ -40,7 +40,7 @@ def doctor(
     are OK or WARN, 1 a check is FAIL, 2 a required check could not be completed.
     """
     aws_options = options.as_command_line({"--region": region, "--profile": profile})
-    context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack, aws_options)
+    context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack or DEFAULT_STACK, aws_options)
     with watching(quiet=quiet) as watch:
         checkup = examine(context, watch)
     if form is TextFormat.JSON:

@@ -9,16 +9,15 @@ from typing import Annotated
 
 import typer
 
-from express_path.errors import ApiError
-from express_path_cli.automation.deployments import Deployment, read_deployment
-from express_path_cli.automation.stack import DEFAULT_STACK, StackName
+from express_path_cli.automation.deployments import Deployment, own_deployments
+from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
 from express_path_cli.heal.tables import HealOptions, Network, heal_tables
-from express_path_cli.terminal.errors import LocatedError, OptionError, locating_errors, say
+from express_path_cli.terminal.errors import OptionError, locating_errors, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
@@ -54,7 +53,7 @@ def heal(
     keep_going: KeepGoing = False,
     verbose: Verbose = False,
     yes: Yes = False,
-    stack: StackName = DEFAULT_STACK,
+    stack: StackName = None,
     region: options.Region = None,
     profile: options.Profile = None,
 ) -> None:
@@ -74,34 +73,34 @@ def heal(
     named = _checked(targets or (), from_scan)
     flagged = read_findings(from_scan) if from_scan else []
     account_region = AccountRegion.of_caller(connect(region, profile))
-    deployment, denied = _deployment(account_region, stack, profile)
-    if deployment is None and stack != DEFAULT_STACK:
-        raise denied or OptionError(
-            f"there is no stack {stack} with runbooks in {account_region}",
-            "deploy it, or select it with --stack and --region",
-        )
+    deployment = _deployment(account_region, stack, profile)
     if deployment:
         check_stop(deployment, starts=not dry_run)
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
-    again += options.as_command_line({"--stack": stack if stack != DEFAULT_STACK else None})
+    again += options.as_command_line({"--stack": stack})
     flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", profile))
     network = Network(account_region)
     tables = network.targets(named or _existing(network, flagged_here))
     if deployment is None:
-        raise typer.Exit(plan_locally(network, tables, denied, dry_run=dry_run))
+        raise typer.Exit(plan_locally(network, tables, dry_run=dry_run))
     given = HealOptions(again, dry_run=dry_run, yes=yes, keep_going=keep_going, verbose=verbose)
     raise typer.Exit(heal_tables(deployment, tables, given))
 
 
-def _deployment(here: AccountRegion, stack: str, profile: str | None) -> tuple[Deployment | None, LocatedError | None]:
-    """Return the stack, None if there is none; if that may not be read, the error that says so. Raise LocatedError."""
-    try:
-        with locating_errors(here):
-            return read_deployment(here, stack, profile), None
-    except LocatedError as error:
-        if not (isinstance(error.error, ApiError) and error.error.is_denied):
-            raise
-        return None, error
+def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> Deployment | None:
+    """Return the stack that heals; None if there is none. Raise LocatedError, and OptionError if it is not clear which."""
+    with locating_errors(here):
+        found = own_deployments(here, profile)
+    named = [row for row in found if stack in (None, row.stack)]
+    if len(named) > 1:
+        raise OptionError(
+            f"several stacks heal in {here}: {', '.join(sorted(row.stack for row in named))}", "select one with --stack"
+        )
+    if stack and not named:
+        raise OptionError(
+            f"there is no stack {stack} with runbooks in {here}", "check --stack, --region, and --profile"
+        )
+    return named[0] if named else None
 
 
 def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:

@@ -9,7 +9,6 @@ from express_path.domain.heal.endpoints import endpoint_to_create
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import Action, Plan
 from express_path_cli.automation.planning import Proposal
-from express_path_cli.automation.stack import DEFAULT_STACK
 from express_path_cli.heal.tables import (
     BLOCKED,
     NOTHING,
@@ -21,7 +20,7 @@ from express_path_cli.heal.tables import (
     sums,
 )
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import UNDETERMINED, LocatedError, one_line, say
+from express_path_cli.terminal.errors import UNDETERMINED, one_line, say
 from express_path_cli.terminal.texts import count_text
 
 _TOOLS = {"cli": "AWS CLI", "cloudFormation": "CloudFormation", "terraform": "Terraform"}
@@ -35,25 +34,17 @@ class _LocalPlan:
     proposals: dict[str, Proposal]
 
 
-def plan_locally(
-    network: Network, targets: Sequence[TableTarget], denied: LocatedError | None, *, dry_run: bool
-) -> int:
+def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: bool) -> int:
     """Plan the heal of every route table with the permissions of the caller. Return the exit status.
 
-    The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed. denied: why it
-    is not known whether there is a stack; then no changes are printed, because the stack may require an approval.
+    The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
     """
     if not targets:
         echo(NOTHING)
         return 0
     plans = [_plan(network, table) for table in targets]
     tables = [plan.table for plan in plans]
-    if denied:
-        say(one_line(denied))
-    else:
-        echo(
-            f"no stack {DEFAULT_STACK} with runbooks was found in {network.account_region}; --stack selects another one"
-        )
+    echo(f"no stack of express-path was found in {network.account_region}")
     echo(f"plan for {count_text(len(targets), 'route table')}:")
     for line in plan_lines(tables):
         echo(line)
@@ -61,7 +52,7 @@ def plan_locally(
     for unchecked in sorted({name for proposal in proposals for name in proposal.unchecked}):
         echo(f"not checked: {unchecked}")
     echo(sums(tables))
-    patches = [] if denied else list(_patches(network, plans))
+    patches = list(_patches(network, plans))
     echo("nothing was changed" + ("; to make these changes:" if patches else ""))
     for patch in patches:
         echo(patch)
@@ -69,7 +60,7 @@ def plan_locally(
     for failure in failures:
         say(failure)
     unhealed = not dry_run and any(table.change for table in tables)
-    return UNDETERMINED if failures or denied or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
+    return UNDETERMINED if failures or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
 
 
 def _plan(network: Network, table: TableTarget) -> _LocalPlan:

@@ -90,7 +90,7 @@ def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
     assert f"already stopped: {HERE}, {since}\n" in again.stdout
 
     planned = invoke(["heal", vpc.subnet, "--dry-run"])
-    assert (planned.exit_code, "CREATE_AND_ASSOCIATE" in planned.stdout) == (0, True)
+    assert (planned.exit_code, "1 to heal\n" in planned.stdout) == (0, True)
     assert "note: STOPPED: " in planned.stderr
     runs = len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution"))
     refused = invoke(["heal", vpc.subnet, "--yes"])
