@@ -1,14 +1,13 @@
 """Evaluate the subnets that an event of AWS Config concerns. The handler reports the result."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from express_path.adapters.aws import Aws, unless_denied
 from express_path.adapters.config_rule.events import ConfigEvent, Item, whole_item
 from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results, stored_results_of
-from express_path.adapters.health import Installation
 from express_path.adapters.network_changes import cannot_change_path, change_of, shows_no_change
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
@@ -36,13 +35,13 @@ _STEP = timedelta(milliseconds=1)
 class RuleServices:
     """What evaluations need; snapshots remembers prefix lists between events.
 
-    bus_name is the event bus to publish on. installation is what a sweep checks.
+    bus_name is the event bus to publish on. stack_id is the ID of the function's stack, whose parts a sweep checks.
     """
 
     aws: Aws
     snapshots: SnapshotReader
     bus_name: str = "default"
-    installation: Installation = field(default_factory=Installation)
+    stack_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

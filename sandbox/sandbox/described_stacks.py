@@ -19,13 +19,15 @@ def apply(patches: Patches) -> None:
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackInstanceSummary.html, and
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStackResources.html: the answer has
-    all resources of the stack that the resource belongs to.
+    all resources of the stack that the resource belongs to. A stack is named by its name or its ID:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStackResources.html
     """
     patches.wrap(StackInstance, "__init__", _in_its_account)
     patches.wrap(StackInstance, "delete", _without_its_stack)
     patches.wrap(StackInstances, "create_instances", _in_some_accounts)
     patches.wrap(StackInstance, "to_dict", _with_status)
-    patches.wrap(CloudFormationResponse, "describe_stacks", _by_name)
+    patches.wrap(CloudFormationResponse, "describe_stacks", _by_name("Stacks", lambda made: [_summary(made)]))
+    patches.wrap(CloudFormationResponse, "list_stack_resources", _by_name("StackResourceSummaries", _resources))
     patches.wrap(CloudFormationResponse, "describe_stack_resources", _by_physical_id)
 
 
@@ -112,20 +114,26 @@ def _with_status(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[
     return answer
 
 
-def _by_name(original: Callable[..., Any]) -> Callable[..., Any]:
-    def answer(self: CloudFormationResponse) -> object:
-        name = self._get_param("StackName")
-        for made in created_stacks(self.current_account, self.region):
-            if made.name == name and made.resources:
-                return ActionResult({"Stacks": [_summary(made)]})
-        return original(self)
+def _by_name(field: str, described: Callable[[Any], list[dict[str, Any]]]) -> Callable[..., Any]:
+    """Return what answers with a field for the stack that a request names, if the sandbox created it."""
 
-    return answer
+    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
+        def answer(self: CloudFormationResponse) -> object:
+            name = self._get_param("StackName")
+            for made in created_stacks(self.current_account, self.region):
+                if name in (made.name, made.stack_id) and made.resources:
+                    return ActionResult({field: described(made)})
+            return original(self)
+
+        return answer
+
+    return wrapper
 
 
 def _summary(stack: Any) -> dict[str, Any]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
     return {
         "StackName": stack.name,
+        "StackId": stack.stack_id,
         "CreationTime": utcnow(),
         "StackStatus": "UPDATE_COMPLETE" if stack.updates else "CREATE_COMPLETE",
         "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
@@ -146,18 +154,22 @@ def _by_physical_id(original: Callable[..., Any]) -> Callable[..., Any]:
                 return original(self)
         for made in created_stacks(self.current_account, self.region):
             if any(resource.physical_id == physical_id for resource in made.resources.values()):
-                return ActionResult({"StackResources": [_described(made, name) for name in made.resources]})
+                return ActionResult({"StackResources": _resources(made)})
         raise ValidationError(message=f"Stack for {physical_id} does not exist")
 
     return answer
 
 
-def _described(stack: Any, logical_id: str) -> dict[str, Any]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
-    return {
-        "StackName": stack.name,
-        "LogicalResourceId": logical_id,
-        "PhysicalResourceId": stack.resources[logical_id].physical_id,
-        "ResourceType": stack.template["Resources"][logical_id]["Type"],
-        "Timestamp": utcnow(),
-        "ResourceStatus": "CREATE_COMPLETE",
-    }
+def _resources(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
+    return [
+        {
+            "StackName": stack.name,
+            "LogicalResourceId": logical_id,
+            "PhysicalResourceId": created.physical_id,
+            "ResourceType": stack.template["Resources"][logical_id]["Type"],
+            "Timestamp": utcnow(),
+            "LastUpdatedTimestamp": utcnow(),
+            "ResourceStatus": "CREATE_COMPLETE",
+        }
+        for logical_id, created in stack.resources.items()
+    ]

@@ -196,9 +196,17 @@ def _with_arn(parameter: str) -> Reader:
     return lambda request: iter([Authorization(request.action, request.parameters[parameter])])
 
 
+def _stack(request: Request) -> Iterator[Authorization]:
+    """Yield a stack by its ID; one that is named otherwise may be any."""
+    name = request.parameters.get("StackName", "")
+    yield Authorization(request.action, name if ":" in name else request.arn("cloudformation", "stack/*"))
+
+
 READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
+    "cloudformation:DescribeStacks": _stack,
+    "cloudformation:ListStackResources": _stack,
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),

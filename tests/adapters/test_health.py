@@ -1,22 +1,26 @@
 """What does not work of an installation: what counts as broken, and that a check never raises."""
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.health import (
     NO_NOTICES,
-    Installation,
+    NOTICES,
+    Fault,
     Topic,
     alarm_topic_problem,
     faults_of,
-    installation_of,
+    runbooks_of,
 )
 from express_path.adapters.recorder import Recorder, RecorderStatus, Strategy, recorder_problem, types_problem
 from sandbox.remediation import Remediation, add_exception, remediations_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
+from tests.support.stack import listed_stack
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
 EVERYONE_OF_THE_ACCOUNT = {
@@ -32,21 +36,17 @@ EVENTS = {"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, "
 ROLE = {"Effect": "Allow", "Principal": {"AWS": "arn:aws:iam::123456789012:root"}, "Action": "sns:*"}
 DENY = {"Effect": "Deny", "Principal": "*", "Action": "sns:*", "Resource": "*"}
 INSECURE = {**DENY, "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
-EVERYTHING = {
-    "HEAL_DOCUMENT_NAME": "heal",
-    "APPROVAL_DOCUMENT_NAME": "ask",
-    "UNDO_DOCUMENT_NAME": "undo",
-    "REMEDIATION_MODE": "ON",
-    "LEDGER_TABLE_NAME": "ledger",
-    "PLAN_FUNCTION_NAME": "plan",
-    "AUTOMATION_ROLE_NAME": "automation",
-    "PLAN_ROLE_NAME": "planning",
-    "STOP_ROLE_NAME": "brake",
-    "NOTICE_ROLE_NAME": "telling",
-    "AWS_LAMBDA_FUNCTION_NAME": "evaluate",
-    "ALARM_TOPIC_ARN": TOPIC,
-    "NOTICE_RULE_ARNS": ",".join(f"arn:aws:events:us-east-1:123456789012:rule/{name}" for name in ("one", "bus/two")),
+NAMES = {
+    "LedgerTable": "ledger",
+    "PlanFunction": "plan",
+    "AutomationRole": "automation",
+    "PlanRole": "planning",
+    "StopRole": "brake",
+    "NoticeRole": "telling",
+    "EvaluateFunction": "evaluate",
+    **{logical_id: logical_id.lower() for logical_id in NOTICES},
 }
+PARAMETERS = {"RemediationMode": "ON", "AlarmTopicArn": "arn:aws:sns:{region}:{account}:alarms"}
 COMPONENTS = [
     "recorder",
     *["runbook"] * 3,
@@ -56,12 +56,20 @@ COMPONENTS = [
     "role of the runbooks",
     "role of the plan function",
     "role that stops heals",
-    "role of the notices",
     "network role",
     "alarm topic",
     *["alarm"] * 2,
-    *["notice"] * 2,
+    *["notice"] * 4,
+    "role of the notices",
 ]
+
+
+def found_in(
+    sandbox: Sandbox, names: Mapping[str, str] = NAMES, network_role: str = "", **parameters: str
+) -> list[Fault]:
+    """Return the faults of a stack with these resources."""
+    stack_id = listed_stack(sandbox, f"stack-{uuid4()}", names, **(PARAMETERS | parameters))
+    return faults_of(Aws.connect(client_config=LAMBDA_CONFIG), stack_id, "rule", network_role)
 
 
 @pytest.mark.parametrize(
@@ -154,14 +162,12 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
     sandbox.faults.deny("sts", "AssumeRole")
     role = "arn:aws:iam::210987654321:role/network"
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
-        faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", role)
+        faults = found_in(sandbox, network_role=role)
     assert [fault.component for fault in faults] == COMPONENTS
     problems = [fault.problem for fault in faults]
     assert not [problem for problem in problems if "could not be checked" in problem]
     for name in (
-        "heal",
-        "ask",
-        "undo",
+        *(f"runbook {name} " for name in runbooks_of("rule")),
         "ON",
         "ledger",
         "plan",
@@ -173,8 +179,7 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
         role,
         TOPIC,
         "Unhealthy",
-        "one",
-        "two",
+        *(name.lower() for name in NOTICES),
     ):
         assert any(name in problem for problem in problems)
 
@@ -185,9 +190,7 @@ def test_remediation_exceptions_are_a_fault_while_config_heals_by_itself(sandbox
     add_exception(memory, "rule", ("AWS::EC2::Subnet", "subnet-1"), "failed too often")
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         for mode in ("ON", "APPROVAL", "OFF"):
-            faults = faults_of(
-                Aws.connect(client_config=LAMBDA_CONFIG), Installation(remediation_mode=mode), "rule", ""
-            )
+            faults = found_in(sandbox, RemediationMode=mode)
             found = [fault for fault in faults if "1 of them; express-path doctor lists them" in fault.problem]
             assert len(found) == (mode != "OFF")
 
@@ -212,7 +215,7 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
     for service, operations in reads.items():
         for operation in operations:
             sandbox.faults.deny(service, operation)
-    faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), installation_of(EVERYTHING), "rule", "")
+    faults = found_in(sandbox)
     assert [fault.component for fault in faults] == [
         *("recorder", *COMPONENTS[:5], "remediation exceptions"),
         *(name for name in COMPONENTS[5:] if name != "network role"),
@@ -220,12 +223,30 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
     assert all(fault.problem.startswith("it could not be checked: ") for fault in faults)
 
 
-def test_what_a_stack_does_not_have_is_not_checked(sandbox: Sandbox) -> None:
-    """Without settings, only the recorder is checked."""
-    assert installation_of({}) == Installation()
-    faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), Installation(), "rule", "")
-    assert [fault.component for fault in faults] == ["recorder"]
-    assert {call.operation for call in sandbox.calls} == {
-        "DescribeConfigurationRecorderStatus",
-        "DescribeConfigurationRecorders",
-    }
+def test_what_a_stack_has_by_choice_is_not_checked_without_it(sandbox: Sandbox) -> None:
+    """Without an alarm topic, there are no notices, and nobody misses an alarm. An earlier ledger is checked instead of its own."""
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        names = {
+            logical_id: NAMES[logical_id] for logical_id in ("PlanFunction", "AutomationRole", "PlanRole", "StopRole")
+        }
+        faults = found_in(sandbox, names, RemediationMode="OFF", AlarmTopicArn="", LedgerTableName="earlier")
+    alarms = COMPONENTS.index("network role")
+    assert [fault.component for fault in faults] == [name for name in COMPONENTS[:alarms] if name != "remediation"]
+    assert "earlier" in next(fault.problem for fault in faults if fault.component == "ledger")
+
+
+@pytest.mark.parametrize("logical_id", [name for name in NAMES if name != "NoticeRole"])
+def test_what_every_stack_has_is_missed(sandbox: Sandbox, logical_id: str) -> None:
+    """A stack that CloudFormation no longer lists with one of its parts, such as a deleted stack, is a fault."""
+    names = {name: physical_id for name, physical_id in NAMES.items() if name != logical_id}
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        [fault] = [fault for fault in found_in(sandbox, names) if fault.component == "stack"]
+    assert logical_id in fault.problem
+
+
+def test_a_function_that_is_not_told_its_stack_is_a_fault(sandbox: Sandbox) -> None:
+    """Whoever removes the setting silences nothing."""
+    with Automation(sandbox):
+        faults = faults_of(Aws.connect(client_config=LAMBDA_CONFIG), "", "rule", "")
+    assert [fault.component for fault in faults] == ["recorder", *["runbook"] * 3, "stack"]
+    assert "STACK_ID" in faults[-1].problem

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from express_path.adapters.health import runbooks_of
 from express_path.adapters.sweep_history import failed_heals
 from sandbox.cloudwatch import earlier, extracted
 from sandbox.server import Sandbox
@@ -14,7 +15,7 @@ from sandbox.ssm import Automation
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
-HEAL, APPROVAL = "AddS3ExpressGatewayEndpoint", "AddS3ExpressGatewayEndpointWithApproval"
+HEAL, APPROVAL, UNDO = runbooks_of("s3express-no-nat-path")
 GAUGES = ("Unhealthy", "NonCompliant", "Unresolved", "HealsFailed")
 FAILS = """
 schemaVersion: "0.3"
@@ -36,12 +37,10 @@ mainSteps:
 
 
 @pytest.fixture(autouse=True)
-def automation(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Automation]:
-    """Create the runbooks and one of another tool, name them as the stack does, and return Automation."""
-    monkeypatch.setenv("HEAL_DOCUMENT_NAME", HEAL)
-    monkeypatch.setenv("APPROVAL_DOCUMENT_NAME", APPROVAL)
+def automation(sandbox: Sandbox) -> Iterator[Automation]:
+    """Create the runbooks and one of another tool, and return Automation. That there is no stack is a fault of each sweep."""
     with Automation(sandbox) as found:
-        for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
+        for name in (HEAL, APPROVAL, UNDO, f"{HEAL}Copy"):
             sandbox.client("ssm").create_document(
                 Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
             )
@@ -98,7 +97,7 @@ def test_an_idle_place_has_one_gauge(rule: Rule, builder: Builder, line: Callabl
     for _ in range(2):
         found = line()
         assert [metric["Name"] for metric in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == ["Unhealthy"]
-        assert (found["Unhealthy"], found["faults"]) == (0, [])
+        assert (found["Unhealthy"], [fault["component"] for fault in found["faults"]]) == (1, ["stack"])
         assert found["reasons"]["ENDPOINT"] == 1
         assert sum(found["counts"].values()) == found["subnets"] == len(builder.ec2.describe_subnets()["Subnets"])
     assert found["counts"]["NON_COMPLIANT"] == 0
@@ -112,18 +111,18 @@ def test_a_gauge_is_emitted_while_it_is_not_zero_and_once_more(
     vpc, gone = Private(builder), Private(builder)
     builder.ec2.delete_nat_gateway(NatGatewayId=gone.nat)  # DROPPED counts as Unresolved
     for _ in range(2):
-        assert swept() == {"Unhealthy": 0, "NonCompliant": 1, "Unresolved": 1}
+        assert swept() == {"Unhealthy": 1, "NonCompliant": 1, "Unresolved": 1}
     builder.endpoint(vpc.vpc, vpc.table)
     builder.endpoint(gone.vpc, gone.table)
-    assert swept() == {"Unhealthy": 0, "NonCompliant": 0, "Unresolved": 0}
-    assert swept() == {"Unhealthy": 0}
+    assert swept() == {"Unhealthy": 1, "NonCompliant": 0, "Unresolved": 0}
+    assert swept() == {"Unhealthy": 1}
 
 
 def test_two_rules_do_not_share_their_gauges(sandbox: Sandbox, swept: Callable[[], dict[str, int]]) -> None:
     """What another rule of the account emitted is not this rule's earlier value."""
     datum = {"MetricName": "NonCompliant", "Value": 5, "Dimensions": [{"Name": "RuleName", "Value": "another"}]}
     sandbox.client("cloudwatch").put_metric_data(Namespace="ExpressPath", MetricData=[datum])
-    assert swept() == {"Unhealthy": 0}
+    assert swept() == {"Unhealthy": 1}
 
 
 def test_a_path_that_became_unknown_without_a_change_is_a_fault_once(
@@ -132,12 +131,12 @@ def test_a_path_that_became_unknown_without_a_change_is_a_fault_once(
     """A path that is unknown from the start, or that an event already reported, is none."""
     vpc, unknown = Private(builder), Private(builder)
     unknown_path(builder, unknown)
-    assert line()["faults"] == []
+    assert line()["Unhealthy"] == 1
     unknown_path(builder, vpc)
     found = line()
-    [fault] = found["faults"]
-    assert (found["Unhealthy"], fault["component"], fault["problem"][:21]) == (1, "paths", "1 paths became unknow")
-    assert line()["Unhealthy"] == 0
+    fault, _ = found["faults"]
+    assert (found["Unhealthy"], fault["component"], fault["problem"][:21]) == (2, "paths", "1 paths became unknow")
+    assert line()["Unhealthy"] == 1
 
 
 def test_failed_heals_are_counted_once(
@@ -174,7 +173,7 @@ def test_a_failing_read_never_hides_a_number(
     """Verdicts, events, and the heartbeat are there. Without earlier values, zeros are printed too. The log warns."""
     vpc, sandbox = Private(builder), rule.sandbox
     sandbox.faults.deny(service, operation)
-    assert swept() == {"Unhealthy": 0} | printed
+    assert swept() == {"Unhealthy": 1} | printed
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
     assert sandbox.calls.of("events", "PutEvents")
     [warning] = [row for row in logged() if row["level"] == "WARNING"]

@@ -1,11 +1,15 @@
 """The stack's roles and event bus, deployed in a sandbox that enforces their permissions."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.stacks import Stack as CreatedStack
+from sandbox.cloudformation.values import Created
 from sandbox.config_items.direct import direct_client
+from sandbox.described_stacks import created_stacks
 from sandbox.dynamic import Client
 from sandbox.iam import enforced
 from sandbox.server import Sandbox
@@ -28,6 +32,15 @@ EVERYTHING = {
 }
 
 
+def listed_stack(sandbox: Sandbox, name: str, names: Mapping[str, str], **parameters: str) -> str:
+    """Let CloudFormation list a stack with these resources, whether or not they exist, and return its ID."""
+    created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
+    account, resources = Account(sandbox, sandbox.account_id, sandbox.region), {name: {"Type": ""} for name in names}
+    stack = CreatedStack(name, account, created, parameters=parameters, template={"Resources": resources})
+    created_stacks(sandbox.account_id, sandbox.region).append(stack)
+    return stack.stack_id
+
+
 class Stack:
     """The template's roles, with their policies and trust policies as CloudFormation creates them."""
 
@@ -40,6 +53,9 @@ class Stack:
             self._deploy(logical_id)
         deploy_tables(sandbox, self.template)
         self._deploy_bus()
+        names = {logical_id: self.template.deployed(f"<{logical_id}>") for logical_id in self.template.resources}
+        values = {name: value for name, value in self.template.values.items() if "::" not in name}
+        listed_stack(sandbox, str(self.template.values["AWS::StackId"]).partition(":stack/")[2], names, **values)
 
     def _deploy(self, logical_id: str) -> None:
         role = self.template.deployed(self.template.properties(logical_id))

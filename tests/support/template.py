@@ -25,6 +25,7 @@ PSEUDO_PARAMETERS = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",
     "AWS::Region": "us-east-1",
+    "AWS::StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/express-path/1a2b3c",
     "AWS::StackName": "express-path",
     "AWS::URLSuffix": "amazonaws.com",
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from express_path.adapters.health import NOTICES, ROLES, runbooks_of
 from tests.support.template import ROOT, Expanded, expanded
 from tests.template.models import bounds, enum
 
@@ -53,6 +54,27 @@ def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) 
     variables = expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
     assert variables["NETWORK_ROLE_EXTERNAL_ID"] == EXTERNAL_ID
     assert "NETWORK_ROLE_EXTERNAL_ID" not in stack.properties(name)["Environment"]["Variables"]
+
+
+def test_what_a_sweep_checks_comes_from_the_stack() -> None:
+    """The evaluate function is told the ID of its stack, and knows by name what CloudFormation lists there."""
+    stack = expanded(AlarmTopicArn="arn:aws:sns:us-east-1:210987654321:alarms", RuleName="another")
+    variables = stack.properties("EvaluateFunction")["Environment"]["Variables"]
+    assert variables["STACK_ID"] == stack.values["AWS::StackId"]
+    assert variables.keys() - {"STACK_ID"} == {"POWERTOOLS_SERVICE_NAME", "EVENT_BUS_NAME"}
+    of_type: dict[str, set[str]] = {}
+    for logical_id, resource in stack.resources.items():
+        of_type.setdefault(resource["Type"], set()).add(logical_id)
+    assert set(NOTICES) == of_type["AWS::Events::Rule"]
+    assert {role for _, role, _ in ROLES} == of_type["AWS::IAM::Role"] - {"EvaluateRole", "NoticeRole"}
+    assert {"PlanFunction", "EvaluateFunction"} == of_type["AWS::Lambda::Function"]
+    assert of_type["AWS::DynamoDB::Table"] == {"LedgerTable"}
+    for rule_name, deployed in (("another", stack), ("s3express-no-nat-path", expanded())):
+        documents = [
+            deployed.properties(logical_id)["Name"]
+            for logical_id in ("HealDocument", "ApprovalDocument", "UndoDocument")
+        ]
+        assert list(runbooks_of(rule_name)) == documents
 
 
 def test_config_can_invoke_before_the_rule_exists(stack: Expanded) -> None:

@@ -10,8 +10,8 @@ from express_path.adapters.health import (
     FunctionState,
     Installation,
     Remediation,
-    installation_of,
     read_function,
+    read_installation,
     read_remediation,
 )
 from express_path.adapters.recorder import read_recorder, read_recorder_status
@@ -80,6 +80,7 @@ class CheckContext:
         self.remediation: SharedRead[Remediation | None] = SharedRead(
             lambda: read_remediation(aws.config, self.rule.name) if self.rule else None
         )
+        self.installation: SharedRead[Installation | None] = SharedRead(self._installation)
 
     @property
     def rule_name(self) -> str:
@@ -109,11 +110,10 @@ class CheckContext:
         account_id = self._deployed.function_account_id
         return None if account_id == self.caller().account_id else account_id
 
-    @property
-    def installation(self) -> Installation:
-        """What the rule's function checks at each sweep, from its settings; empty without such a function."""
+    def _installation(self) -> Installation | None:
+        """Read what the stack of the rule's function must have, which each sweep checks; None without such a function."""
         found = self.function() if self.rule and not self.function_account else None
-        return installation_of(found.environment if found else {})
+        return read_installation(self.aws, found.environment.get("STACK_ID", "")) if found else None
 
     def output(self, name: str) -> str:
         """Return an output of the stack, or an empty text without such an output or stack."""

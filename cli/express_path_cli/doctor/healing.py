@@ -23,7 +23,6 @@ from express_path.adapters.health import (
     read_function,
     read_table,
     read_topic,
-    role_exists,
     role_problem,
     table_problem,
     target_problem,
@@ -272,7 +271,7 @@ def stop_role(context: CheckContext) -> CheckResult | None:
 
 def _check_role(context: CheckContext, arn: str, effect: str) -> CheckResult:
     name = arn.rpartition("/")[2]
-    problem = role_problem(name, effect, exists=role_exists(context.aws.iam, name))
+    problem = role_problem(context.aws.iam, name, effect)
     return fail(problem, DEPLOY) if problem else ok(f"{arn} exists")
 
 

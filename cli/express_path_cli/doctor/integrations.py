@@ -30,15 +30,14 @@ def security_hub(context: CheckContext) -> CheckResult | None:
     bus = context.output("EventBusName")
     if not bus:
         return None
-    arn = f"{context.output('EventBusArn').replace(':event-bus/', ':rule/')}/{_EVENT_RULE}"
-    found = read_event_rule(context.aws.events, arn)
+    found = read_event_rule(context.aws.events, _EVENT_RULE, bus)
     silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": _EVENT_RULE})
     silence_problem = alarm_problem(context.aws.cloudwatch, silence)
     if found is None and silence_problem:
         return None  # neither the rule nor its alarm: not deployed
     queue = next((target for target in found.targets if ":sqs:" in target), "") if found else ""
     problems = [
-        event_rule_problem(arn, found, queue or "a queue"),
+        event_rule_problem(_EVENT_RULE, found, queue or "a queue"),
         silence_problem,
         *_hub_problems(context),
         *(_queue_problems(context, queue) if queue else ()),

@@ -6,17 +6,16 @@ from datetime import datetime, timedelta
 
 from express_path.adapters.health import (
     NO_NOTICES,
+    NOTICES,
     FunctionState,
     alarm_problem,
     alarm_topic_problem,
     dropped_events,
-    event_rule_problem,
     function_problem,
     heartbeat,
     is_throttled,
-    read_event_rule,
+    notice_problem,
     read_topic,
-    role_exists,
     role_problem,
 )
 from express_path.errors import ApiError
@@ -290,15 +289,16 @@ def errors(context: CheckContext) -> CheckResult | None:
 
 def alarm_topic(context: CheckContext) -> CheckResult | None:
     """Return whether alarms and notices reach anybody."""
-    if context.rule is None or context.function_account or context.function() is None:
+    stack = context.installation()
+    if stack is None:
         return None
-    arn = context.installation.alarm_topic
+    arn = stack.alarm_topic
     if not arn:
         return warn(
             "nobody is told anything: the stack has no alarm topic, so its alarms notify nobody, and there are no notices",
             "deploy the stack with AlarmTopicArn",
         )
-    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn), context.installation.notice_role)
+    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn), stack.notice_role)
     return (
         fail(problem, "repair the topic, its policy, or its subscriptions")
         if problem
@@ -308,7 +308,8 @@ def alarm_topic(context: CheckContext) -> CheckResult | None:
 
 def alarm(context: CheckContext) -> CheckResult | None:
     """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
-    if not context.installation.alarm_topic:
+    stack = context.installation()
+    if stack is None or not stack.alarm_topic:
         return None
     metrics = (heartbeat(context.rule_name), dropped_events(context.function_name))
     if problems := [*filter(None, (alarm_problem(context.aws.cloudwatch, metric) for metric in metrics))]:
@@ -318,15 +319,15 @@ def alarm(context: CheckContext) -> CheckResult | None:
 
 def notices(context: CheckContext) -> CheckResult | None:
     """Return whether the rules of EventBridge send notices, and may."""
-    stack, aws = context.installation, context.aws
-    found = [(arn, read_event_rule(aws.events, arn)) for arn in stack.notice_rules]
-    problems = [event_rule_problem(arn, rule, stack.alarm_topic) for arn, rule in found]
+    stack, aws = context.installation(), context.aws
+    if stack is None or not stack.alarm_topic:
+        return None
+    problems = [notice_problem(aws, stack.name(logical_id), stack.alarm_topic) for logical_id in NOTICES]
     if stack.notice_role:
-        exists = role_exists(aws.iam, stack.notice_role)
-        problems.append(role_problem(stack.notice_role, NO_NOTICES, exists=exists))
+        problems.append(role_problem(aws.iam, stack.notice_role, NO_NOTICES))
     if any(problems):
         return fail("; ".join(filter(None, problems)), "enable the rules in EventBridge, or deploy the stack again")
-    return ok(f"{count_text(len(found), 'rule')} of EventBridge on") if found else None
+    return ok(f"{len(NOTICES)} rules of EventBridge on")
 
 
 def sweep(context: CheckContext) -> CheckResult | None:

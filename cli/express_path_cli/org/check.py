@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.health import runbooks_of
 from express_path.adapters.recorder import RecorderStatus, read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
@@ -278,12 +279,8 @@ def _region_of(place: AccountRegion, bucket: str) -> str | None:
     return str(headers.get("x-amz-bucket-region", place.region))
 
 
-DOCUMENTS = (
-    "AddS3ExpressGatewayEndpoint",
-    "AddS3ExpressGatewayEndpointWithApproval",
-    "RemoveS3ExpressGatewayEndpoint",
-)
-"""The names of the runbooks in template.yaml."""
+DOCUMENTS = runbooks_of(RULE_NAME)
+"""The names of the stack's runbooks."""
 MAX_RULES = 1000
 """The rules of one account and Region (https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html)."""
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TextIO
 
 from express_path.domain.verdict.parameters import PARAMETERS
-from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError
+from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError, SettingError
 from express_path_cli.terminal.console import echo
 
 PROXY_HINT = "a proxy answered instead of AWS: check HTTPS_PROXY and NO_PROXY"
@@ -155,7 +155,7 @@ def hint_for(error: ExpressPathError) -> str:
         )
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
-    return ""
+    return "deploy the stack again" if isinstance(error, SettingError) else ""
 
 
 def one_line(error: ExpressPathError) -> str:

@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling
+from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling, pages
 from express_path.adapters.ledger_policy import policy_problem, read_policy
 from express_path.adapters.network_reader import assuming
 from express_path.adapters.recorder import read_recorder, read_recorder_status, recorder_problem, types_problem
 from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
+from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.documents import listed
 from express_path.domain.policies.patterns import is_like
-from express_path.errors import ApiError, ExpressPathError
-from express_path.fields import Description, json_text
+from express_path.errors import ApiError, ExpressPathError, SettingError
+from express_path.fields import Description, identifier, json_text
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -41,101 +42,116 @@ class Fault:
     problem: str
 
 
+_REMOVED = ("DELETE_COMPLETE", "DELETE_SKIPPED")
+"""The statuses of resources that a stack no longer has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What a stack has besides its rule and the evaluate function; empty for what it does not have.
+    """What a stack must have: the names of its resources by their logical IDs, its parameters, and its alarm topic.
 
-    remediation_mode: OFF, ON, or APPROVAL. function: the name of the evaluate function itself. notice_rules: the ARNs of
-    the rules of EventBridge that send notices.
+    alarm_topic is an ARN, empty without a topic. notice_role is the name of a role, empty if EventBridge needs none.
     """
 
-    heal_document: str = ""
-    approval_document: str = ""
-    undo_document: str = ""
-    remediation_mode: str = ""
-    ledger_table: str = ""
-    plan_function: str = ""
-    automation_role: str = ""
-    plan_role: str = ""
-    stop_role: str = ""
-    notice_role: str = ""
-    function: str = ""
+    stack_id: str
+    names: Mapping[str, str]
+    parameters: Mapping[str, str]
     alarm_topic: str = ""
-    notice_rules: tuple[str, ...] = ()
-    network_external_id: str = ""
+    notice_role: str = ""
 
-    @property
-    def heal_documents(self) -> tuple[str, ...]:
-        """The names of the runbooks that heal."""
-        return tuple(filter(None, (self.heal_document, self.approval_document)))
+    def name(self, logical_id: str) -> str:
+        """Return the name of a resource. Raise RecordError if the stack does not have it."""
+        return identifier(self.names, logical_id, self.stack_id)
 
 
-def installation_of(environment: Mapping[str, str]) -> Installation:
-    """Return the installation that the environment of the evaluate function describes."""
-    return Installation(
-        heal_document=environment.get("HEAL_DOCUMENT_NAME", ""),
-        approval_document=environment.get("APPROVAL_DOCUMENT_NAME", ""),
-        undo_document=environment.get("UNDO_DOCUMENT_NAME", ""),
-        remediation_mode=environment.get("REMEDIATION_MODE", ""),
-        ledger_table=environment.get("LEDGER_TABLE_NAME", ""),
-        plan_function=environment.get("PLAN_FUNCTION_NAME", ""),
-        automation_role=environment.get("AUTOMATION_ROLE_NAME", ""),
-        plan_role=environment.get("PLAN_ROLE_NAME", ""),
-        stop_role=environment.get("STOP_ROLE_NAME", ""),
-        notice_role=environment.get("NOTICE_ROLE_NAME", ""),
-        function=environment.get("AWS_LAMBDA_FUNCTION_NAME", ""),
-        alarm_topic=environment.get("ALARM_TOPIC_ARN", ""),
-        notice_rules=tuple(filter(None, environment.get("NOTICE_RULE_ARNS", "").split(","))),
-        network_external_id=environment.get("NETWORK_ROLE_EXTERNAL_ID", ""),
-    )
+def read_installation(aws: Aws, stack_id: str) -> Installation:
+    """Read from CloudFormation what a stack must have. Raise ApiError, and SettingError if the ID is empty.
+
+    The ID is all that the evaluate function is told about its stack, and its role can read no other stack. Only a deployment
+    changes what CloudFormation answers. So nothing that a sweep checks says what it should be: the mode does not come from the
+    remediation, the ledger and the roles do not come from the plan function, and the notices do not come from the topic.
+    CloudFormation may still list what a deployment removed:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackResourceSummary.html
+    """
+    if not stack_id:
+        raise SettingError("STACK_ID", stack_id, "the ID of the function's stack")
+    client = aws.client("cloudformation")
+    with calling("cloudformation:DescribeStacks"):
+        [stack] = client.describe_stacks(StackName=stack_id)["Stacks"]
+    rows = pages(client, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
+    names = {
+        row["LogicalResourceId"]: row.get("PhysicalResourceId", "")
+        for row in rows
+        if row["ResourceStatus"] not in _REMOVED
+    }
+    parameters = {row["ParameterKey"]: row["ParameterValue"] for row in stack.get("Parameters", [])}
+    account_id = stack["StackId"].split(":")[4]
+    topic = parameters.get("AlarmTopicArn", "").replace("{region}", aws.region).replace("{account}", account_id)
+    return Installation(stack["StackId"], names, parameters, topic, names.get("NoticeRole", ""))
 
 
-def faults_of(aws: Aws, installation: Installation, rule_name: str, network_role_arn: str) -> list[Fault]:
+def runbooks_of(rule_name: str) -> tuple[str, str, str]:
+    """Return the names of a rule's runbooks: the one that heals, the one that asks for approval, and the one that undoes."""
+    suffix = "" if rule_name == RULE_NAME else f"-{rule_name}"
+    heal = "AddS3ExpressGatewayEndpoint"
+    return heal + suffix, f"{heal}WithApproval{suffix}", f"RemoveS3ExpressGatewayEndpoint{suffix}"
+
+
+def faults_of(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> list[Fault]:
     """Check everything, and return what does not work. A check that fails is a fault itself, and never raises."""
     aws = replace(aws, client_config=BRIEF_CONFIG)
     found = []
-    for component, problem in _checks(aws, installation, rule_name, network_role_arn):
-        try:
-            text = problem()
-        except ExpressPathError as error:
-            text = f"it could not be checked: {error}"
-        if text:
-            found.append(Fault(component, text))
+    checks = _checks(aws, stack_id, rule_name, network_role_arn)
+    try:
+        for component, problem in checks:
+            found += _fault(component, problem)
+    except ExpressPathError as error:
+        found.append(Fault("stack", _unknown(error)))
     return found
 
 
-def _checks(
-    aws: Aws, stack: Installation, rule_name: str, network_role_arn: str
-) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield each component with its check. What the stack does not have is not checked."""
+def _fault(component: str, problem: Callable[[], str]) -> list[Fault]:
+    try:
+        text = problem()
+    except ExpressPathError as error:
+        text = _unknown(error)
+    return [Fault(component, text)] if text else []
+
+
+def _unknown(error: ExpressPathError) -> str:
+    return f"it could not be checked: {error}"
+
+
+def _checks(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield each component with its check. What a stack has only by choice is checked if it was chosen.
+
+    Raise ApiError, RecordError, SettingError if it is not known what the stack must have.
+    """
     yield "recorder", lambda: recorder_problem(read_recorder_status(aws.config))
     yield "recorder", lambda: types_problem(read_recorder(aws.config))
-    for name in filter(None, (*stack.heal_documents, stack.undo_document)):
+    for name in runbooks_of(rule_name):
         yield "runbook", partial(_check_document, aws, name)
-    if stack.remediation_mode:
-        yield "remediation", lambda: _check_remediation(stack, read_remediation(aws.config, rule_name))
-    if stack.remediation_mode not in ("", "OFF"):
+    stack = read_installation(aws, stack_id)
+    mode, ledger = stack.parameters.get("RemediationMode", ""), stack.parameters.get("LedgerTableName")
+    yield "remediation", partial(_check_remediation, aws, mode, rule_name)
+    if mode != "OFF":
         yield "remediation exceptions", lambda: exceptions_problem(list_exceptions(aws.config, rule_name))
-    if stack.ledger_table:
-        yield "ledger", partial(_check_table, aws, stack.ledger_table)
-    if stack.plan_function:
-        yield "plan function", partial(_check_function, aws, stack.plan_function)
-    for component, name, effect in (
-        ("role of the runbooks", stack.automation_role, HEALS_FAIL),
-        ("role of the plan function", stack.plan_role, HEALS_FAIL),
-        ("role that stops heals", stack.stop_role, NO_STOP),
-        ("role of the notices", stack.notice_role, NO_NOTICES),
-    ):
-        if name:
-            yield component, partial(_check_role, aws, name, effect)
+    yield "ledger", partial(_check_table, aws, ledger or stack.name("LedgerTable"))
+    yield "plan function", partial(_check_function, aws, stack.name("PlanFunction"))
+    for component, logical_id, effect in ROLES:
+        yield component, partial(role_problem, aws.iam, stack.name(logical_id), effect)
     if network_role_arn:
-        yield "network role", partial(network_role_problem, aws, network_role_arn, stack.network_external_id)
-    if topic := stack.alarm_topic:
-        yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic), stack.notice_role)
-        for metric in (heartbeat(rule_name), dropped_events(stack.function)):
-            yield "alarm", partial(_check_alarm, aws, metric)
-    for arn in stack.notice_rules:
-        yield "notice", partial(_check_notice, aws, arn, stack.alarm_topic)
+        external_id = stack.parameters.get("NetworkRoleExternalId", "")
+        yield "network role", partial(network_role_problem, aws, network_role_arn, external_id)
+    if not (topic := stack.alarm_topic):
+        return
+    yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic), stack.notice_role)
+    for metric in (heartbeat(rule_name), dropped_events(stack.name("EvaluateFunction"))):
+        yield "alarm", partial(alarm_problem, aws.cloudwatch, metric)
+    for logical_id in NOTICES:
+        yield "notice", partial(notice_problem, aws, stack.name(logical_id), topic)
+    if role := stack.notice_role:
+        yield "role of the notices", partial(role_problem, aws.iam, role, NO_NOTICES)
 
 
 def _check_document(aws: Aws, name: str) -> str:
@@ -155,21 +171,10 @@ def _check_function(aws: Aws, name: str) -> str:
     return function_problem(name, read_function(aws.functions, name), throttled=throttled)
 
 
-def _check_role(aws: Aws, name: str, effect: str) -> str:
-    return role_problem(name, effect, exists=role_exists(aws.iam, name))
-
-
-def _check_remediation(stack: Installation, found: "Remediation | None") -> str:
-    actual = mode_of(found, stack.approval_document)
-    return mode_problem(stack.remediation_mode, actual) or target_problem(found, stack.heal_documents)
-
-
-def _check_alarm(aws: Aws, metric: "Metric") -> str:
-    return alarm_problem(aws.cloudwatch, metric)
-
-
-def _check_notice(aws: Aws, arn: str, topic: str) -> str:
-    return event_rule_problem(arn, read_event_rule(aws.events, arn), topic)
+def _check_remediation(aws: Aws, mode: str, rule_name: str) -> str:
+    heal, approval, _ = runbooks_of(rule_name)
+    found = read_remediation(aws.config, rule_name)
+    return mode_problem(mode, mode_of(found, approval)) or target_problem(found, (heal, approval))
 
 
 # --- AWS Config ----------------------------------------------------------------------------------------------------
@@ -335,29 +340,30 @@ def function_problem(name: str, found: FunctionState | None, *, throttled: bool)
     return f"function {name} never runs, because its reserved concurrency is 0" if throttled else ""
 
 
-def role_exists(iam: "IAMClient", name: str) -> bool:
-    """Read whether a role exists. Raise ApiError."""
-    try:
-        with calling("iam:GetRole"):
-            iam.get_role(RoleName=name)
-    except ApiError as error:
-        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
-            raise
-        return False
-    return True
-
-
 HEALS_FAIL = "every heal and undo fails"
 """What follows without the role of the runbooks, or of the plan function."""
 NO_STOP = "express-path stop cannot stop heals"
 """What follows without the role that stops heals."""
 NO_NOTICES = "no notice is sent"
 """What follows without the role of the notices."""
+ROLES = (
+    ("role of the runbooks", "AutomationRole", HEALS_FAIL),
+    ("role of the plan function", "PlanRole", HEALS_FAIL),
+    ("role that stops heals", "StopRole", NO_STOP),
+)
+"""The roles that every stack has: component, logical ID, and what follows without it."""
 
 
-def role_problem(name: str, effect: str, *, exists: bool) -> str:
-    """Return what is wrong with a role."""
-    return "" if exists else f"role {name} does not exist: {effect}"
+def role_problem(iam: "IAMClient", name: str, effect: str) -> str:
+    """Return what is wrong with a role: that it does not exist. Raise ApiError."""
+    try:
+        with calling("iam:GetRole"):
+            iam.get_role(RoleName=name)
+    except ApiError as error:
+        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
+            raise
+        return f"role {name} does not exist: {effect}"
+    return ""
 
 
 def network_role_problem(aws: Aws, arn: str, external_id: str) -> str:
@@ -494,29 +500,33 @@ class EventRule:
     targets: tuple[str, ...]
 
 
-def read_event_rule(events: "EventBridgeClient", arn: str) -> EventRule | None:
-    """Read a rule of EventBridge, None if it or its bus does not exist. Raise ApiError.
-
-    An ARN ends with rule/name, or with rule/bus/name.
-    """
-    bus, _, name = arn.partition(":rule/")[2].rpartition("/")
+def read_event_rule(events: "EventBridgeClient", name: str, bus: str = "default") -> EventRule | None:
+    """Read a rule of EventBridge, None if it or its bus does not exist. Raise ApiError."""
     try:
         with calling("events:DescribeRule"):
-            state = events.describe_rule(Name=name, EventBusName=bus or "default")["State"]
+            state = events.describe_rule(Name=name, EventBusName=bus)["State"]
     except ApiError as error:
         if error.code != "ResourceNotFoundException":
             raise
         return None
     with calling("events:ListTargetsByRule"):
-        targets = events.list_targets_by_rule(Rule=name, EventBusName=bus or "default")["Targets"]
+        targets = events.list_targets_by_rule(Rule=name, EventBusName=bus)["Targets"]
     return EventRule(state, tuple(target["Arn"] for target in targets))
 
 
-def event_rule_problem(arn: str, found: EventRule | None, target: str) -> str:
+def event_rule_problem(name: str, found: EventRule | None, target: str) -> str:
     """Return why a rule of EventBridge sends nothing to a target. It is None if it does not exist."""
-    name = arn.rpartition("/")[2]
     if found is None:
         return f"rule {name} of EventBridge does not exist"
     if found.state == "DISABLED":
         return f"rule {name} of EventBridge is disabled"
     return "" if target in found.targets else f"rule {name} of EventBridge sends nothing to {target}"
+
+
+NOTICES = ("HealFailedNotice", "HealUndoneNotice", "EndpointLostNotice", "RecorderNotice")
+"""The logical IDs of the rules of EventBridge that send notices."""
+
+
+def notice_problem(aws: Aws, name: str, topic: str) -> str:
+    """Return why a rule of EventBridge sends nothing to the alarm topic. Raise ApiError."""
+    return event_rule_problem(name, read_event_rule(aws.events, name), topic)

@@ -14,7 +14,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import Fault, faults_of, installation_of
+from express_path.adapters.health import Fault, faults_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.domain.verdict.fanout import ResourceType
@@ -43,7 +43,7 @@ def compose_services(environment: Mapping[str, str]) -> RuleServices:
         aws,
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
-        installation_of(environment),
+        environment.get("STACK_ID", ""),
     )
 
 
@@ -126,7 +126,7 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     faults = [*_faults(evaluation, rejected), *_broken_components(services, event)]
     for fault in faults:
         logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
-    report_sweep(services.aws, publication.run, summary, faults, services.installation.heal_documents, logger)
+    report_sweep(services.aws, publication.run, summary, faults, logger)
     return len(accepted)
 
 
@@ -159,7 +159,7 @@ def _faults(evaluation: Evaluation, rejected: str) -> Iterator[Fault]:
 def _broken_components(services: RuleServices, event: ConfigEvent) -> list[Fault]:
     """Return what a sweep finds broken of the rest of the stack. Nothing of it is needed to evaluate."""
     role = parse_parameters(event.parameters).network_role_arn or ""
-    return faults_of(services.aws, services.installation, event.rule_name, role)
+    return faults_of(services.aws, services.stack_id, event.rule_name, role)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:

@@ -108,6 +108,12 @@ class Stack:
     template: Mapping[str, Node] = field(default_factory=dict)
     updates: int = 0
 
+    @property
+    def stack_id(self) -> str:
+        """Its ARN."""
+        partition, account = get_partition(self.account.region), self.account
+        return f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
+
     def delete(self, *, retain: bool = True) -> None:
         """Delete the resources, the last first, except those whose DeletionPolicy retains them."""
         for logical_id in reversed(list(self.resources)):
@@ -229,12 +235,11 @@ def _outputs(template: Mapping[str, Node], scope: Scope) -> dict[str, str]:
 
 def _pseudo_parameters(account: Account, name: str) -> dict[str, str]:
     partition = get_partition(account.region)
-    place = f"{partition}:cloudformation:{account.region}:{account.account_id}"
     return {
         "AWS::AccountId": account.account_id,
         "AWS::Partition": partition,
         "AWS::Region": account.region,
-        "AWS::StackId": f"arn:{place}:stack/{name}",
+        "AWS::StackId": Stack(name, account).stack_id,
         "AWS::StackName": name,
         "AWS::URLSuffix": "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com",
     }

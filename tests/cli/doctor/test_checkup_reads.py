@@ -17,7 +17,7 @@ from express_path.adapters.health import (
     read_function,
     read_remediation,
     read_topic,
-    role_exists,
+    role_problem,
 )
 from express_path.adapters.recorder import read_recorder_status
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
@@ -40,12 +40,12 @@ def aws(sandbox: Sandbox) -> Aws:
 
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationAbsent"
-NOTICE = "arn:aws:events:us-east-1:123456789012:rule/notice"
+NOTICE = "notice"
 READS: dict[str, Any] = {
     "ssm:DescribeDocument": lambda aws: read_document_status(aws.ssm, "runbook"),
     "dynamodb:DescribeTable": lambda aws: read_ledger(aws.dynamodb, "ledger"),
     "sns:GetTopicAttributes": lambda aws: read_topic(aws.client("sns"), TOPIC),
-    "iam:GetRole": lambda aws: role_exists(aws.client("iam"), "role"),
+    "iam:GetRole": lambda aws: role_problem(aws.client("iam"), "role", ""),
     "servicequotas:GetServiceQuota": lambda aws: read_quota(aws, ENDPOINT_QUOTA),
     "ssm:GetCalendarState": lambda aws: read_calendar(aws.ssm, "freeze"),
     "cloudformation:DescribeStacks": lambda aws: read_stack(aws.client("cloudformation"), "stack"),
@@ -75,14 +75,14 @@ def test_missing_resources_are_none(sandbox: Sandbox, aws: Aws) -> None:
     with Automation(sandbox):
         assert read_document_status(aws.ssm, "runbook") is None
         assert read_calendar(aws.ssm, "freeze") is None
-    assert role_exists(aws.client("iam"), "absent") is False
+    assert "absent does not exist" in role_problem(aws.client("iam"), "absent", "")
     assert read_stack(aws.client("cloudformation"), "absent") is None
     assert read_ledger(aws.dynamodb, "absent") is None
     assert read_topic(aws.client("sns"), TOPIC) is None
     assert read_function(aws.functions, "absent") is None
     assert is_throttled(aws.functions, "absent") is False
     assert read_event_rule(aws.events, NOTICE) is None
-    assert read_event_rule(aws.events, NOTICE.replace("rule/", "rule/absent-bus/")) is None
+    assert read_event_rule(aws.events, NOTICE, "absent-bus") is None
 
 
 def test_a_partial_metric_is_an_error(sandbox: Sandbox, aws: Aws) -> None:

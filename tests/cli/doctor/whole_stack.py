@@ -73,7 +73,8 @@ class WholeStack(Stack):
         self.config.put_config_rule(ConfigRule=self._rule())
         self.remediate()
         self.describe(parameters)
-        with redirect_stdout(io.StringIO()) as printed:
+        with redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as settings:
+            settings.setenv("STACK_ID", str(self.template.values["AWS::StackId"]))
             self.rule.sweep()
         self.log(printed.getvalue().splitlines())
         self.count("EvaluateFunction", "Invocations", timedelta(hours=1), 1)
