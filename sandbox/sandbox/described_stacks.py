@@ -1,6 +1,7 @@
 """CloudFormation: statuses of stack instances, stacks that the sandbox created, and the stack that created a resource."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from moto.cloudformation.exceptions import ValidationError
@@ -26,8 +27,10 @@ def apply(patches: Patches) -> None:
     patches.wrap(StackInstance, "delete", _without_its_stack)
     patches.wrap(StackInstances, "create_instances", _in_some_accounts)
     patches.wrap(StackInstance, "to_dict", _with_status)
-    patches.wrap(CloudFormationResponse, "describe_stacks", _by_name("Stacks", lambda made: [_summary(made)]))
-    patches.wrap(CloudFormationResponse, "list_stack_resources", _by_name("StackResourceSummaries", _resources))
+    patches.wrap(CloudFormationResponse, "describe_stacks", partial(_by_name, "Stacks", _summary))
+    patches.wrap(
+        CloudFormationResponse, "list_stack_resources", partial(_by_name, "StackResourceSummaries", _resources)
+    )
     patches.wrap(CloudFormationResponse, "describe_stack_resources", _by_physical_id)
 
 
@@ -114,32 +117,29 @@ def _with_status(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[
     return answer
 
 
-def _by_name(field: str, described: Callable[[Any], list[dict[str, Any]]]) -> Callable[..., Any]:
-    """Return what answers with a field for the stack that a request names, if the sandbox created it."""
+def _by_name(field: str, described: Callable[[Any], Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    def answer(self: CloudFormationResponse) -> object:
+        name = self._get_param("StackName")
+        for made in created_stacks(self.current_account, self.region):
+            if name in (made.name, made.stack_id) and made.resources:
+                return ActionResult({field: described(made)})
+        return original(self)
 
-    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
-        def answer(self: CloudFormationResponse) -> object:
-            name = self._get_param("StackName")
-            for made in created_stacks(self.current_account, self.region):
-                if name in (made.name, made.stack_id) and made.resources:
-                    return ActionResult({field: described(made)})
-            return original(self)
-
-        return answer
-
-    return wrapper
+    return answer
 
 
-def _summary(stack: Any) -> dict[str, Any]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
-    return {
-        "StackName": stack.name,
-        "StackId": stack.stack_id,
-        "CreationTime": utcnow(),
-        "StackStatus": "UPDATE_COMPLETE" if stack.updates else "CREATE_COMPLETE",
-        "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
-        "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in stack.parameters.items()],
-        "Tags": {},
-    }
+def _summary(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of sandbox/cloudformation/
+    return [
+        {
+            "StackName": stack.name,
+            "StackId": stack.stack_id,
+            "CreationTime": utcnow(),
+            "StackStatus": "UPDATE_COMPLETE" if stack.updates else "CREATE_COMPLETE",
+            "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
+            "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in stack.parameters.items()],
+            "Tags": {},
+        }
+    ]
 
 
 def _by_physical_id(original: Callable[..., Any]) -> Callable[..., Any]:

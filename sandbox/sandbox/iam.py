@@ -192,21 +192,15 @@ def _event_rule(request: Request) -> Iterator[Authorization]:
 
 
 def _with_arn(parameter: str) -> Reader:
-    """Return a reader for requests that give the ARN of their one resource."""
-    return lambda request: iter([Authorization(request.action, request.parameters[parameter])])
-
-
-def _stack(request: Request) -> Iterator[Authorization]:
-    """Yield a stack by its ID; one that is named otherwise may be any."""
-    name = request.parameters.get("StackName", "")
-    yield Authorization(request.action, name if ":" in name else request.arn("cloudformation", "stack/*"))
+    """Return a reader for requests that give the ARN of their one resource, or are about all of them."""
+    return lambda request: iter([Authorization(request.action, request.parameters.get(parameter, "*"))])
 
 
 READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
-    "cloudformation:DescribeStacks": _stack,
-    "cloudformation:ListStackResources": _stack,
+    "cloudformation:DescribeStacks": _with_arn("StackName"),
+    "cloudformation:ListStackResources": _with_arn("StackName"),
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),

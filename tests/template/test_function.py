@@ -61,7 +61,7 @@ def test_what_a_sweep_checks_comes_from_the_stack() -> None:
     stack = expanded(AlarmTopicArn="arn:aws:sns:us-east-1:210987654321:alarms", RuleName="another")
     variables = stack.properties("EvaluateFunction")["Environment"]["Variables"]
     assert variables["STACK_ID"] == stack.values["AWS::StackId"]
-    assert variables.keys() - {"STACK_ID"} == {"POWERTOOLS_SERVICE_NAME", "EVENT_BUS_NAME"}
+    assert variables.keys() - {"STACK_ID"} == {"EVENT_BUS_NAME"}
     of_type: dict[str, set[str]] = {}
     for logical_id, resource in stack.resources.items():
         of_type.setdefault(resource["Type"], set()).add(logical_id)

@@ -42,10 +42,6 @@ class Fault:
     problem: str
 
 
-_REMOVED = ("DELETE_COMPLETE", "DELETE_SKIPPED")
-"""The statuses of resources that a stack no longer has."""
-
-
 @dataclass(frozen=True, slots=True)
 class Installation:
     """What a stack must have: the names of its resources by their logical IDs, its parameters, and its alarm topic.
@@ -82,7 +78,7 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     names = {
         row["LogicalResourceId"]: row.get("PhysicalResourceId", "")
         for row in rows
-        if row["ResourceStatus"] not in _REMOVED
+        if row["ResourceStatus"] not in ("DELETE_COMPLETE", "DELETE_SKIPPED")
     }
     parameters = {row["ParameterKey"]: row["ParameterValue"] for row in stack.get("Parameters", [])}
     account_id = stack["StackId"].split(":")[4]
@@ -129,9 +125,9 @@ def _checks(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> I
     """
     yield "recorder", lambda: recorder_problem(read_recorder_status(aws.config))
     yield "recorder", lambda: types_problem(read_recorder(aws.config))
+    stack = read_installation(aws, stack_id)
     for name in runbooks_of(rule_name):
         yield "runbook", partial(_check_document, aws, name)
-    stack = read_installation(aws, stack_id)
     mode, ledger = stack.parameters.get("RemediationMode", ""), stack.parameters.get("LedgerTableName")
     yield "remediation", partial(_check_remediation, aws, mode, rule_name)
     if mode != "OFF":
@@ -423,11 +419,7 @@ def alarm_topic_problem(arn: str, topic: Topic | None, notice_role: str) -> str:
 
 
 def _lets_publish(policy: Mapping[str, Any], service: str) -> bool:
-    """Return whether a topic's policy may let a service publish. An unknown condition counts as met by an Allow only.
-
-    A condition on the caller's principal, such as aws:PrincipalOrgID, is never met, because a service has none:
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
-    """
+    """Return whether a topic's policy may let a service publish. An unknown condition counts as met by an Allow only."""
     rows = [row for row in listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row, service)]
     allowed = any(row.get("Effect") == "Allow" and not _needs_more(row, service) for row in rows)
     denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in rows)
@@ -435,26 +427,24 @@ def _lets_publish(policy: Mapping[str, Any], service: str) -> bool:
 
 
 def _needs_more(statement: Mapping[str, Any], service: str) -> bool:
-    """Return whether a condition is on what a service does not send.
+    """Return whether a condition names what a service does not send.
 
-    EventBridge does not meet the condition of a topic's default policy, aws:SourceOwner, unlike CloudWatch:
+    No service sends keys of a principal, such as aws:PrincipalOrgID:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html. EventBridge does not meet the
+    condition of a topic's default policy, aws:SourceOwner, unlike CloudWatch:
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
     """
-    condition = statement.get("Condition")
-    operators = condition.values() if isinstance(condition, Mapping) else ()
-    keys = [str(key).lower() for tested in operators if isinstance(tested, Mapping) for key in tested]
-    return any(
-        key.startswith("aws:principal") or (key == "aws:sourceowner" and service == _EVENTBRIDGE) for key in keys
-    )
+    condition = str(statement.get("Condition")).lower()
+    return "aws:principal" in condition or (service == _EVENTBRIDGE and "aws:sourceowner" in condition)
 
 
 def _applies(statement: Mapping[str, Any], service: str) -> bool:
     """Return whether a statement names a service, or everyone, and sns:Publish."""
     principal = statement.get("Principal")
-    named = listed(principal.get("Service")) if isinstance(principal, Mapping) else []
-    everyone = principal == "*" or (isinstance(principal, Mapping) and "*" in listed(principal.get("AWS")))
+    kinds = principal if isinstance(principal, Mapping) else {"AWS": principal}
+    named = [*listed(kinds.get("AWS")), *listed(kinds.get("Service"))]
     actions = (str(action).lower() for action in listed(statement.get("Action")))
-    return (everyone or service in named) and any(is_like("sns:publish", action) for action in actions)
+    return ("*" in named or service in named) and any(is_like("sns:publish", action) for action in actions)
 
 
 @dataclass(frozen=True, slots=True)

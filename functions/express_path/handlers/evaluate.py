@@ -14,7 +14,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import Fault, faults_of
+from express_path.adapters.health import Fault, faults_of, runbooks_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.domain.verdict.fanout import ResourceType
@@ -123,10 +123,15 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
         return len(accepted)
     summary = summarize(evaluation.everything)
     rejected = _publish(services, chain(publication.changes(accepted), publication.sweep(summary)))
-    faults = [*_faults(evaluation, rejected), *_broken_components(services, event)]
+    network_role_arn = parse_parameters(event.parameters).network_role_arn or ""
+    faults = [
+        *_faults(evaluation, rejected),
+        *faults_of(services.aws, services.stack_id, event.rule_name, network_role_arn),
+    ]
     for fault in faults:
         logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
-    report_sweep(services.aws, publication.run, summary, faults, logger)
+    healing = runbooks_of(event.rule_name)[:2] if services.stack_id else ()
+    report_sweep(services.aws, publication.run, summary, faults, healing, logger)
     return len(accepted)
 
 
@@ -154,12 +159,6 @@ def _faults(evaluation: Evaluation, rejected: str) -> Iterator[Fault]:
             f"{evaluation.became_unresolved} paths became unknown (UNRESOLVED_EGRESS), although no recorded resource "
             "changed: a resource of another account did, or the function may read less",
         )
-
-
-def _broken_components(services: RuleServices, event: ConfigEvent) -> list[Fault]:
-    """Return what a sweep finds broken of the rest of the stack. Nothing of it is needed to evaluate."""
-    role = parse_parameters(event.parameters).network_role_arn or ""
-    return faults_of(services.aws, services.stack_id, event.rule_name, role)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:

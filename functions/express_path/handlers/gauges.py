@@ -7,7 +7,7 @@ account must not feed each other's alarms.
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from aws_lambda_powertools import Logger
 
 from express_path.adapters.aws import BRIEF_CONFIG, Aws
-from express_path.adapters.health import Fault, runbooks_of
+from express_path.adapters.health import Fault
 from express_path.adapters.sweep_history import (
     DIMENSION,
     FIRST_PERIOD,
@@ -34,7 +34,9 @@ from express_path.events.writer import summary_json
 _Value = TypeVar("_Value")
 
 
-def report_sweep(aws: Aws, run: RuleRun, summary: Summary, faults: Sequence[Fault], logger: Logger) -> None:
+def report_sweep(
+    aws: Aws, run: RuleRun, summary: Summary, faults: Sequence[Fault], heal_documents: Collection[str], logger: Logger
+) -> None:
     """Print what a sweep found, with its gauges, in one line.
 
     Unhealthy is printed by every sweep, whatever its value. Any other gauge is printed if it is not 0, because a metric
@@ -51,8 +53,7 @@ def report_sweep(aws: Aws, run: RuleRun, summary: Summary, faults: Sequence[Faul
     before = _unless_failing(lambda: last_gauges(aws.cloudwatch, run.rule_name, names, now), "earlier gauges", logger)
     previous = before.get(HEARTBEAT) if before else None
     since = previous.time if previous else now - FIRST_PERIOD
-    healing = runbooks_of(run.rule_name)[:2]
-    failed = _unless_failing(lambda: failed_heals(aws.ssm, healing, since), "HealsFailed", logger)
+    failed = _unless_failing(lambda: failed_heals(aws.ssm, heal_documents, since), "HealsFailed", logger)
     if failed is not None:
         values["HealsFailed"] = failed
     gauges = {name: value for name, value in values.items() if value or _was_not_zero(name, before)}
