@@ -37,7 +37,7 @@ def listed_stack(sandbox: Sandbox, name: str, names: Mapping[str, str], **parame
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
     account, resources = Account(sandbox, sandbox.account_id, sandbox.region), {name: {"Type": ""} for name in names}
     stack = CreatedStack(name, account, created, parameters=parameters, template={"Resources": resources})
-    created_stacks(sandbox.account_id, sandbox.region).append(stack)
+    created_stacks(sandbox.account_id, sandbox.region).insert(0, stack)
     return stack.stack_id
 
 
@@ -53,7 +53,7 @@ class Stack:
             self._deploy(logical_id)
         deploy_tables(sandbox, self.template)
         self._deploy_bus()
-        names = {logical_id: self.template.deployed(f"<{logical_id}>") for logical_id in self.template.resources}
+        names = self.template.deployed({name: f"<{name}>" for name in self.template.resources})
         values = {name: value for name, value in self.template.values.items() if "::" not in name}
         listed_stack(sandbox, str(self.template.values["AWS::StackId"]).partition(":stack/")[2], names, **values)
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.domain.heal.preflight import Policy
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import Caller
 from express_path_cli.terminal.errors import OptionError
@@ -74,23 +73,6 @@ def read_organization(organizations: "OrganizationsClient") -> Organization:
             "use --profile, with credentials of the management account or of a delegated administrator",
         ) from error
     return Organization(found["Id"], found["MasterAccountId"])
-
-
-def organization_policies(organizations: "OrganizationsClient") -> Iterator[Policy]:
-    """Yield the service control policies and the resource control policies of the organization.
-
-    For what cannot be read, the Policy says why
-    (https://docs.aws.amazon.com/organizations/latest/APIReference/API_ListPolicies.html).
-    """
-    for kind in ("SERVICE_CONTROL_POLICY", "RESOURCE_CONTROL_POLICY"):
-        name = kind.lower().replace("_", " ")
-        try:
-            for row in pages(organizations, "organizations", "list_policies", "Policies", Filter=kind):
-                with calling("organizations:DescribePolicy"):
-                    content = organizations.describe_policy(PolicyId=row["Id"])["Policy"]["Content"]
-                yield Policy(f"{name} {row['Name']} ({row['Id']})", content)
-        except ApiError as error:
-            yield Policy(f"each {name}", "", str(error))
 
 
 def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> list[Member]:

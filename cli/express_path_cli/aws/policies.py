@@ -1,87 +1,117 @@
-"""What IAM policies say: whether a trust policy lets a role assume another one.
+"""Read policies: from files, of an account, and of an organization. What a heal reads itself is in adapters/policies.py."""
 
-Only what trust policies of a central role use is evaluated. With anything else, the answer is unknown, never a guess
-(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html).
-"""
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.policies import resource_policies
+from express_path.domain.heal.preflight import Policy
+from express_path.errors import ApiError
+from express_path_cli.aws.sessions import AccountRegion
+from express_path_cli.terminal.files import STDOUT
 
-from express_path.domain.policies.documents import listed
-from express_path.domain.policies.patterns import is_like, is_like_arn
+if TYPE_CHECKING:
+    from mypy_boto3_organizations import OrganizationsClient
 
-Document = Mapping[str, Any]
-"""A policy, a statement, or a part of one, as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """A role that assumes another one: its account (12 digits), organization, ARN, and the external ID it passes."""
-
-    account_id: str
-    organization_id: str
-    arn: str
-    external_id: str = ""
+S3_EXPRESS = ".s3express"
+"""How the service name of S3 Express's gateway endpoints ends."""
+_FILTER = ["User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"]
 
 
-def trusts(policy: Document, principal: Principal) -> bool | None:
-    """Return whether a trust policy lets a principal assume the role, or None if that could not be determined."""
-    statements = listed(policy.get("Statement"))
-    denied = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Deny")
-    allowed = _any(_applies(row, principal) for row in statements if row.get("Effect") == "Allow")
-    return _all([allowed, None if denied is None else not denied])
+def policies_in_files(files: Iterable[Path]) -> Iterator[Policy]:
+    """Yield the policy in each file; - is standard input. A file may also be what the AWS CLI prints of a policy."""
+    for file in files:
+        try:
+            text = sys.stdin.read().removeprefix("\ufeff") if file == STDOUT else file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeError) as error:
+            yield Policy(str(file), "", f"cannot be read: {getattr(error, 'strerror', None) or error}")
+            continue
+        yield from _in_text(str(file), text)
 
 
-def _applies(statement: Document, principal: Principal) -> bool | None:
-    if "NotPrincipal" in statement or "NotAction" in statement:
-        return None
-    actions = listed(statement.get("Action"))
-    is_assumed = any(is_like("sts:assumerole", str(action).lower()) for action in actions)
-    conditions = [
-        _meets(operator, key, listed(values), principal)
-        for operator, keys in (statement.get("Condition") or {}).items()
-        for key, values in keys.items()
-    ]
-    return _all([is_assumed, _names(statement.get("Principal"), principal), *conditions])
+def _in_text(source: str, text: str) -> Iterator[Policy]:
+    """Yield the policy of each endpoint in the output of ec2 describe-vpc-endpoints, else the one policy in a text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, Mapping) and isinstance(found.get("VpcEndpoints"), list):
+        for row in found["VpcEndpoints"]:
+            endpoint = row if isinstance(row, Mapping) else {}
+            if str(endpoint.get("ServiceName", S3_EXPRESS)).endswith(S3_EXPRESS):
+                endpoint_id = str(endpoint.get("VpcEndpointId") or "")
+                document = _document(endpoint.get("PolicyDocument"))
+                yield Policy(f"{endpoint_id or 'endpoint'} in {source}", document, endpoint_id=endpoint_id)
+    else:
+        yield Policy(source, text if found is None else _document(found, text))
 
 
-def _names(found: Any, principal: Principal) -> bool:  # noqa: ANN401  # any JSON
-    """Return whether the Principal of a statement contains the principal: everybody, its account, or itself."""
-    named = found.get("AWS") if isinstance(found, Mapping) else found
-    root = f":iam::{principal.account_id}:root"
-    return any(name in ("*", principal.account_id, principal.arn) or str(name).endswith(root) for name in listed(named))
+def _document(found: object, text: str = "") -> str:
+    """Return the policy document in the output of a call such as s3api get-bucket-policy, or the text where there is none."""
+    while isinstance(found, Mapping) and "Statement" not in found:
+        inner = [
+            found[key] for key in ("Policy", "PolicyDocument", "PolicyVersion", "Document", "Content") if key in found
+        ]
+        if not inner:
+            break
+        found, text = inner[0], ""
+    if isinstance(found, str):
+        return found
+    return text or json.dumps(found)
 
 
-def _meets(operator: str, key: str, values: Sequence[Any], principal: Principal) -> bool | None:
-    """Return whether a condition holds, or None if it is not one of those that are evaluated."""
-    keys = {
-        "aws:principalorgid": principal.organization_id,
-        "aws:principalarn": principal.arn,
-        "aws:principalaccount": principal.account_id,
-        "sts:externalid": principal.external_id,
-    }
-    compare = _OPERATORS.get(operator.removesuffix("IfExists"))
-    value = keys.get(key.lower())
-    if compare is None or value is None:
-        return None
-    return any(compare(value, str(pattern)) for pattern in values)
+def account_policies(place: AccountRegion) -> Iterator[Policy]:
+    """Yield the policies of an account: of directory buckets and access points of its Region, and identity policies.
+
+    For what cannot be read, the Policy says why. Raise ApiError if identity policies are not denied, but cannot be read.
+    """
+    yield from resource_policies(place.aws, place.account_id)
+    try:
+        yield from _identity_policies(place.aws)
+    except ApiError as error:
+        if not error.is_denied:
+            raise
+        yield Policy(f"identity policies of account {place.account_id}", "", str(error))
 
 
-_OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
-    "StringEquals": lambda value, wanted: value == wanted,
-    "StringEqualsIgnoreCase": lambda value, wanted: value.lower() == wanted.lower(),
-    "StringLike": is_like,
-    "ArnEquals": is_like_arn,
-    "ArnLike": is_like_arn,
-}
+def _identity_policies(aws: Aws) -> Iterator[Policy]:
+    """Yield every identity policy of an account: inline ones, and managed ones that somebody uses. Raise ApiError.
+
+    https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountAuthorizationDetails.html
+    """
+    for key in ("UserDetailList", "GroupDetailList", "RoleDetailList", "Policies"):
+        for row in pages(aws.client("iam"), "iam", "get_account_authorization_details", key, Filter=_FILTER):
+            yield from _of_managed(row) if key == "Policies" else _inline(row)
 
 
-def _any(answers: Iterable[bool | None]) -> bool | None:
-    known = list(answers)
-    return True if True in known else None if None in known else False
+def _inline(row: Mapping[str, Any]) -> Iterator[Policy]:
+    for key in ("UserPolicyList", "GroupPolicyList", "RolePolicyList"):
+        for policy in row.get(key, []):
+            yield Policy(f"{row['Arn']} {policy['PolicyName']}", json.dumps(policy["PolicyDocument"]))
 
 
-def _all(answers: Iterable[bool | None]) -> bool | None:
-    known = list(answers)
-    return False if False in known else None if None in known else True
+def _of_managed(row: Mapping[str, Any]) -> Iterator[Policy]:
+    if row.get("AttachmentCount") or row.get("PermissionsBoundaryUsageCount"):
+        for version in row["PolicyVersionList"]:
+            if version["IsDefaultVersion"]:
+                yield Policy(row["Arn"], json.dumps(version["Document"]))
+
+
+def organization_policies(organizations: "OrganizationsClient") -> Iterator[Policy]:
+    """Yield the service control policies and the resource control policies of the organization.
+
+    For what cannot be read, the Policy says why
+    (https://docs.aws.amazon.com/organizations/latest/APIReference/API_ListPolicies.html).
+    """
+    for kind in ("SERVICE_CONTROL_POLICY", "RESOURCE_CONTROL_POLICY"):
+        name = kind.lower().replace("_", " ")
+        try:
+            for row in pages(organizations, "organizations", "list_policies", "Policies", Filter=kind):
+                with calling("organizations:DescribePolicy"):
+                    content = organizations.describe_policy(PolicyId=row["Id"])["Policy"]["Content"]
+                yield Policy(f"{name} {row['Name']} ({row['Id']})", content)
+        except ApiError as error:
+            yield Policy(f"each {name}", "", str(error))

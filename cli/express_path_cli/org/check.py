@@ -21,12 +21,12 @@ from express_path_cli.aws.organization import (
     Member,
     Organization,
     members_of,
-    organization_policies,
     read_organization,
 )
-from express_path_cli.aws.policies import Document, Principal, trusts
+from express_path_cli.aws.policies import organization_policies
 from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers_s3_express
 from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.aws.trust import Document, Principal, trusts
 from express_path_cli.installation.checks import (
     CheckResult,
     CheckState,

@@ -1,22 +1,18 @@
 """express-path policies: which statements would deny requests that are possible on the NAT path."""
 
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from express_path.adapters.policies import resource_policies
-from express_path.domain.heal.preflight import Policy
 from express_path.domain.policies.change import KnownContext
 from express_path.domain.policies.conditions import is_public_ipv4
-from express_path.errors import ApiError
 from express_path_cli.aws import options
 from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
 from express_path_cli.aws.options import TextFormat
+from express_path_cli.aws.policies import account_policies, policies_in_files
 from express_path_cli.aws.sessions import AccountRegion, connect
-from express_path_cli.policies.reading import identity_policies, policies_in_files
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
@@ -88,7 +84,10 @@ def policies(
         raise OptionError("no policies are given", "give files, or --account to read those of your account")
     addresses = tuple(map(_public_address, address or ()))
     known = KnownContext(_id("--vpc", "vpc-", vpc), _id("--endpoint", "vpce-", endpoint), addresses)
-    read = chain(policies_in_files(files or ()), _of_account(region, profile) if account else ())
+    read = chain(
+        policies_in_files(files or ()),
+        account_policies(AccountRegion.of_caller(connect(region, profile))) if account else (),
+    )
     found = judge(read, known)
     show_failures_and_notes(found.failures, quiet=quiet)
     if form is TextFormat.JSON:
@@ -98,18 +97,6 @@ def policies(
         if not quiet:
             say(_conclusion(found))
     raise typer.Exit(found.exit_status)
-
-
-def _of_account(region: str | None, profile: str | None) -> Iterator[Policy]:
-    """Yield the policies of the caller's account, and a policy with a fault for what cannot be read."""
-    place = AccountRegion.of_caller(connect(region, profile))
-    yield from resource_policies(place.aws, place.account_id)
-    try:
-        yield from identity_policies(place.aws)
-    except ApiError as error:
-        if not error.is_denied:
-            raise
-        yield Policy(f"identity policies of account {place.account_id}", "", str(error))
 
 
 def _public_address(text: str) -> str:

@@ -1,12 +1,12 @@
 """Read what heals and undos need beyond the snapshot: what a pre-flight checks, live resources, and the state of runs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
-from express_path.adapters.policies import resource_policies
+from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
@@ -17,7 +17,6 @@ from express_path.domain.heal.preflight import (
     EgressRule,
     Evidence,
     NetworkAcl,
-    Policy,
     Ports,
     Quota,
 )
@@ -113,7 +112,7 @@ def _read(
         network_acls=tuple(_network_acl(acl) for acl in acls if _is_associated(acl, subnet_ids)),
         dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
         dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
-        policies=(*_endpoint_policies(endpoints, endpoint_ids), *resource_policies(aws, account_id)),
+        policies=(*endpoint_policies(endpoints, endpoint_ids), *resource_policies(aws, account_id)),
         gateway_endpoints=sum(counts_against_quota(str(endpoint.get("State"))) for endpoint in endpoints),
     )
 
@@ -188,12 +187,6 @@ def _vpc_attribute(aws: Aws, vpc_id: str, attribute: Any) -> bool:  # noqa: ANN4
     with calling("ec2:DescribeVpcAttribute"):
         response: Mapping[str, Any] = aws.ec2.describe_vpc_attribute(VpcId=vpc_id, Attribute=attribute)
     return response[attribute[0].upper() + attribute[1:]]["Value"] is True
-
-
-def _endpoint_policies(endpoints: Sequence[Description], endpoint_ids: Sequence[str]) -> Iterator[Policy]:
-    for endpoint in endpoints:
-        if endpoint["VpcEndpointId"] in endpoint_ids and endpoint.get("PolicyDocument"):
-            yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"], endpoint_id=endpoint["VpcEndpointId"])
 
 
 def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResources:

@@ -1,10 +1,11 @@
-"""Read the policies of an account's directory buckets and of their access points."""
+"""Read the policies that a heal evaluates: of directory buckets, of their access points, and of endpoints."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
 from express_path.domain.heal.preflight import Policy
 from express_path.errors import ApiError
+from express_path.fields import Description
 
 _NONE = frozenset({"NoSuchBucketPolicy", "NoSuchBucket", "NoSuchAccessPointPolicy", "NoSuchAccessPoint"})
 """S3's error codes if a bucket or an access point has no policy, or was deleted since it was listed."""
@@ -48,3 +49,10 @@ def _access_point_policies(aws: Aws, account_id: str) -> Iterator[Policy]:
         except ApiError as error:
             if error.code not in _NONE:
                 yield Policy(f"access point {point['Name']}", "", str(error))
+
+
+def endpoint_policies(endpoints: Iterable[Description], endpoint_ids: Collection[str]) -> Iterator[Policy]:
+    """Yield the policies of these endpoints, of all that EC2 described."""
+    for endpoint in endpoints:
+        if endpoint["VpcEndpointId"] in endpoint_ids and endpoint.get("PolicyDocument"):
+            yield Policy(endpoint["VpcEndpointId"], endpoint["PolicyDocument"], endpoint_id=endpoint["VpcEndpointId"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.aws.policies import Principal, trusts
+from express_path_cli.aws.trust import Principal, trusts
 
 ARN = "arn:aws:iam::111122223333:role/express-path/evaluate"
 PRINCIPAL = Principal("111122223333", "o-a1b2c3d4e5", ARN, "secret")
