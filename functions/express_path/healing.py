@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, calling
-from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, read_live_resources
+from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, is_in_history, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
     AnswerContext,
@@ -432,7 +432,7 @@ class HealSteps:
         )
         if not _uses(live, run):
             raise NotAssociatedError(run.route_table_id, run.endpoint_id)
-        writes = [self._writer(request, datetime.now(UTC)).associated()]
+        writes = [self._writer(request, datetime.now(UTC)).associated(live.endpoints[0].tags)]
         return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id, "ledger": writes}
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
@@ -512,7 +512,8 @@ class HealSteps:
 
 
 def _uses(live: LiveResources, run: RunRecord) -> bool:
-    return any(table.id == run.route_table_id and leads_to(table, run.endpoint_id) for table in live.tables)
+    users = [table.id for table in live.tables if leads_to(table, run.endpoint_id)]
+    return bool(live.endpoints) and run.route_table_id in users
 
 
 def _check_blocked(observation: Observation) -> None:
@@ -715,7 +716,8 @@ class UndoSteps:
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
         runs = map(self._ledger.run, sorted(view.vpc.token_runs) if heal.endpoint_id in view.vpc.token_ids else ())
         creators = tuple(run for run in runs if run and run.endpoint_id == heal.endpoint_id)
-        return Records(heal, view.table, view.vpc, self._associated_last(view.table, heal), creators)
+        last, since = self._associated_last(view.table, heal), self._ledger.created_at()
+        return Records(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
 
     def _associated_last(self, table: TableRecord, heal: RunRecord) -> RunRecord | None:
         """Return the last heal that started to associate the table, which usually is the one to undo."""

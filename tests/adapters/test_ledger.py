@@ -124,8 +124,10 @@ def test_confirmed_changes_and_intentions_of_a_run() -> None:
     )
     assert (intended.is_associated, intended.unconfirmed_since, intended.created_endpoint) == (False, noon["S"], True)
     assert intended.marks == Marks("", "by=tool", "hash")
-    done = run_record({**RUN_ITEM, **seen, "intendedAt": noon, "associatedAt": later})
+    confirmed = {"associatedAt": later, "seenTagKeys": {"SS": ["a key", "managed"]}}
+    done = run_record({**RUN_ITEM, **seen, "intendedAt": noon, **confirmed})
     assert (done.is_associated, done.unconfirmed_since) == (True, "")
+    assert done.marks == Marks("", "by=tool", "hash", frozenset({"a key", "managed"}))
     assert run_record({**RUN_ITEM, "createdEndpoint": {"BOOL": False}}).marks is None
     undo = run_record({**RUN_ITEM, "kind": {"S": "UNDO"}, "intendedAt": noon})
     assert (undo.intended_at, undo.marks) == (noon["S"], None)
@@ -204,7 +206,7 @@ WRITES = [
     WRITER.elect("vpc-1", Election(must_elect=True, token_run="run-9", ledger_generation=0, generation=1)),
     WRITER.intend_creation(HEAL),
     *WRITER.intend_association(HEAL, Marks()),
-    WRITER.associated(),
+    WRITER.associated([]),
     *WRITER.healed("rtb-1", "vpce-1", finishes_run=True),
     WRITER.healed_earlier(TableRecord("rtb-1", run_id="run-1"), "vpce-1"),
     WRITER.start_undo(HEAL),

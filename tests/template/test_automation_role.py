@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.ledger_policy import POLICY_CHANGES, WRITES
+from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
 from sandbox.dynamodb import POLICY_ACTIONS
 from tests.support.heals import called
 from tests.support.iam import actions
@@ -39,10 +39,10 @@ TOPIC_KEY_ACTIONS = {"kms:Decrypt", "kms:GenerateDataKey"}
 # its parts, and a restore makes another table.
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis-iam.html
 ADMINISTRATION = {
-    *("CreateBackup", "DeleteTable", "ExportTableToPointInTime", "RestoreTableToPointInTime", "TransactWriteItems"),
+    *("CreateBackup", "ExportTableToPointInTime", "RestoreTableToPointInTime", "TransactWriteItems"),
     *("DisableKinesisStreamingDestination", "EnableKinesisStreamingDestination", "UpdateKinesisStreamingDestination"),
     *("TagResource", "UntagResource", "UpdateContinuousBackups", "UpdateContributorInsights"),
-    *("UpdateTable", "UpdateTableReplicaAutoScaling"),
+    "UpdateTableReplicaAutoScaling",
 }
 READS = re.compile(r"(BatchGet|TransactGet|Get|List|Describe|Query|Scan|PartiQLSelect)\w*")
 
@@ -105,21 +105,21 @@ def test_topic_key_is_used_only_through_sns() -> None:
 @pytest.mark.parametrize("template", [MAIN, "org/ledger.yaml"])
 def test_ledger_denies_every_write_that_its_policy_can_name(template: str) -> None:
     """DynamoDB refuses a policy with any other action."""
-    names = {action.removeprefix("dynamodb:") for action in POLICY_ACTIONS - POLICY_CHANGES} - {"*"}
+    names = {action.removeprefix("dynamodb:") for action in POLICY_ACTIONS - TABLE_CHANGES} - {"*"}
     writes = {f"dynamodb:{name}" for name in names - ADMINISTRATION if not READS.fullmatch(name)}
     denied = expanded(template).properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"]["Statement"][0]
     assert set(denied["Action"]) == writes == WRITES
 
 
-def test_only_the_deploying_role_changes_the_policy_of_the_ledger() -> None:
-    """Whoever can replace the policy can write items. The deployer can still do all else with the table."""
+def test_only_the_deploying_role_changes_the_table_of_the_ledger() -> None:
+    """Whoever can replace the policy, or delete the table and make it again, can write items."""
     role = "arn:aws:iam::123456789012:role/deploy"
     [_, denied] = expanded(DeployingRoleArn=role).properties("LedgerTable")["ResourcePolicy"]["PolicyDocument"][
         "Statement"
     ]
     assert (denied["Effect"], denied["Principal"], denied["Resource"]) == ("Deny", "*", "*")
     assert denied["Condition"] == {"ArnNotLike": {"aws:PrincipalArn": role}}
-    assert set(denied["Action"]) == POLICY_CHANGES
+    assert set(denied["Action"]) == TABLE_CHANGES
 
 
 @pytest.mark.parametrize("sid", ["CreateOnlyS3ExpressMarkedAsOurs", "DeleteOnlyWhatHealsCreated"])

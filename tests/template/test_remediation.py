@@ -24,6 +24,7 @@ LONGEST = APPROVAL | {
     "RuleName": "r" * 64,
     "LedgerTableName": "l" * 255,
     "OwnerTags": "o" * 512,
+    "AutomaticTagKeys": "k" * 512,
     "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20)[:439],
     "ExcludeTag": "e" * 256,
     "NetworkRoleArn": "arn:aws:iam::111122223333:role/" + "n" * 97,
@@ -178,6 +179,7 @@ def test_settings_reach_the_plan_function() -> None:
     found = settings(
         RuleName="nat-free",
         OwnerTags="managed-by=terraform,Owner",
+        AutomaticTagKeys="CostCenter",
         AdoptIacOwned="true",
         WarnOnly=",".join(sorted(MAY_WARN)),
         RemediationMode="APPROVAL",
@@ -194,6 +196,7 @@ def test_settings_reach_the_plan_function() -> None:
         calendar="changes",
         policy_parameter="/network/policy",
         owner_tags=("managed-by=terraform", "Owner"),
+        automatic_tag_keys=frozenset({"CostCenter"}),
         adopt_iac_owned=True,
         warn_only=MAY_WARN,
     )

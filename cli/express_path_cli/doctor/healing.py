@@ -27,7 +27,7 @@ from express_path.adapters.health import (
     table_problem,
     target_problem,
 )
-from express_path.adapters.ledger_policy import others_keep_policy, policy_problem, read_policy
+from express_path.adapters.ledger_policy import others_keep_table, policy_problem, read_policy
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
@@ -361,11 +361,11 @@ def check_ledger(name: str, found: LedgerRecord | None) -> CheckResult:
             problem,
             "deploy the stack again, or give the table the resource policy in template.yaml (OnlyRunbooksWrite)",
         )
-    if not others_keep_policy(found.policy):
+    if not others_keep_table(found.policy):
         return warn(
-            f"principals other than the deploying role can replace the resource policy of ledger {name}",
+            f"principals other than the deploying role can delete ledger {name}, or replace its resource policy",
             "deploy the stack that created the ledger with DeployingRoleArn, or give the table the resource policy in "
-            "template.yaml (OnlyDeployingRoleChangesPolicy)",
+            "template.yaml (OnlyDeployingRoleChangesTable)",
         )
     if not found.is_protected:
         return warn(

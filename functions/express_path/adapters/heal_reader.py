@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import FailedStep
+from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
@@ -38,6 +40,7 @@ from express_path.fields import (
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_ssm.type_defs import AutomationExecutionTypeDef
 
 Blocks = tuple[Cidr, ...]
 
@@ -200,8 +203,11 @@ def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResource
     of_id = [{"Name": "vpc-endpoint-id", "Values": [endpoint_id]}]
     endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=of_id)
     tables = pages(aws.ec2, "ec2", "describe_route_tables", "RouteTables", Filters=of_vpc)
-    policies = [optional_free_text(endpoint, "PolicyDocument", endpoint_id) for endpoint in endpoints]
-    return LiveResources(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)), "".join(policies))
+    live = LiveResources(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)))
+    for endpoint in endpoints:
+        policy = optional_free_text(endpoint, "PolicyDocument", endpoint_id)
+        live = replace(live, policy=policy, created_at=endpoint["CreationTimestamp"])
+    return live
 
 
 ENDED = frozenset(
@@ -227,14 +233,36 @@ def has_ended(ssm: "SSMClient", run_id: str) -> bool:
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
     """
+    found = _execution(ssm, run_id)
+    return found is None or found["AutomationExecutionStatus"] in ENDED
+
+
+HISTORY = timedelta(days=30)
+"""How long Systems Manager lists executions (https://docs.aws.amazon.com/general/latest/gr/ssm.html)."""
+
+
+def is_in_history(ssm: "SSMClient", heal: RunRecord, ledger_since: datetime) -> bool:
+    """Return whether a heal's run named its route table and endpoint, or may be older than what Systems Manager lists.
+
+    A run that is not listed is older than a young ledger, so the ledger cannot be the one of the heal. Raise ApiError.
+    """
+    found = _execution(ssm, heal.run_id)
+    if found is None:
+        return ledger_since < datetime.now(UTC) - HISTORY
+    outputs = found.get("Outputs", {})
+    named = outputs.get("plan.RouteTableId"), outputs.get("recordIntent.VpcEndpointId")
+    return named == ([heal.route_table_id], [heal.endpoint_id])
+
+
+def _execution(ssm: "SSMClient", run_id: str) -> "AutomationExecutionTypeDef | None":
+    """Return a run, None if it is not listed. Raise ApiError."""
     try:
         with calling("ssm:GetAutomationExecution"):
-            found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+            return ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
     except ApiError as error:
         if error.code != "AutomationExecutionNotFoundException":
             raise
-        return True
-    return found["AutomationExecutionStatus"] in ENDED
+        return None
 
 
 def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:

@@ -80,6 +80,11 @@ class Ledger:
         item = self._item(STOP_ID)
         return stop_record(item) if item else None
 
+    def created_at(self) -> datetime:
+        """Return when DynamoDB created the table."""
+        with calling("dynamodb:DescribeTable"):
+            return self._dynamodb.describe_table(TableName=self.table_name)["Table"]["CreationDateTime"]
+
     def _item(self, item_id: str) -> LedgerItem | None:
         with calling("dynamodb:GetItem"):
             answer: Mapping[str, Any] = self._dynamodb.get_item(
@@ -171,7 +176,8 @@ def _marks(item: Description) -> Marks | None:
     if not is_heal or not any(item.get(name) for name in ("intendedAt", "associatedAt", "createdEndpoint")):
         return None
     _, _, *seen = (free_text(item, name, _place(item)) for name in _INTENTION)
-    return Marks(*("" if value == NONE else value for value in seen))
+    endpoint_owner, table_owner, policy = ("" if value == NONE else value for value in seen)
+    return Marks(endpoint_owner, table_owner, policy, frozenset(map(str, item.get("seenTagKeys") or ())))
 
 
 def _text(item: Description, name: str) -> str:
@@ -332,9 +338,10 @@ class Writer:
         )
         return [self._intention(run, seen), table]
 
-    def associated(self) -> Write:
-        """Record that this run associated the table, and that EC2 shows it."""
-        return self._once(self.run_id, "associatedAt", "attribute_exists(intendedAt)")
+    def associated(self, tag_keys: Iterable[str]) -> Write:
+        """Record that this run associated the table, and that EC2 shows it and these keys of the endpoint's tags."""
+        seen = {"associatedAt": ledger_time(self.now), "seenTagKeys": tuple(tag_keys) or (NONE,)}  # no set is empty
+        return self._once_each(self.run_id, seen, "attribute_exists(intendedAt)")
 
     def healed(self, table_id: str, endpoint_id: str, *, finishes_run: bool) -> list[Write]:
         """Record that a table that this run claimed is healed; finishes_run: and that the run's changes are complete."""

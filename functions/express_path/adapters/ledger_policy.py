@@ -28,7 +28,9 @@ WRITES = frozenset(
 )
 """The actions that the table's resource policy denies to everyone except the runbooks' role: those that write or expire items,
 of the actions that such a policy may name (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-iam-actions.html)."""
-POLICY_CHANGES = frozenset({"dynamodb:DeleteResourcePolicy", "dynamodb:PutResourcePolicy"})
+TABLE_CHANGES = frozenset(
+    f"dynamodb:{operation}" for operation in ("DeleteResourcePolicy", "DeleteTable", "PutResourcePolicy", "UpdateTable")
+)
 """The actions that the policy denies to everyone except the role that deploys the stack."""
 RUNBOOK_ROLES = "role/express-path/automation/*"
 """The resource part of the ARNs of roles that may write."""
@@ -56,9 +58,9 @@ def policy_problem(name: str, policy: Mapping[str, Any] | None) -> str:
     return f"principals other than the runbooks can write to ledger {name}, so undos cannot trust it"
 
 
-def others_keep_policy(policy: Mapping[str, Any] | None) -> bool:
-    """Return whether one statement denies changes of the policy to every principal except a role; its ARN may be a pattern."""
-    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, POLICY_CHANGES))
+def others_keep_table(policy: Mapping[str, Any] | None) -> bool:
+    """Return whether one statement denies TABLE_CHANGES to every principal except a role; its ARN may be a pattern."""
+    return any(re.fullmatch(r"role/(?!\*+$).+", resource) for resource in _excepted_roles(policy, TABLE_CHANGES))
 
 
 def _excepted_roles(policy: Mapping[str, Any] | None, actions: frozenset[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from express_path.adapters.health import Remediation, Topic, mode_of
-from express_path.adapters.ledger_policy import POLICY_CHANGES, WRITES
+from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.healing import (
@@ -146,7 +146,7 @@ STATEMENT: dict[str, Any] = {
 }
 KEPT = {
     **STATEMENT,
-    "Action": sorted(POLICY_CHANGES),
+    "Action": sorted(TABLE_CHANGES),
     "Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/deploy"}},
 }
 SAFE = LedgerRecord("ACTIVE", is_protected=True, is_restorable=True, policy={"Statement": [STATEMENT, KEPT]})
@@ -213,7 +213,7 @@ def test_policy_of_another_form_protects_nothing(policy: dict[str, Any]) -> None
     [
         ([], CheckState.WARN),
         ([KEPT], CheckState.OK),
-        ([KEPT | {"Action": ["dynamodb:PutResourcePolicy"]}], CheckState.WARN),
+        ([KEPT | {"Action": sorted(TABLE_CHANGES - {"dynamodb:DeleteTable"})}], CheckState.WARN),
         (
             [KEPT | {"Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/*"}}}],
             CheckState.WARN,

@@ -60,6 +60,7 @@ def test_every_setting_is_read() -> None:
     """Each variable sets one field; lists are separated by commas, and spaces beside them do not count."""
     values = {
         "OWNER_TAGS": "terraform, managed-by=pulumi ,,",
+        "AUTOMATIC_TAG_KEYS": "Cost Center, map-migrated,",
         "ADOPT_IAC_OWNED": "true",
         "WARN_ONLY": "NETWORK_ACL, DNS_ATTRIBUTES",
         "LEDGER_TABLE_NAME": "heals",
@@ -72,6 +73,7 @@ def test_every_setting_is_read() -> None:
     }
     assert with_policy(parse_settings(values, ACCOUNT_ID), '{"Statement": []}') == HealSettings(
         owner_tags=("terraform", "managed-by=pulumi"),
+        automatic_tag_keys=frozenset({"Cost Center", "map-migrated"}),
         adopt_iac_owned=True,
         warn_only=frozenset({Blocker.NETWORK_ACL, Blocker.DNS_ATTRIBUTES}),
         policy='{"Statement": []}',

@@ -1,6 +1,7 @@
 """The plan of an undo, from the ledger's record of the heal and the current state in EC2."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -42,6 +43,7 @@ ROUTED = table("rtb-1", route("pl-express", "vpce-express"))
 PLAIN = table("rtb-1", route("0.0.0.0/0", "nat-1"))
 FULL = replace(HEAL, marks=Marks(policy=policy_hash(FULL_ACCESS)))
 LIMITED = replace(HEAL, marks=Marks(policy=policy_hash("{}")))
+TEAMED = replace(HEAL, marks=Marks(policy=policy_hash(FULL_ACCESS), tag_keys=frozenset({MANAGED_TAG, "Team"})))
 CREATED = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
 
 
@@ -85,7 +87,10 @@ def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
     ("undo", "why"),
     [
         (make_undo(records(vpc=VpcRecord("vpc-1")), seen(OURS), REGION, SETTINGS), "no heal created it"),
-        (make_undo(records(), seen(endpoint()), REGION, SETTINGS), "it no longer has the tag express-path:managed"),
+        (
+            make_undo(records(), seen(endpoint()), REGION, SETTINGS),
+            "somebody else owns it (vpce-express no longer has the tag express-path:managed=true)",
+        ),
         (make_undo(records(), seen(replace(OURS, route_table_ids=("rtb-2",))), REGION, SETTINGS), "rtb-2 uses it"),
         (
             make_undo(
@@ -110,15 +115,24 @@ def test_other_endpoints_stay(undo: Undo, why: str) -> None:
     assert undo.change is (UndoChange.DISASSOCIATE if undo.associated else UndoChange.FINISH)
 
 
-@pytest.mark.parametrize("creators", [(), (FULL,), (FULL, LIMITED)], ids=["unknown", "the same", "another"])
-def test_endpoint_with_another_policy_than_a_heal_set_stays(creators: tuple[RunRecord, ...]) -> None:
-    """Its policy was replaced between its creation and a later heal, whose undo only removes its own association."""
-    later = replace(HEAL, created_endpoint=False, marks=FULL.marks)
-    live = LiveResources((ROUTED,), (OURS,), FULL_ACCESS)
+@pytest.mark.parametrize(
+    ("creators", "why"),
+    [
+        ((), ""),
+        ((TEAMED,), ""),
+        ((TEAMED, LIMITED), "somebody replaced its policy"),
+        ((TEAMED, FULL), 'with the keys "Team"'),
+    ],
+    ids=["unknown", "the same", "another policy", "another tag"],
+)
+def test_endpoint_that_changed_before_a_later_heal_stays(creators: tuple[RunRecord, ...], why: str) -> None:
+    """Somebody took it over between its creation and that heal, whose undo only removes its own association."""
+    later = replace(TEAMED, created_endpoint=False)
+    live = LiveResources((ROUTED,), (replace(OURS, tags={**OURS.tags, "Team": "a"}),), FULL_ACCESS)
     undo = make_undo(replace(records(later), creators=creators), live, REGION, SETTINGS)
     assert undo.associated
-    assert ("somebody replaced its policy" in undo.kept) is (LIMITED in creators)
-    assert undo.deletes is (LIMITED not in creators)
+    assert why in undo.kept
+    assert undo.deletes is (not why)
 
 
 @pytest.mark.parametrize("shown", [(), (replace(OURS, state="deleting"),), (replace(OURS, state="deleted"),)])
@@ -223,6 +237,8 @@ TERRAFORM = {"by": "terraform"}
         ({"table_tags": TERRAFORM, "settings": OWNERS}, "rtb-1 has the tag by=terraform"),
         ({"policy": OTHER_POLICY}, "somebody replaced the policy of vpce-express"),
         ({"policy": ""}, "somebody replaced the policy of vpce-express"),
+        ({"endpoint_tags": {"Team": "a", "A\n": "b"}}, r'with the keys "A\\n", "Team" \(.* AutomaticTagKeys'),
+        ({"endpoint_tags": {MANAGED_TAG: "false"}}, "vpce-express no longer has the tag express-path:managed=true"),
     ],
 )
 def test_what_others_own_since_the_heal_is_left_alone(change: dict[str, Any], found: str) -> None:
@@ -238,28 +254,69 @@ def test_what_others_own_since_the_heal_is_left_alone(change: dict[str, Any], fo
 def test_owners_that_the_heal_saw_block_nothing() -> None:
     """An owner of before the heal does not block, and its endpoint is not deleted. A new owner in its place blocks."""
     owner = "aws:cloudformation:stack-id=arn:stack"
-    heal = replace(HEAL, marks=replace(UNOWNED, endpoint_owner=owner, table_owner=owner))
+    heal = replace(HEAL, marks=Marks(owner, owner, UNOWNED.policy, frozenset(STACK)))
     undo = taken(heal, endpoint_tags=STACK, table_tags=STACK)
     assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, False)
     with pytest.raises(UndoBlockedError, match=r"rtb-1 has the tag aws:cloudformation:stack-id=arn:2"):
         taken(heal, table_tags={"aws:cloudformation:stack-id": "arn:2"})
 
 
+def test_tags_that_say_nothing_about_owners_do_not_block() -> None:
+    """The heal read one key back, and the setting names the other. An endpoint that no heal created may get any tag."""
+    tags = {"Team": "a", "CostCenter": "1"}
+    automatic = HealSettings(automatic_tag_keys=frozenset({"CostCenter"}))
+    undo = taken(TEAMED, endpoint_tags=tags, settings=automatic)
+    assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, True)
+    with pytest.raises(UndoBlockedError, match='with the keys "CostCenter"'):
+        taken(TEAMED, endpoint_tags=tags)
+    assert taken(FULL, endpoint_tags=tags | {MANAGED_TAG: ""}, vpc=VpcRecord("vpc-1")).associated
+
+
 def test_owners_do_not_block_if_heals_may_adopt_what_they_own() -> None:
     """With AdoptIacOwned, the association is removed, and the endpoint still stays."""
     adopting = replace(OWNERS, adopt_iac_owned=True)
-    undo = taken(
-        replace(HEAL, marks=UNOWNED), endpoint_tags=TERRAFORM | STACK, table_tags=TERRAFORM | STACK, settings=adopting
-    )
-    assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, False)
+    for tags in (TERRAFORM | STACK, {"Team": "a"}):
+        undo = taken(replace(HEAL, marks=UNOWNED), endpoint_tags=tags, table_tags=tags, settings=adopting)
+        assert (undo.change, undo.deletes) == (UndoChange.DISASSOCIATE, False)
 
 
-def test_policy_is_compared_as_a_document_and_only_for_endpoints_of_heals() -> None:
-    """Spaces and the order of keys do not matter. The owner of an endpoint may change its policy."""
+def test_policy_is_compared_by_its_meaning_and_only_for_endpoints_of_heals() -> None:
+    """Names, the order, and a list of one value do not matter. The owner of an endpoint may change its policy."""
     heal = replace(HEAL, marks=replace(UNOWNED, policy=policy_hash('{"Version": "1", "Statement": []}')))
     assert taken(heal, policy='{"Statement":[],"Version":"1"}').change is UndoChange.DISASSOCIATE
+    same = '{"Statement": {"Sid": "All", "Principal": "*", "Resource": ["*"], "Action": ["*"], "Effect": "Allow"}}'
+    assert policy_hash(same[:-1] + ', "Id": "x", "Version": "2008-10-17"}') == UNOWNED.policy
+    assert policy_hash(same.replace("Allow", "Deny")) != policy_hash(same)
+    assert policy_hash('{"Action": ["b", "a"]}') == policy_hash('{"Action": ["a", "b", "a"]}')
     assert taken(heal, policy=OTHER_POLICY, vpc=VpcRecord("vpc-1")).change is UndoChange.DISASSOCIATE
     assert policy_hash("not JSON") not in ("", policy_hash("other"))
+
+
+MADE = datetime(2026, 11, 22, 12, 0, 0, 500, tzinfo=UTC)
+FOREIGN = VpcRecord("vpc-1")
+UNCREATED = replace(HEAL, created_endpoint=False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ledger", "found"),
+    [
+        (0, records(UNCREATED), ""),
+        (1, records(UNCREATED), "says that a heal created it"),
+        (1, records(HEAL, vpc=FOREIGN), "says that a heal created it"),
+        (1, records(UNCREATED, vpc=FOREIGN), ""),
+        (1, replace(records(UNCREATED, vpc=FOREIGN), is_in_history=False), "says .* Systems Manager does not confirm"),
+    ],
+    ids=["as old", "older, of the VPC's heals", "older, of this heal", "older, of others", "older, unknown run"],
+)
+def test_ledger_younger_than_the_endpoint_is_refused(seconds: int, ledger: Records, found: str) -> None:
+    """It cannot be the ledger of the heal that created the endpoint. Others may have had an endpoint before."""
+    live = replace(seen(OURS, tables=(ROUTED,)), created_at=MADE.replace(microsecond=0) - timedelta(seconds=seconds))
+    ledger = replace(ledger, ledger_since=MADE)
+    if not found:
+        assert make_undo(ledger, live, REGION, SETTINGS).associated
+        return
+    with pytest.raises(UndoBlockedError, match=f"the ledger was created at 2026-11-22T12:00:00Z, after .* {found}"):
+        make_undo(ledger, live, REGION, SETTINGS)
 
 
 def test_undone_heal_is_refused() -> None:

@@ -4,9 +4,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from express_path.domain.heal.records import HealSettings
+from express_path.domain.heal.records import MANAGED_TAG, HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint, has_tag
+from express_path.domain.policies.documents import listed
 
 TABLE_PREFIX, VPC_PREFIX, RUN_PREFIX = "TABLE#", "VPC#", "RUN#"
 """The prefixes of the ids of the three kinds of items; the id of the route table, VPC, or run follows."""
@@ -148,14 +150,16 @@ class VpcRecord:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a heal saw right before it associated a route table, so that an undo finds what changed since.
+    """What a heal saw when it associated a route table, so that an undo finds what changed since.
 
-    Both owners are tags as key=value, empty if no tool owned the resource. policy is the hash of the endpoint's policy.
+    Right before: both owners as key=value, empty if no tool owned the resource, and the hash of the endpoint's policy.
+    When it read the association back: the keys of the endpoint's tags.
     """
 
     endpoint_owner: str = ""
     table_owner: str = ""
     policy: str = ""
+    tag_keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,10 @@ class LedgerView:
     vpc: VpcRecord
 
 
+MAX_NAMED_KEYS = 10
+"""How many keys of tags are named: a resource may have 50, of 128 characters each."""
+
+
 def owner_tag(resource: VpcEndpoint | RouteTable, settings: HealSettings) -> str:
     """Return the tag that shows which tool owns a resource, as key=value; empty if no tool does."""
     keys = sorted(key for key in resource.tags if key.startswith("aws:cloudformation:"))
@@ -222,12 +230,24 @@ def marks_of(endpoint: VpcEndpoint, policy: str, table: RouteTable, settings: He
 
 
 def policy_hash(policy: str) -> str:
-    """Return a hash of a policy that does not depend on spaces or on the order of the keys; empty without a policy."""
+    """Return a hash of what a policy means, which is the same however it is written; empty without a policy."""
     try:
-        canonical = json.dumps(json.loads(policy), sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(_meaning(json.loads(policy)), sort_keys=True, separators=(",", ":"))
     except ValueError:
         canonical = policy
     return hashlib.sha256(canonical.encode()).hexdigest() if policy else ""
+
+
+def _meaning(found: Any) -> Any:  # noqa: ANN401  # any JSON
+    """Return JSON of a policy without names. The order of values, and a list of one value, mean nothing."""
+    if isinstance(found, list):
+        by_text = {json.dumps(value, sort_keys=True): value for value in map(_meaning, found)}
+        values = [by_text[text] for text in sorted(by_text)]
+        return values[0] if len(values) == 1 and isinstance(values[0], str) else values
+    if isinstance(found, dict):
+        named = {name: listed(value) if name == "Statement" else value for name, value in found.items()}
+        return {name: _meaning(value) for name, value in named.items() if name not in ("Sid", "Id")}
+    return found
 
 
 def taken_over(heal: RunRecord, endpoint: VpcEndpoint, table: RouteTable | None, settings: HealSettings) -> str:
@@ -245,3 +265,15 @@ def taken_over(heal: RunRecord, endpoint: VpcEndpoint, table: RouteTable | None,
 def has_other_policy(heal: RunRecord, policy: str) -> bool:
     """Return whether the endpoint's policy is not the one that the heal saw when it started to associate its table."""
     return heal.marks is not None and heal.marks.policy != policy_hash(policy)
+
+
+def adopted(heal: RunRecord, endpoint: VpcEndpoint, settings: HealSettings) -> str:
+    """Return what shows that somebody adopted an endpoint of heals since a heal read it back; empty if nothing does.
+
+    Heals create endpoints with MANAGED_TAG only. A tool that adopts one adds its own tags, and Terraform removes others.
+    """
+    known = {MANAGED_TAG, *settings.automatic_tag_keys, *(heal.marks or Marks()).tag_keys}
+    if added := sorted(endpoint.tags.keys() - known):
+        keys = ", ".join(json.dumps(key) for key in added[:MAX_NAMED_KEYS])
+        return f"{endpoint.id} has tags that it did not have when the heal read it back, with the keys {keys}"
+    return "" if endpoint.tags.get(MANAGED_TAG) == "true" else f"{endpoint.id} no longer has the tag {MANAGED_TAG}=true"

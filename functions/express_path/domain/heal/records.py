@@ -77,13 +77,15 @@ class RemediationMode(StrEnum):
 class HealSettings:
     """A team's settings for heals; they apply to all heals, whether a person or AWS Config starts them.
 
-    owner_tags (key or key=value) mark resources that a tool owns, in addition to CloudFormation's own tags. calendar is
+    owner_tags (key or key=value) mark resources that a tool owns, in addition to CloudFormation's own tags, and
+    automatic_tag_keys are those of tags that an organization adds to everything, which say nothing about owners. calendar is
     the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
     endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
     the approvers get a request through the SNS topic before heal_document starts.
     """
 
     owner_tags: tuple[str, ...] = ()
+    automatic_tag_keys: frozenset[str] = frozenset()
     adopt_iac_owned: bool = False
     warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})
     policy: str = FULL_ACCESS
@@ -151,6 +153,7 @@ def parse_owners(values: Mapping[str, str]) -> HealSettings:
     """Read the settings about owners, which undos need too; the others have their defaults. Raise SettingError."""
     return HealSettings(
         owner_tags=tuple(_words(values.get("OWNER_TAGS", ""))),
+        automatic_tag_keys=frozenset(_words(values.get("AUTOMATIC_TAG_KEYS", ""))),
         adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
     )
 

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import (
@@ -10,17 +11,19 @@ from express_path.domain.heal.ledger import (
     RunRecord,
     TableRecord,
     VpcRecord,
+    adopted,
     has_other_policy,
     owner_tag,
     taken_over,
 )
-from express_path.domain.heal.records import MANAGED_TAG, HealSettings
+from express_path.domain.heal.records import HealSettings
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import UndoBlockedError, UndoError
 
 _LIVE = ("available", "pending")
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
 
 
@@ -41,7 +44,8 @@ class Records:
     """The ledger's records of a heal, its route table, and its VPC.
 
     associated_last is the last heal that started to associate the table, None if the ledger has none. creators are the
-    heals that created the endpoint, several if they used the same client token.
+    heals that created the endpoint, several if they used the same client token. ledger_since is when the ledger's table
+    was created. is_in_history is false if Systems Manager does not confirm that the heal's run made the association.
     """
 
     heal: RunRecord
@@ -49,18 +53,21 @@ class Records:
     vpc: VpcRecord
     associated_last: RunRecord | None = None
     creators: tuple[RunRecord, ...] = ()
+    ledger_since: datetime = _FIRST
+    is_in_history: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class LiveResources:
     """What EC2 shows: the route tables of a heal's VPC, and every endpoint with the id of the heal's endpoint.
 
-    policy is the policy of the endpoint, empty if there is none.
+    policy is the policy of the endpoint, empty if there is none, and created_at when EC2 created it.
     """
 
     tables: tuple[RouteTable, ...]
     endpoints: tuple[VpcEndpoint, ...]
     policy: str = ""
+    created_at: datetime = _LAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +152,16 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     """Plan the undo of a heal that check_heal accepted; of the settings, those about owners count.
 
     Raise UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
-    the heal left. Raise UndoBlockedError if the route table uses the endpoint and it is not confirmed that this heal
-    associated it, or if the endpoint or the route table belongs to somebody else now.
+    the heal left. Raise UndoBlockedError if the ledger cannot be the one of the heal, if the route table uses the
+    endpoint and it is not confirmed that this heal associated it, or if the endpoint or the route table belongs to
+    somebody else now.
     """
     heal = records.heal
     _check_records(records)
     endpoint = _endpoint(heal, live, region)
     if endpoint is None or endpoint.state not in _LIVE:
         return Undo(heal, associated=False, is_live=False)
+    _check_age(records, live)
     users = {*endpoint.route_table_ids, *(table.id for table in live.tables if leads_to(table, endpoint.id))}
     associated = heal.route_table_id in users
     if associated and heal.unconfirmed_since:
@@ -163,13 +172,36 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
         raise UndoBlockedError(heal.run_id, taken.found, taken.remedy)
     others = users - {heal.route_table_id} if associated else users
     owner = taken.found if taken else owner_tag(endpoint, settings)
-    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner or _changed(records, live)))
+    owner = owner or _changed(records, endpoint, live, settings)
+    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
-def _changed(records: Records, live: LiveResources) -> str:
-    """Return that the endpoint has another policy than the heals that created it set, although a later heal saw it."""
-    if any(has_other_policy(creator, live.policy) for creator in records.creators):
-        return "somebody replaced its policy since a heal created it"
+def _check_age(records: Records, live: LiveResources) -> None:
+    """Raise UndoBlockedError if the endpoint is older than the ledger, unless it was there before express-path was.
+
+    A ledger that somebody deleted and made again can contain anything. EC2 gives times in whole seconds.
+    """
+    heal = records.heal
+    is_created = heal.created_endpoint or heal.endpoint_id in records.vpc.created_ids
+    if live.created_at >= records.ledger_since.replace(microsecond=0) or (records.is_in_history and not is_created):
+        return
+    claim = "created it" if is_created else "associated the route table, which Systems Manager does not confirm"
+    raise UndoBlockedError(
+        heal.run_id,
+        f"the ledger was created at {records.ledger_since:%Y-%m-%dT%H:%M:%SZ}, after {heal.endpoint_id} at "
+        f"{live.created_at:%Y-%m-%dT%H:%M:%SZ}, and says that a heal {claim}",
+        "find out who made the ledger again (CloudTrail events DeleteTable, CreateTable, and RestoreTableToPointInTime); "
+        "if the heal did make the change, undo it yourself",
+    )
+
+
+def _changed(records: Records, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings) -> str:
+    """Return what somebody changed on an endpoint of heals since one of them read it back, although a later one saw it."""
+    for heal in (records.heal, *records.creators):
+        if has_other_policy(heal, live.policy):
+            return "somebody replaced its policy since a heal created it"
+        if found := adopted(heal, endpoint, settings):
+            return found
     return ""
 
 
@@ -193,13 +225,21 @@ def _taken_over(
 ) -> _Takeover | None:
     heal = records.heal
     table = next((table for table in live.tables if table.id == heal.route_table_id), None)
+    remedy = (
+        f"remove the association of {heal.route_table_id} with {endpoint.id} in that tool, or allow undos to "
+        "change what tools own (stack parameter AdoptIacOwned)"
+    )
     if found := taken_over(heal, endpoint, table, settings):
-        return _Takeover(
-            found,
-            f"remove the association of {heal.route_table_id} with {endpoint.id} in that tool, or allow undos to "
-            "change what tools own (stack parameter AdoptIacOwned)",
+        return _Takeover(found, remedy)
+    if endpoint.id not in records.vpc.created_ids:
+        return None
+    found = adopted(heal, endpoint, settings)
+    if found and not settings.adopt_iac_owned:
+        automatic = (
+            "if your organization adds these keys to everything, name them in the stack parameter AutomaticTagKeys"
         )
-    if endpoint.id in records.vpc.created_ids and has_other_policy(heal, live.policy):
+        return _Takeover(found, f"{automatic}; if a tool adopted the endpoint, {remedy}")
+    if has_other_policy(heal, live.policy):
         return _Takeover(
             f"somebody replaced the policy of {endpoint.id} since the heal",
             "find out who did (CloudTrail event ModifyVpcEndpoint); then set the earlier policy again, or remove the "
@@ -244,8 +284,6 @@ def _kept(records: Records, endpoint: VpcEndpoint, others: set[str], owner: str)
     """Return why an endpoint must stay; empty if it may be deleted. owner shows that somebody else owns it."""
     if endpoint.id not in records.vpc.created_ids:
         return "no heal created it"
-    if MANAGED_TAG not in endpoint.tags:
-        return f"it no longer has the tag {MANAGED_TAG}; delete it yourself if nobody needs it"
     if others:
         return f"{', '.join(sorted(others))} {'use' if len(others) > 1 else 'uses'} it"
     return f"somebody else owns it ({owner}); delete it yourself if nobody needs it" if owner else ""
