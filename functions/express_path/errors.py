@@ -191,19 +191,18 @@ class EndpointNotReadyError(ExpressPathError):
 class UndoError(ExpressPathError):
     """A run cannot be undone; nothing was changed."""
 
+    prefix = ""
+
     def __init__(self, run_id: str, found: str, remedy: str) -> None:
         """Keep the run's id, what was found and what to do."""
         self.run_id, self.found, self.remedy = run_id, found, remedy
-        super().__init__(f"run {run_id} cannot be undone: {found} ({remedy})")
+        super().__init__(f"{self.prefix}run {run_id} cannot be undone: {found} ({remedy})")
 
 
 class UndoBlockedError(UndoError):
     """A run must not be undone: its change is not confirmed, or somebody else owns what it changed."""
 
-    def __init__(self, run_id: str, found: str, remedy: str) -> None:
-        """Keep the run's id, what was found and what to do."""
-        super().__init__(run_id, found, remedy)
-        self.args = (f"BLOCKED: {self}",)
+    prefix = "BLOCKED: "
 
 
 class StepsFailedError(ExpressPathError):

@@ -10,7 +10,6 @@ from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, is_in_history, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
-    AnswerContext,
     ApprovalAction,
     ApprovalRequest,
     FailureRequest,
@@ -432,7 +431,8 @@ class HealSteps:
         )
         if not _uses(live, run):
             raise NotAssociatedError(run.route_table_id, run.endpoint_id)
-        writes = [self._writer(request, datetime.now(UTC)).associated(live.endpoints[0].tags)]
+        tag_keys = {key for endpoint in live.endpoints for key in endpoint.tags}
+        writes = [self._writer(request, datetime.now(UTC)).associated(tag_keys)]
         return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id, "ledger": writes}
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
@@ -512,8 +512,7 @@ class HealSteps:
 
 
 def _uses(live: LiveResources, run: RunRecord) -> bool:
-    users = [table.id for table in live.tables if leads_to(table, run.endpoint_id)]
-    return bool(live.endpoints) and run.route_table_id in users
+    return any(table.id == run.route_table_id and leads_to(table, run.endpoint_id) for table in live.tables)
 
 
 def _check_blocked(observation: Observation) -> None:
@@ -728,7 +727,7 @@ class UndoSteps:
     def _claimed(self, request: UndoRequest) -> Records:
         """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
-        if not records.table.is_claimed_by(request.run_id, int(_now().timestamp())):
+        if not records.table.is_claimed_by(request.run_id, _seconds(_now())):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
         return records
 
@@ -742,14 +741,13 @@ class UndoSteps:
         return make_undo(records, live, self._aws.region, self._settings)
 
     def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
-        return table.is_claimed(int(_now().timestamp())) and table.run_id != run_id
+        return table.is_claimed(_seconds(_now())) and table.run_id != run_id
 
     def _writer(self, request: UndoRequest) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, _now())
 
     def _answer(self, undo: Undo, action: str, writes: list[Write], moves: tuple[str, ...] = ()) -> dict[str, Any]:
-        context = AnswerContext(self._ledger.table_name, _now())
-        return {**undo_answer(undo, action, context, moves), "ledger": writes}
+        return {**undo_answer(undo, action, self._ledger.table_name, _now(), moves), "ledger": writes}
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:
         """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""

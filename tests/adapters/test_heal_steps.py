@@ -11,7 +11,6 @@ from express_path.adapters.heal_steps import (
     NO_PAUSE,
     NONE,
     WAIT_PAUSE,
-    AnswerContext,
     ApprovalAction,
     ApprovalRequest,
     HealAction,
@@ -235,7 +234,7 @@ def test_wrong_request_of_an_undo_is_refused_by_field(changed: dict[Any, Any], f
 )
 def test_answer_to_an_undo(undo: Undo, moves: tuple[str, ...], lines: list[str]) -> None:
     """Text only, as a step's output is one, and never empty; the summary says what is left to do."""
-    answer = undo_answer(undo, undo.change, AnswerContext("ledger", NOW), moves)
+    answer = undo_answer(undo, undo.change, "ledger", NOW, moves)
     assert all(isinstance(value, str) and value for value in answer.values())
     assert (answer["action"], answer["ledgerTable"]) == (undo.change, "ledger")
     assert answer["summary"].split(" | ") == lines

@@ -24,7 +24,9 @@ from sandbox.config_service.deployment import deploy_rule
 from sandbox.dynamic import Client
 from sandbox.refusals import refused
 from sandbox.security_hub import findings_of
+from sandbox.server import Sandbox
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
+from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Rule
 from tests.support.stack import Stack
@@ -96,6 +98,92 @@ def test_forged_tags_do_not_mislead_an_undo(
             assert status(undone) == ("Success" if claimed == run_id else "Failed"), undone.get("FailureMessage")
     assert victim.described() == before
     assert express_tables(builder, vpc.vpc) == []
+
+
+def test_tagger_does_not_block_an_undo_once_the_setting_names_its_keys_and_terraform_does(
+    deployed: Deployed, builder: Builder, vpc: Private, subnet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A blocked undo changes nothing and names the keys and the setting. Terraform adds its tags and removes the heal's."""
+    tagger, terraform = (deployed.stack.user(name, "ec2", ANYTHING) for name in ("tagger", "terraform"))
+
+    def undo(run_id: str) -> Run:
+        deployed.stack.sandbox.calls.clear()
+        return deployed.automation.wait(deployed.start(UNDO, RunId=run_id))
+
+    with deployed.enforced():
+        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
+        assert status(heal) == "Success", heal.get("FailureMessage")
+        run_id, endpoint = heal["AutomationExecutionId"], heal["Outputs"]["recordIntent.VpcEndpointId"]
+        tagger.create_tags(Resources=endpoint, Tags=[{"Key": "CostCenter", "Value": "1"}])
+        blocked = undo(run_id)
+        assert (status(blocked), changes(deployed)) == ("Failed", [])
+        assert all(text in blocked["FailureMessage"] for text in ("BLOCKED", '\\"CostCenter\\"', "AutomaticTagKeys"))
+        monkeypatch.setenv("AUTOMATIC_TAG_KEYS", "Team, CostCenter")
+        for change, found in (
+            (lambda: terraform.create_tags(Resources=endpoint, Tags=[{"Key": "by", "Value": "us"}]), '\\"by\\"'),
+            (lambda: terraform.delete_tags(Resources=endpoint, Tags=[MANAGED, {"Key": "by"}]), "no longer has the tag"),
+        ):
+            change()
+            blocked = undo(run_id)
+            assert (status(blocked), changes(deployed)) == ("Failed", [])
+            assert found in blocked["FailureMessage"], blocked["FailureMessage"]
+        tagger.create_tags(Resources=endpoint, Tags=[MANAGED])
+        undone = undo(run_id)
+    assert status(undone) == "Success", undone.get("FailureMessage")
+    assert express_tables(builder, vpc.vpc) == []
+
+
+def test_ledger_that_somebody_made_again_makes_no_undo_change_anything(
+    deployed: Deployed, builder: Builder, subnet: str, victim: Victim
+) -> None:
+    """Where no deploying role is set, the table can be deleted. Forged items name an old endpoint, and a run that is real."""
+    sandbox, name = deployed.stack.sandbox, str(deployed.stack.template.deployed("<LedgerTable>"))
+    everything = {"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}
+    attacker = deployed.stack.user("attacker", "dynamodb", everything)
+    tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
+    builder.memory.vpc_end_points[victim.endpoints[1]].creation_timestamp -= timedelta(days=1)
+    with deployed.enforced():
+        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
+        assert status(heal) == "Success", heal.get("FailureMessage")
+        attacker.update_table(TableName=name, DeletionProtectionEnabled=False)
+        attacker.delete_table(TableName=name)
+        tagger.create_tags(Resources=[victim.endpoints[1]], Tags=[MANAGED])
+    forged, before = LedgerTable(sandbox, name), victim.described()
+    sandbox.calls.clear()
+    for created, run_id in product((True, False), (FORGED, heal["AutomationExecutionId"])):
+        forged.write(f"VPC#{victim.vpc}", createdIds=None)
+        forged.write_heal(run_id, victim.vpc, victim.table, victim.endpoints[1], created=created)
+        with deployed.enforced():
+            undone = deployed.automation.wait(deployed.start(UNDO, RunId=run_id))
+        assert status(undone) == "Failed"
+        assert "the ledger was created at" in undone["FailureMessage"], undone["FailureMessage"]
+    assert (changes(deployed), victim.described()) == ([], before)
+
+
+def test_only_the_deploying_role_deletes_the_ledger_or_replaces_its_policy(sandbox: Sandbox) -> None:
+    """An administrator cannot, whatever the own policies allow; the deploying role can remove everything."""
+    stack = Stack(sandbox, DeployingRoleArn="arn:aws:iam::123456789012:role/deploy")
+    name = str(stack.template.deployed("<LedgerTable>"))
+    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    clients = {}
+    for role in ("deploy", "administrator"):
+        stack.iam.create_role(RoleName=role, AssumeRolePolicyDocument='{"Statement": []}')
+        stack.iam.put_role_policy(RoleName=role, PolicyName="all", PolicyDocument=json.dumps(everything))
+        credentials = sandbox.assume(f"arn:aws:iam::123456789012:role/{role}")
+        clients[role] = sandbox.client("dynamodb", credentials=credentials)
+    arn = clients["deploy"].describe_table(TableName=name)["Table"]["TableArn"]
+    policy = clients["deploy"].get_resource_policy(ResourceArn=arn)["Policy"]
+    removal: list[tuple[str, dict[str, Any]]] = [
+        ("put_resource_policy", {"ResourceArn": arn, "Policy": policy}),
+        ("update_table", {"TableName": name, "DeletionProtectionEnabled": False}),
+        ("delete_resource_policy", {"ResourceArn": arn}),
+        ("delete_table", {"TableName": name}),
+    ]
+    with stack.enforced():
+        for call, given in removal:
+            assert refused(getattr(clients["administrator"], call), **given) == "AccessDeniedException", call
+        for call, given in removal:
+            getattr(clients["deploy"], call)(**given)
 
 
 def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allowed(

@@ -24,12 +24,13 @@ def heal_id(number: int) -> str:
 class LedgerTable:
     """The ledger's DynamoDB table."""
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, name: str = LEDGER) -> None:
         """Create the table."""
         self.sandbox = sandbox
+        self.name = name
         self.dynamodb: Any = direct_client(sandbox, "dynamodb")
         self.dynamodb.create_table(
-            TableName=LEDGER,
+            TableName=self.name,
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             BillingMode="PAY_PER_REQUEST",
@@ -37,21 +38,21 @@ class LedgerTable:
 
     def item(self, item_id: str) -> dict[str, Any]:
         """Return an item's attributes without their types, or an empty dict if there is no such item."""
-        found = self.dynamodb.get_item(TableName=LEDGER, Key={"id": {"S": item_id}}).get("Item", {})
+        found = self.dynamodb.get_item(TableName=self.name, Key={"id": {"S": item_id}}).get("Item", {})
         return {name: next(iter(value.values())) for name, value in found.items()}
 
     def items(self, prefix: str) -> list[dict[str, Any]]:
         """Return every item whose id starts with a prefix, sorted by id."""
-        found = self.dynamodb.scan(TableName=LEDGER)["Items"]
+        found = self.dynamodb.scan(TableName=self.name)["Items"]
         return [self.item(key) for key in sorted(item["id"]["S"] for item in found) if key.startswith(prefix)]
 
     def write(self, item_id: str, **values: object) -> None:
         """Set attributes of an item: strings, integers, booleans, and sets of strings; None removes one."""
-        item = self.dynamodb.get_item(TableName=LEDGER, Key={"id": {"S": item_id}}).get("Item", {})
+        item = self.dynamodb.get_item(TableName=self.name, Key={"id": {"S": item_id}}).get("Item", {})
         item |= {"id": {"S": item_id}} | {name: _attribute(value) for name, value in values.items() if value}
         for name in (name for name, value in values.items() if value is None):
             item.pop(name, None)
-        self.dynamodb.put_item(TableName=LEDGER, Item=item)
+        self.dynamodb.put_item(TableName=self.name, Item=item)
 
     def write_heal(self, run_id: str, vpc_id: str, table_id: str, endpoint_id: str, *, created: bool) -> None:
         """Write the items of a completed heal that saw no owners."""

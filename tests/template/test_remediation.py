@@ -24,7 +24,7 @@ LONGEST = APPROVAL | {
     "RuleName": "r" * 64,
     "LedgerTableName": "l" * 255,
     "OwnerTags": "o" * 512,
-    "AutomaticTagKeys": "k" * 512,
+    "AutomaticTagKeys": "k" * 256,
     "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20)[:439],
     "ExcludeTag": "e" * 256,
     "NetworkRoleArn": "arn:aws:iam::111122223333:role/" + "n" * 97,

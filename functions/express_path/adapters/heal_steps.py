@@ -325,15 +325,9 @@ def parse_undo_request(event: Description) -> UndoRequest:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerContext:
-    """What an answer contains in addition to the change."""
-
-    ledger_table: str
-    now: datetime
-
-
-def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[str, ...] = ()) -> dict[str, Any]:
+def undo_answer(
+    undo: Undo, action: str, ledger_table: str, now: datetime, moves: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Return what to change next, as JSON; moves say where the traffic of each subnet will go."""
     heal = undo.heal
     return {
@@ -344,8 +338,8 @@ def undo_answer(undo: Undo, action: str, context: AnswerContext, moves: tuple[st
         "vpcId": heal.vpc_id,
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
-        "ledgerTable": context.ledger_table,
-        "now": ledger_time(context.now),
+        "ledgerTable": ledger_table,
+        "now": ledger_time(now),
         "summary": " | ".join((*_lines(undo), *moves)),
     }
 

@@ -169,7 +169,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     associated = associated and heal.is_associated
     taken = _taken_over(records, endpoint, live, settings)
     if associated and taken:
-        raise UndoBlockedError(heal.run_id, taken.found, taken.remedy)
+        raise taken
     others = users - {heal.route_table_id} if associated else users
     owner = taken.found if taken else owner_tag(endpoint, settings)
     owner = owner or _changed(records, endpoint, live, settings)
@@ -185,11 +185,10 @@ def _check_age(records: Records, live: LiveResources) -> None:
     is_created = heal.created_endpoint or heal.endpoint_id in records.vpc.created_ids
     if live.created_at >= records.ledger_since.replace(microsecond=0) or (records.is_in_history and not is_created):
         return
-    claim = "created it" if is_created else "associated the route table, which Systems Manager does not confirm"
     raise UndoBlockedError(
         heal.run_id,
-        f"the ledger was created at {records.ledger_since:%Y-%m-%dT%H:%M:%SZ}, after {heal.endpoint_id} at "
-        f"{live.created_at:%Y-%m-%dT%H:%M:%SZ}, and says that a heal {claim}",
+        f"the ledger was created at {records.ledger_since}, after {heal.endpoint_id} at {live.created_at}, and nothing else "
+        "confirms what it says about this run",
         "find out who made the ledger again (CloudTrail events DeleteTable, CreateTable, and RestoreTableToPointInTime); "
         "if the heal did make the change, undo it yourself",
     )
@@ -212,40 +211,31 @@ def _check_records(records: Records) -> None:
         raise UndoError(heal.run_id, found, "undo that run")
 
 
-@dataclass(frozen=True, slots=True)
-class _Takeover:
-    """What shows that somebody else owns the endpoint or the route table now, and what to do."""
-
-    found: str
-    remedy: str
-
-
 def _taken_over(
     records: Records, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings
-) -> _Takeover | None:
+) -> UndoBlockedError | None:
+    """Return what shows that somebody else owns the endpoint or the route table now, and what to do."""
     heal = records.heal
     table = next((table for table in live.tables if table.id == heal.route_table_id), None)
+    found = taken_over(heal, endpoint, table, settings)
     remedy = (
         f"remove the association of {heal.route_table_id} with {endpoint.id} in that tool, or allow undos to "
         "change what tools own (stack parameter AdoptIacOwned)"
     )
-    if found := taken_over(heal, endpoint, table, settings):
-        return _Takeover(found, remedy)
-    if endpoint.id not in records.vpc.created_ids:
-        return None
-    found = adopted(heal, endpoint, settings)
-    if found and not settings.adopt_iac_owned:
-        automatic = (
-            "if your organization adds these keys to everything, name them in the stack parameter AutomaticTagKeys"
+    if not found and endpoint.id in records.vpc.created_ids:
+        if has_other_policy(heal, live.policy):
+            return UndoBlockedError(
+                heal.run_id,
+                f"somebody replaced the policy of {endpoint.id} since the heal",
+                "find out who did (CloudTrail event ModifyVpcEndpoint); then set the earlier policy again, or remove the "
+                "association yourself",
+            )
+        found = "" if settings.adopt_iac_owned else adopted(heal, endpoint, settings)
+        remedy = (
+            "if your organization adds these keys to everything, name them in the stack parameter AutomaticTagKeys; if a "
+            f"tool adopted the endpoint, {remedy}"
         )
-        return _Takeover(found, f"{automatic}; if a tool adopted the endpoint, {remedy}")
-    if has_other_policy(heal, live.policy):
-        return _Takeover(
-            f"somebody replaced the policy of {endpoint.id} since the heal",
-            "find out who did (CloudTrail event ModifyVpcEndpoint); then set the earlier policy again, or remove the "
-            "association yourself",
-        )
-    return None
+    return UndoBlockedError(heal.run_id, found, remedy) if found else None
 
 
 def _endpoint(heal: RunRecord, live: LiveResources, region: str) -> VpcEndpoint | None:
