@@ -1,12 +1,14 @@
 """Undos from start to end: an undo removes what the heal added and nothing else."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from moto.dynamodb.models import dynamodb_backends
 
 from express_path import healing
 from tests.support.heals import UNDO, Deployment, Vpc, status, steps
-from tests.support.ledgers import LedgerTable, heal_id
+from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -196,10 +198,9 @@ def test_undo_of_what_somebody_took_over_is_blocked(
 
 @pytest.mark.parametrize("change", ["use", "tag"])
 def test_endpoint_that_somebody_takes_before_its_deletion_stays(
-    deployment: Deployment, builder: Builder, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch, change: str
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, change: str
 ) -> None:
-    """An endpoint that is used or owned again after it was marked as deleted stays, and the mark is removed."""
-    monkeypatch.setenv("OWNER_TAGS", "by=terraform")
+    """An endpoint that is used or adopted after it was marked as deleted stays, and the mark is removed."""
     vpc = Vpc(builder, tables=2)
     heal = ledger.heal(builder, vpc.id, vpc.tables[0])
     endpoint = endpoint_of(deployment, vpc)
@@ -208,7 +209,7 @@ def test_endpoint_that_somebody_takes_before_its_deletion_stays(
     def take_it() -> None:
         if next(updates) == 3:  # claim, record, recordDisassociation, markDeleted
             if change == "tag":
-                builder.tag(endpoint, "by", "terraform")
+                builder.tag(endpoint, "Name", "ours")
             else:
                 builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, AddRouteTableIds=[vpc.tables[1]])
 
@@ -231,6 +232,23 @@ def test_endpoint_whose_policy_changed_between_two_heals_stays(deployment: Deplo
     assert status(later) == "Success", later.get("FailureMessage")
     undone = deployment.undo(later["AutomationExecutionId"])
     assert (status(undone), "deleteEndpoint" in steps(undone)) == ("Success", False), undone.get("FailureMessage")
+    assert deployment.associations(vpc.id) == {endpoint: []}
+
+
+def test_endpoint_that_is_older_than_the_ledger_can_be_one_of_others(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc
+) -> None:
+    """Systems Manager confirms a heal that used it, for as long as it lists runs: 30 days. An old ledger needs no proof."""
+    endpoint = builder.endpoint(vpc.id)
+    builder.memory.vpc_end_points[endpoint].creation_timestamp -= timedelta(days=50)
+    healed = deployment.heal(vpc.subnet)
+    assert status(deployment.undo(healed["AutomationExecutionId"])) == "Success"
+    unlisted = ledger.heal(builder, vpc.id, vpc.table, 2, endpoint)
+    table = dynamodb_backends[deployment.sandbox.account_id][deployment.sandbox.region].tables[LEDGER]
+    for days, ended in ((29, "Failed"), (2, "Success")):
+        table.created_at -= timedelta(days=days)
+        undone = deployment.undo(unlisted)
+        assert status(undone) == ended, undone.get("FailureMessage")
     assert deployment.associations(vpc.id) == {endpoint: []}
 
 
