@@ -173,11 +173,18 @@ def test_sentences_show_commands_that_exist(page: Path) -> None:
 
 @cache
 def operations(service: str) -> dict[str, set[str]]:
-    """Return the commands of a service of the AWS CLI, each with its options, from botocore's model."""
+    """Return the commands of a service of the AWS CLI, each with its options, from botocore's model.
+
+    A boolean has a second option that begins with --no (https://docs.aws.amazon.com/cli/latest/userguide/cli-usage-parameters-types.html).
+    """
     model = Session().get_service_model(AWS_NAMES.get(service, service))
     shapes = {name: model.operation_model(name).input_shape for name in model.operation_names}
     return {
-        xform_name(name, "-"): {f"--{xform_name(member, '-')}" for member in (shape.members if shape else {})}
+        xform_name(name, "-"): {
+            f"--{no}{xform_name(member, '-')}"
+            for member, given in (shape.members.items() if shape else ())
+            for no in (("", "no-") if given.type_name == "boolean" else ("",))
+        }
         for name, shape in shapes.items()
     }
 

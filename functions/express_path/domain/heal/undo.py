@@ -171,8 +171,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     if associated and taken:
         raise taken
     others = users - {heal.route_table_id} if associated else users
-    owner = taken.found if taken else owner_tag(endpoint, settings)
-    owner = owner or _changed(records, endpoint, live, settings)
+    owner = taken.found if taken else owner_tag(endpoint, settings) or _changed(records, endpoint, live, settings)
     return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
