@@ -1,9 +1,8 @@
-"""The archive of the functions' code: the same files give the same bytes, under the hash of their content.
+"""The archive of the functions' code: the same files give the same bytes, with any version of zlib that compresses them alike.
 
 `python -m org.archive FOLDER ARCHIVE` writes one, for `make dist`.
 """
 
-import hashlib
 import stat
 import sys
 import zipfile
@@ -16,18 +15,6 @@ DATE = (1980, 1, 2, 0, 0, 0)
 def files_below(folder: Path) -> list[Path]:
     """Return the files below a folder, in the same order on every machine."""
     return sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.as_posix())
-
-
-def content_hash(folder: Path) -> str:
-    """Return a hash (64 hexadecimal digits) of the names and contents of the files below a folder.
-
-    It is not that of the archive, because versions of zlib compress differently.
-    """
-    digest = hashlib.sha256()
-    for path in files_below(folder):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
-    return digest.hexdigest()
 
 
 def write_archive(folder: Path, archive: Path) -> None:

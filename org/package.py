@@ -14,7 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from org.archive import content_hash, write_archive
+from org.archive import write_archive
 from org.expansion import PackageError, expand
 
 ROOT = Path(__file__).parents[1]
@@ -57,9 +57,11 @@ def package(code: Path, integrations: Path, output: Path) -> dict[str, str]:
 
 
 def _archived(code: Path, folder: Path) -> str:
-    """Write an archive of code under its hash; return the name of the file."""
-    key = f"{content_hash(code)}.zip"
-    write_archive(code, folder / key)
+    """Write an archive of code under its hash, which Lambda reports as CodeSha256; return the name of the file."""
+    archive = folder / "code.zip"
+    write_archive(code, archive)
+    key = f"{hashlib.sha256(archive.read_bytes()).hexdigest()}.zip"
+    archive.rename(folder / key)
     return key
 
 

@@ -1,5 +1,6 @@
 """CloudFormation: statuses of stack instances, stacks that the sandbox created, and the stack that created a resource."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,6 +29,11 @@ def apply(patches: Patches) -> None:
     patches.wrap(StackInstances, "create_instances", _in_some_accounts)
     patches.wrap(StackInstance, "to_dict", _with_status)
     patches.wrap(CloudFormationResponse, "describe_stacks", partial(_by_name, "Stacks", _summary))
+    patches.wrap(
+        CloudFormationResponse,
+        "get_template",
+        partial(_by_name, "TemplateBody", lambda made: json.dumps(made.template)),
+    )
     patches.wrap(
         CloudFormationResponse, "list_stack_resources", partial(_by_name, "StackResourceSummaries", _resources)
     )

@@ -2,9 +2,10 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from moto.core.authorization import ActionAuthenticatorMixin
@@ -119,9 +120,10 @@ def authorizations(request: Request, action: str, resource: str) -> list[Authori
         return [Authorization(action, request.arn("s3express", f"bucket/{bucket}") if bucket else "*")]
     if request.service == "dynamodb":
         return list(of_dynamodb(request))
-    reader = READERS.get(request.action)
     action = action.replace(METRICS, "cloudwatch:")
-    return list(reader(request)) if reader else [Authorization(action, resource)]
+    if reader := READERS.get(request.action):
+        return list(reader(request))
+    return [Authorization(action, arn) for arn in _named_resources(request)] or [Authorization(action, resource)]
 
 
 def _start_automation(request: Request) -> Iterator[Authorization]:
@@ -172,12 +174,28 @@ def _named(parameter: str, service: str, prefix: str) -> Reader:
     return read
 
 
-def _role(request: Request) -> Iterator[Authorization]:
-    """Yield a role by its ARN, which has the role's path; requests give the name alone."""
-    name, partition = request.parameters["RoleName"], get_partition(request.region)
-    roles: Moto = iam_backends[request.account_id][partition].roles
-    found = [role.arn for role in roles.values() if role.name == name]
-    yield Authorization(request.action, *(found or [f"arn:{partition}:iam::{request.account_id}:role/{name}"]))
+NAMES = (
+    ("cloudwatch", "AlarmName", "alarm:"),
+    ("cloudwatch", "AlarmNames", "alarm:"),
+    ("events", "Name", "event-bus/"),
+    ("lambda", "FunctionName", "function:"),
+    ("ssm", "Name", "document/"),
+)
+"""The parameters that name the resource of a request to a service, unless READERS has the action; what its ARN has before it."""
+
+
+def _named_resources(request: Request) -> Iterator[str]:
+    """Yield the ARNs of the resources that a request names. That of a role has the role's path."""
+    given = request.parameters
+    if request.service == "iam" and "RoleName" in given:
+        partition = get_partition(request.region)
+        roles: Moto = iam_backends[request.account_id][partition].roles
+        new = f"arn:{partition}:iam::{request.account_id}:role{given.get('Path', '/')}{given['RoleName']}"
+        yield next((role.arn for role in roles.values() if role.name == given["RoleName"]), new)
+    for service, parameter, prefix in NAMES:
+        if request.service == service:
+            for name in as_list(given.get(parameter, [])):
+                yield name if ":" in name else request.arn(service, prefix + name)
 
 
 def _remediations(request: Request) -> Iterator[Authorization]:
@@ -206,12 +224,14 @@ READERS: Mapping[str, Reader] = {
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
+    "events:DeleteRule": _event_rule,
     "events:DescribeRule": _event_rule,
+    "events:DisableRule": _event_rule,
     "events:ListTargetsByRule": _event_rule,
     "events:PutEvents": _event_buses,
-    "iam:GetRole": _role,
-    "lambda:GetFunctionConcurrency": _named("FunctionName", "lambda", "function:"),
-    "lambda:GetFunctionConfiguration": _named("FunctionName", "lambda", "function:"),
+    "events:PutRule": _event_rule,
+    "events:PutTargets": _event_rule,
+    "events:RemoveTargets": _event_rule,
     "network-firewall:DescribeFirewall": _firewalls,
     "network-firewall:DescribeVpcEndpointAssociation": _with_arn("VpcEndpointAssociationArn"),
     "network-firewall:ListFirewalls": _firewalls,
@@ -219,7 +239,6 @@ READERS: Mapping[str, Reader] = {
     "sns:Publish": _with_arn("TopicArn"),
     "sqs:SendMessage": _queue,
     "sqs:SendMessageBatch": _queue,
-    "ssm:DescribeDocument": _named("Name", "ssm", "document/"),
     "ssm:DescribeAutomationStepExecutions": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,
@@ -234,10 +253,13 @@ ALWAYS_ALLOWED = "sts:GetCallerIdentity"
 
 
 @contextmanager
-def enforced(sandbox: Sandbox) -> Iterator[None]:
-    """Require a permission for every request to a running sandbox, by resource and condition too."""
+def enforced(sandbox: Sandbox, control: Sequence[Statement] = ()) -> Iterator[None]:
+    """Require a permission for every request to a running sandbox, by resource and condition too.
+
+    `control` are statements of service control policies that deny, and are attached to every account.
+    """
     patches = Patches()
-    apply(patches)
+    apply(patches, control)
     try:
         with sandbox.enforcing_iam():
             yield
@@ -245,12 +267,13 @@ def enforced(sandbox: Sandbox) -> Iterator[None]:
         patches.undo()
 
 
-def apply(patches: Patches) -> None:
+def apply(patches: Patches, control: Sequence[Statement] = ()) -> None:
     """Let moto, where it enforces permissions, decide by whole statements of the caller's identity policies."""
-    patches.wrap(ActionAuthenticatorMixin, "_authenticate_and_authorize_action", _authorizing)
+    wrap = partial(_authorizing, control)
+    patches.wrap(ActionAuthenticatorMixin, "_authenticate_and_authorize_action", wrap)
 
 
-def _authorizing(original: Moto) -> Moto:
+def _authorizing(control: Sequence[Statement], original: Moto) -> Moto:
     """Check a request with the subclass of moto's request class that evaluates policies here."""
 
     def authorize(response: Moto, iam_request_class: Moto, resource: str = "*") -> None:
@@ -258,16 +281,16 @@ def _authorizing(original: Moto) -> Moto:
             """A request whose caller's policies are evaluated here; moto still checks its signature."""
 
             def _create_aws_request(self) -> Moto:
-                """Return what was signed. Of a GET without a body, moto takes the parameters in its path for one."""
+                """Return what was signed. Without a body, moto takes the parameters in the path of these methods for one."""
                 parameters = vars(self)["_data"]
-                self._data = parameters if self._body or self._method != "GET" else {}
+                self._data = parameters if self._body or self._method not in ("GET", "DELETE") else {}
                 signed = super()._create_aws_request()
                 self._data = parameters
                 return signed
 
             def check_action_permitted(self, resource: str) -> None:
                 """Raise the service's own error unless everything that the request needs is allowed."""
-                if not _is_permitted(self, _request(response), resource):
+                if not _is_permitted(self, _request(response), resource, control):
                     self._raise_access_denied()
 
         original(response, Checked, resource)
@@ -281,17 +304,18 @@ def _request(response: Moto) -> Request:
     return read({**environ, "wsgi.input": io.BytesIO(environ["wsgi.input"].getvalue())})
 
 
-def _is_permitted(checked: Moto, request: Request, resource: str) -> bool:
+def _is_permitted(checked: Moto, request: Request, resource: str, control: Sequence[Statement]) -> bool:
     """Return whether the caller may make a request; a role to be assumed must also trust the caller.
 
-    Within one account, an identity policy or a resource policy is enough to allow, and either can deny
+    Within one account, an identity policy or a resource policy is enough to allow, and either can deny, as a
+    service control policy can, which here also limits service-linked roles
     (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
     """
     action = checked._action
     if action == ALWAYS_ALLOWED:
         return True
     principal = principal_of(checked)
-    identity = list(_statements(checked._access_key.collect_policies()))
+    identity = [*_statements(checked._access_key.collect_policies()), *control]
     for wanted in authorizations(request, action, resource):
         policy = (
             *resource_statements(wanted.resource),

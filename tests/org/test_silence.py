@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 from moto.awslambda.models import lambda_backends
 from moto.config.exceptions import InsufficientPermissionsException
 from moto.config.models import config_backends
@@ -30,6 +31,7 @@ from sandbox.dynamic import Client
 from sandbox.event_sources import poll
 from sandbox.iam import enforced
 from sandbox.lambda_runtime import LambdaContext
+from sandbox.refusals import refused
 from sandbox.remediation import Remediation, remediations_of
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
@@ -38,14 +40,18 @@ from tests.cli.doctor.test_doctor_document import actions, called, somebody
 from tests.cli.doctor.whole_stack import topic_with_subscription
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
-from tests.support.organization import Organization, Packaged
+from tests.support.organization import Organization, Packaged, administrator
 from tests.support.template import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 RULE, REGION, LEDGER = "s3express-no-nat-path", "us-east-1", "express-path-ledger"
-TABLE = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8").partition("<!-- silence -->")[2]
-ROWS = [row.strip("| ").split(" | ") for row in TABLE.partition("<!-- end -->")[0].strip().splitlines()[2:]]
+PAGE = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
+ROWS, EDITED = (
+    [row.strip("| ").split(" | ") for row in table.partition("<!-- end -->")[0].strip().splitlines()[2:]]
+    for table in (PAGE.partition("<!-- silence -->")[2], PAGE.partition("<!-- edits -->")[2])
+)
+PROTECT = json.loads((ROOT / "org" / "protect.scp.json").read_text(encoding="utf-8"))["Statement"]
 ATTEMPTS = 6
 """A message goes to the queue of failed messages after five attempts."""
 
@@ -56,13 +62,15 @@ class Place:
     def __init__(self, sandbox: Sandbox, packaged: Packaged, automation: Automation) -> None:
         """Deploy everything, so that nothing is wrong."""
         self.sandbox, self.automation = sandbox, automation
+        self.administrators: dict[str, dict[str, str]] = {}
+        self.control: list[dict[str, Any]] = []
         self.topic = topic_with_subscription(sandbox, "alarms")
         self.client("securityhub").enable_security_hub()
         organization = Organization(sandbox, packaged, "network")
         organization.accounts["own"] = sandbox.account_id
         organization.provide_code(REGION)
         organization.record("own", REGION)
-        organization.deploy_ledger("own", REGION)
+        ledger = organization.deploy_ledger("own", REGION)
         self.network_account = organization.accounts["network"]
         role = {"OrganizationId": organization.id, "ExternalId": "a-secret"}
         template = (ROOT / "org" / "network-role.yaml").read_text(encoding="utf-8")
@@ -73,17 +81,30 @@ class Place:
         integrations = organization.deploy_integrations("own", REGION, **alarms)
         stacks = (network, integrations, rule)
         assert not [stack.failure for stack in stacks if stack.failure]
-        self.names = {name: str(row.physical_id) for stack in stacks for name, row in stack.resources.items()}
+        self.stacks = (*stacks, ledger)
+        self.names = {name: str(row.physical_id) for stack in self.stacks for name, row in stack.resources.items()}
+        self.properties = {name: given for stack in self.stacks for name, given in stack.properties.items()}
         self.names["topic"] = self.topic
         self.subnet_id = Private(Builder(sandbox)).subnet
         name = self.names["PlanFunction"]
         automation.functions.register(name, lambda event: self._invoke(name, event, io.StringIO()))
         automation.knobs.time_scale = 0.001
 
-    def client(self, service: str) -> Client:
-        """Return a client of the account's administrator."""
+    def client(self, service: str, account_id: str | None = None) -> Client:
+        """Return a client that no policy denies anything, or of the administrator of the account if there is one."""
+        if credentials := self.administrators.get(account_id or self.sandbox.account_id):
+            return self.sandbox.client(service, credentials=credentials)
         client: Client = direct_client(self.sandbox, service)
         return client
+
+    def drift(self, edited: str) -> str:
+        """Return the resource if the template sets its property, and CloudFormation can read it back."""
+        logical_id, _, name = edited.partition("/")
+        [stack] = [stack for stack in self.stacks if logical_id in stack.resources]
+        kind = stack.template["Resources"][logical_id]["Type"]
+        hidden = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, kind).schema.get("writeOnlyProperties", ())
+        is_set = name.partition("/")[0] in stack.properties[logical_id]
+        return f"`{logical_id}`" if is_set and f"/properties/{name}" not in hidden else "-"
 
     def sweep(self) -> None:
         """Let AWS Config invoke the function, if there is a rule and it may; then the integration gets the messages."""
@@ -111,7 +132,7 @@ class Place:
         name, printed, of_function = self.names["EvaluateFunction"], io.StringIO(), self._dimension("EvaluateFunction")
         attempts, error = 0, True
         if not self._is_throttled(name):
-            with enforced(self.sandbox):
+            with enforced(self.sandbox, self.control):
                 delivery = invoke_asynchronously(lambda given: self._invoke(name, given, printed), event)
             attempts, error = delivery.attempts, delivery.error is not None
         for metric, value in (("Invocations", attempts), ("Errors", attempts * error), ("AsyncEventsDropped", error)):
@@ -209,7 +230,7 @@ class Place:
         """Let AWS Config heal the subnet once, and return how the run of the runbook ended."""
         resource = ("AWS::EC2::Subnet", self.subnet_id)
         key = {"resourceType": resource[0], "resourceId": resource[1]}
-        with enforced(self.sandbox), pytest.MonkeyPatch.context() as changed:
+        with enforced(self.sandbox, self.control), pytest.MonkeyPatch.context() as changed:
             changed.setattr(healing, "SECONDS_APART", 0)
             self.client("config").start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key])
             run = remediations_of(self.sandbox.account_id, REGION).last(RULE, resource)
@@ -287,14 +308,18 @@ def open_ledger(place: Place) -> None:
     place.client("dynamodb").delete_resource_policy(ResourceArn=arn)
 
 
-def edit_runbook(place: Place) -> None:
-    """Make a new default version whose first step invokes a function that does not exist."""
-    ssm, name = place.client("ssm"), place.names["HealDocument"]
-    content = json.loads(ssm.get_document(Name=name, DocumentFormat="JSON")["Content"])
-    step = {"name": "lost", "action": "aws:invokeLambdaFunction", "inputs": {"FunctionName": "lost"}}
-    text = json.dumps({**content, "mainSteps": [step], "outputs": []})
-    made = ssm.update_document(Name=name, Content=text, DocumentFormat="JSON", DocumentVersion="$LATEST")
-    ssm.update_document_default_version(Name=name, DocumentVersion=made["DocumentDescription"]["DocumentVersion"])
+def edit_runbook(action: str, **inputs: str) -> Callable[[Place], object]:
+    """Make a new default version of the runbook that heals, with only one step."""
+
+    def edit(place: Place) -> None:
+        ssm, name = place.client("ssm"), place.names["HealDocument"]
+        content = json.loads(ssm.get_document(Name=name, DocumentFormat="JSON")["Content"])
+        step = {"name": "only", "action": action, "inputs": inputs}
+        text = json.dumps({**content, "mainSteps": [step], "outputs": []})
+        made = ssm.update_document(Name=name, Content=text, DocumentFormat="JSON", DocumentVersion="$LATEST")
+        ssm.update_document_default_version(Name=name, DocumentVersion=made["DocumentDescription"]["DocumentVersion"])
+
+    return edit
 
 
 def point_remediation_elsewhere(place: Place) -> None:
@@ -334,6 +359,74 @@ def delete_alarm(alarm: str) -> Callable[[Place], object]:
 def stop_heals(_: Place) -> None:
     """Stop all heals."""
     assert invoke(["stop", "--reason", "INC-1234"]).exit_code == 0
+
+
+def edit_rule(**changed: object) -> Callable[[Place], object]:
+    """Put the Config rule with other properties."""
+
+    def edit(place: Place) -> None:
+        rule = place.properties["ConfigRule"] | changed
+        rule["InputParameters"] = json.dumps(rule["InputParameters"])
+        place.client("config").put_config_rule(ConfigRule=rule)
+
+    return edit
+
+
+def only_scheduled(place: Place) -> None:
+    """Let changes no longer invoke the rule."""
+    source = place.properties["ConfigRule"]["Source"]
+    edit_rule(Source=source | {"SourceDetails": source["SourceDetails"][-1:]})(place)
+
+
+def remediate_as_a_person(place: Place) -> None:
+    """Let AWS Config start the runbook with the role of a person."""
+    config = place.client("config")
+    role = place.client("iam").create_role(RoleName="ann", AssumeRolePolicyDocument=TRUST)["Role"]["Arn"]
+    [found] = config.describe_remediation_configurations(ConfigRuleNames=[RULE])["RemediationConfigurations"]
+    found["Parameters"]["AutomationAssumeRole"]["StaticValue"]["Values"] = [role]
+    del found["Arn"]
+    config.put_remediation_configurations(RemediationConfigurations=[found])
+
+
+def attach_policy(place: Place) -> None:
+    """Attach a policy to the role of the runbooks."""
+    iam = place.client("iam")
+    arn = iam.create_policy(PolicyName="more", PolicyDocument=DENY_WRITES)["Policy"]["Arn"]
+    iam.attach_role_policy(RoleName=place.names["AutomationRole"], PolicyArn=arn)
+
+
+def set_variable(function: str, variable: str, value: str) -> Callable[[Place], object]:
+    """Set a variable of a function's environment."""
+
+    def edit(place: Place) -> None:
+        variables = place.properties[function]["Environment"]["Variables"] | {variable: value}
+        changed = {"FunctionName": place.names[function], "Environment": {"Variables": variables}}
+        place.client("lambda").update_function_configuration(**changed)
+
+    return edit
+
+
+def replace_code(function: str) -> Callable[[Place], object]:
+    """Upload other code of a function. The sandbox still runs that of this repository."""
+    return call("lambda", "update_function_code", FunctionName=function, ZipFile=b"PK\5\6" + bytes(18))
+
+
+def drop_policy(role: str, policy: str) -> Callable[[Place], object]:
+    """Delete an inline policy of a role."""
+    return call("iam", "delete_role_policy", RoleName=role, PolicyName=policy)
+
+
+def edit_alarm(place: Place) -> None:
+    """Raise the threshold of the alarm to what no sweep reaches, and let it wait for one."""
+    changed = {"AlarmName": place.names["HealthAlarm"], "Threshold": 1e6, "TreatMissingData": "notBreaching"}
+    place.client("cloudwatch").put_metric_alarm(**place.properties["HealthAlarm"] | changed)
+
+
+def empty_network_role(place: Place) -> None:
+    """Delete the policy of the role in the network account."""
+    with acting_in(place.network_account):
+        iam = place.client("iam", place.network_account)
+        iam.delete_role_policy(RoleName=place.names["NetworkRole"], PolicyName="read-network")
 
 
 RECORDS_SUBNETS = {
@@ -383,7 +476,7 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     "a runbook is deleted": call("ssm", "delete_document", Name="HealDocument"),
     "the rule's remediation is deleted": call("config", "delete_remediation_configuration", ConfigRuleName=RULE),
     "the rule's remediation starts another runbook": point_remediation_elsewhere,
-    "a runbook is edited, and fails since": edit_runbook,
+    "a runbook is edited, and fails since": edit_runbook("aws:invokeLambdaFunction", FunctionName="lost"),
     "all heals are stopped (`express-path stop`), and nobody starts them again": stop_heals,
     "the plan function is deleted": call("lambda", "delete_function", FunctionName="PlanFunction"),
     "the plan function is throttled": throttle("PlanFunction"),
@@ -422,6 +515,60 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
 }
 
 
+ANYBODY = {"AWS": "*", "Service": "ssm.amazonaws.com"}
+ASSUMES = {"Effect": "Allow", "Principal": ANYBODY, "Action": "sts:AssumeRole"}
+TRUST = json.dumps({"Version": "2012-10-17", "Statement": [ASSUMES]})
+EDITS: Mapping[str, tuple[Callable[[Place], object], str]] = {
+    "the Config rule evaluates only one VPC (`vpcIds`)": (
+        edit_rule(InputParameters={"vpcIds": "vpc-0a1b2c3d"}),
+        "ConfigRule/InputParameters",
+    ),
+    "another parameter of the Config rule excludes subnets (`excludeTag`)": (
+        edit_rule(InputParameters={"excludeTag": "Name"}),
+        "ConfigRule/InputParameters",
+    ),
+    "changes no longer invoke the Config rule": (only_scheduled, "ConfigRule/Source"),
+    "the Config rule ignores changes of route tables": (
+        edit_rule(Scope={"ComplianceResourceTypes": ["AWS::EC2::Subnet"]}),
+        "ConfigRule/Scope",
+    ),
+    "remediation runs with the role of a person": (remediate_as_a_person, "Remediation/Parameters"),
+    "a runbook only succeeds": (edit_runbook("aws:sleep", Duration="PT1S"), "HealDocument/Content"),
+    "the plan function ignores what blocks heals (its environment)": (
+        set_variable("PlanFunction", "WARN_ONLY", "POLICY_WOULD_DENY,DNS_ATTRIBUTES"),
+        "PlanFunction/Environment",
+    ),
+    "a sweep no longer checks the ledger (environment of the evaluate function)": (
+        set_variable("EvaluateFunction", "LEDGER_TABLE_NAME", ""),
+        "EvaluateFunction/Environment",
+    ),
+    "the evaluate function has other code": (replace_code("EvaluateFunction"), "EvaluateFunction/Code/S3Key"),
+    "the plan function has other code": (replace_code("PlanFunction"), "PlanFunction/Code/S3Key"),
+    "the role of the plan function has no policy": (drop_policy("PlanRole", "plan"), "PlanRole/Policies"),
+    "the role that stops heals has no policy": (drop_policy("StopRole", "stop"), "StopRole/Policies"),
+    "a policy is attached to the role of the runbooks": (attach_policy, "AutomationRole/ManagedPolicyArns"),
+    "the role of the runbooks trusts others": (
+        call("iam", "update_assume_role_policy", RoleName="AutomationRole", PolicyDocument=TRUST),
+        "AutomationRole/AssumeRolePolicyDocument",
+    ),
+    "a notice matches no event": (
+        call("events", "put_rule", Name="HealUndoneNotice", EventPattern='{"source": ["none"]}'),
+        "HealUndoneNotice/EventPattern",
+    ),
+    "the threshold of `HealthAlarm` is never reached": (edit_alarm, "HealthAlarm/Threshold"),
+    "the bus has no policy": (
+        call("events", "remove_permission", EventBusName="EventBus", RemoveAllPermissions=True),
+        "EventBusPolicy/Action",
+    ),
+    "the ledger has no deletion protection": (
+        call("dynamodb", "update_table", TableName="LedgerTable", DeletionProtectionEnabled=False),
+        "LedgerTable/DeletionProtectionEnabled",
+    ),
+    "the network role has no policy": (empty_network_role, "NetworkRole/Policies"),
+}
+"""What an administrator can edit: the edit, and what it edits of the template."""
+
+
 @pytest.fixture
 def place(sandbox: Sandbox, packaged: Packaged) -> Iterator[Place]:
     """Yield the deployed stacks, before their first sweep."""
@@ -430,9 +577,36 @@ def place(sandbox: Sandbox, packaged: Packaged) -> Iterator[Place]:
 
 
 def test_nothing_is_noticed_if_nothing_stops(place: Place) -> None:
-    """With all components, no alarm goes off, the sweep finds no fault, every check of doctor is OK, and heals work."""
+    """With all components and org/protect.scp.json, no alarm goes off, doctor is OK, and sweeps and heals work."""
+    place.control = PROTECT
     place.sweep()
     assert (place.doctor(), place.told()) == ("-", "nobody")
+
+
+def test_an_administrator_can_edit_nothing_and_stop_heals(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With org/protect.scp.json, each edit of the page is denied, and `stop` and `start` work."""
+    accounts = (place.sandbox.account_id, place.network_account)
+    place.administrators = {account_id: administrator(place.sandbox, account_id) for account_id in accounts}
+    for name, value in place.administrators[place.sandbox.account_id].items():
+        monkeypatch.setenv(name.upper(), value)
+    with enforced(place.sandbox, PROTECT):
+        codes = {name: refused(edit, place=place) for name, (edit, _) in EDITS.items()}
+        for words in (["stop", "--reason", "INC-1234"], ["start", "--yes"]):
+            assert invoke(words).exit_code == 0
+    assert {name: code.removesuffix("Exception") for name, code in codes.items()} == dict.fromkeys(
+        EDITS, "AccessDenied"
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", EDITED, ids=lambda row: row[0])
+def test_who_notices_an_edit_is_what_the_page_says(place: Place, row: list[str]) -> None:
+    """Without the policy, exactly these alarms, checks of doctor, and detection of drift see it."""
+    edits, *seen = row
+    edit, edited = EDITS[edits]
+    edit(place)
+    place.sweep()
+    assert [place.told(), place.doctor(), place.drift(edited)] == seen
 
 
 @pytest.mark.long
@@ -447,7 +621,7 @@ def test_who_notices_is_what_the_page_says(place: Place, row: list[str]) -> None
 
 def test_the_page_has_a_row_for_each_component() -> None:
     """No component is missing on the page."""
-    assert [row[0] for row in ROWS] == list(STOPS)
+    assert ([row[0] for row in ROWS], [row[0] for row in EDITED]) == (list(STOPS), list(EDITS))
 
 
 def test_the_policy_of_doctor_is_enough_for_the_integrations(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,19 @@ class Packaged:
         return parsed
 
 
+EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+
+
+def administrator(sandbox: Sandbox, account_id: str, name: str = "administrator") -> dict[str, str]:
+    """Create a role with all permissions, and return the credentials of a session."""
+    iam: Client = direct_client(sandbox, "iam")
+    policy = json.dumps({"Version": "2012-10-17", "Statement": EVERYTHING})
+    with acting_in(account_id):
+        made = iam.create_role(RoleName=name, AssumeRolePolicyDocument=policy)
+        iam.put_role_policy(RoleName=name, PolicyName="all", PolicyDocument=policy)
+    return sandbox.assume(made["Role"]["Arn"])
+
+
 class Organization:
     """Accounts of a new organization, with nothing deployed and nothing recorded."""
 

@@ -1,15 +1,14 @@
 """What the questions of a check-up share: clients, and reads that are made once, when first needed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from express_path.adapters.aws import Aws
+from express_path.adapters.aws import Aws, calling
 from express_path.adapters.health import (
     FunctionState,
     Installation,
-    Remediation,
     read_function,
     read_installation,
     read_remediation,
@@ -17,15 +16,9 @@ from express_path.adapters.health import (
 from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.stack import Stack, read_stack
+from express_path_cli.automation.stack import read_stack
 from express_path_cli.aws.sessions import read_caller
-from express_path_cli.installation.rule import (
-    FunctionActivity,
-    Rule,
-    find_rules,
-    read_activity,
-    read_times,
-)
+from express_path_cli.installation.rule import Rule, find_rules, read_activity, read_times
 
 _Value = TypeVar("_Value")
 
@@ -66,21 +59,26 @@ class CheckContext:
         self.stack_name = stack_name
         self.now = datetime.now(UTC)
         self.caller = SharedRead(lambda: read_caller(aws))
-        self.stack: SharedRead[Stack | None] = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
+        self.stack = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
+        self.template = SharedRead(self._read_template)
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
         self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))
         self.times = SharedRead(lambda: read_times(aws.config, self._deployed.name))
-        self.function: SharedRead[FunctionState | None] = SharedRead(
-            lambda: read_function(aws.functions, self.function_name)
-        )
-        self.activity: SharedRead[FunctionActivity] = SharedRead(
-            lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now)
-        )
-        self.remediation: SharedRead[Remediation | None] = SharedRead(
-            lambda: read_remediation(aws.config, self.rule.name) if self.rule else None
-        )
+        self.function = SharedRead(lambda: read_function(aws.functions, self.function_name))
+        self.activity = SharedRead(lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now))
+        self.remediation = SharedRead(lambda: read_remediation(aws.config, self.rule.name) if self.rule else None)
         self.installation: SharedRead[Installation | None] = SharedRead(self._installation)
+
+    def _read_template(self) -> Mapping[str, Any]:
+        """Read the template that is deployed, with its transforms applied; empty if there is none, or not as JSON."""
+        if self.stack() is None:
+            return {}
+        with calling("cloudformation:GetTemplate"):
+            found: Any = self.aws.client("cloudformation").get_template(
+                StackName=self.stack_name, TemplateStage="Processed"
+            )["TemplateBody"]
+        return found if isinstance(found, Mapping) else {}
 
     @property
     def rule_name(self) -> str:
@@ -110,10 +108,20 @@ class CheckContext:
         account_id = self._deployed.function_account_id
         return None if account_id == self.caller().account_id else account_id
 
+    @property
+    def own_function(self) -> FunctionState | None:
+        """The rule's function if it exists in this account, or None."""
+        return self.function() if self.rule and not self.function_account else None
+
     def _installation(self) -> Installation | None:
         """Read what the stack of the rule's function must have, which each sweep checks; None without such a function."""
-        found = self.function() if self.rule and not self.function_account else None
+        found = self.own_function
         return read_installation(self.aws, found.environment.get("STACK_ID", "")) if found else None
+
+    def deployed(self, logical_id: str) -> Mapping[str, Any]:
+        """Return the properties of a resource in the deployed template, or nothing without such a resource or template."""
+        properties: Mapping[str, Any] = self.template().get("Resources", {}).get(logical_id, {}).get("Properties", {})
+        return properties
 
     def output(self, name: str) -> str:
         """Return an output of the stack, or an empty text without such an output or stack."""

@@ -5,15 +5,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 
+from express_path.adapters.health import HEALS_FAIL, NO_STOP
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor import healing, integrations, permissions, rule
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, remedy
+from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, Probe, remedy
 from express_path_cli.installation.checks import CheckResult, CheckState, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
 from express_path_cli.terminal.progress import Watch
 
 WHO, READS, CONFIG, RULE, HEALING = "Who and where", "What a scan reads", "AWS Config", "The rule", "Healing"
+
+
+Ask = Callable[[CheckContext], CheckResult | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,50 +26,43 @@ class Question:
 
     group: str
     name: str
-    ask: Callable[[CheckContext], CheckResult | None]
+    ask: Ask
     required: bool = True
 
 
+def _questions(group: str, *asked: Ask, required: bool = True) -> list[Question]:
+    """Return questions that are named as their functions, with hyphens."""
+    return [Question(group, ask.__name__.replace("_", "-"), ask, required) for ask in asked]
+
+
+def _permissions(probes: Sequence[Probe], *, required: bool) -> list[Question]:
+    """Return a question for each permission."""
+    return [Question(READS, probe.action, partial(permissions.permission, probe), required) for probe in probes]
+
+
 QUESTIONS = (
-    Question(WHO, "identity", permissions.identity),
-    Question(WHO, "service", permissions.service),
-    *(Question(READS, probe.action, partial(permissions.permission, probe)) for probe in REQUIRED),
-    *(Question(READS, probe.action, partial(permissions.permission, probe), required=False) for probe in OPTIONAL),
-    Question(READS, "network-role", permissions.network_role, required=False),
-    Question(CONFIG, "recorder", rule.recorder),
-    Question(CONFIG, "last-recording", rule.last_recording),
-    Question(CONFIG, "recorded-types", rule.recorded_types),
-    Question(CONFIG, "frequency", rule.frequency),
-    Question(CONFIG, "delivery", rule.delivery),
-    Question(RULE, "stack", rule.stack),
-    Question(RULE, "rule", rule.rule),
-    Question(RULE, "last-run", rule.last_run),
-    Question(RULE, "last-error", rule.last_error),
-    Question(RULE, "function", rule.function),
-    Question(RULE, "errors", rule.errors, required=False),
-    Question(RULE, "sweep", rule.sweep, required=False),
-    Question(RULE, "alarm-topic", rule.alarm_topic, required=False),
-    Question(RULE, "alarm", rule.alarm, required=False),
-    Question(RULE, "notices", rule.notices, required=False),
-    Question(RULE, "verdicts", rule.verdicts, required=False),
-    Question(RULE, "security-hub", integrations.security_hub, required=False),
-    Question(HEALING, "mode", healing.mode),
-    Question(HEALING, "stop", healing.stop, required=False),
-    Question(HEALING, "stop-role", healing.stop_role),
-    Question(HEALING, "remediation", healing.remediation),
-    Question(HEALING, "heal-runbook", partial(healing.runbook, "HealDocumentName")),
-    Question(HEALING, "approval-runbook", partial(healing.runbook, "ApprovalDocumentName")),
-    Question(HEALING, "undo-runbook", partial(healing.runbook, "UndoDocumentName")),
-    Question(HEALING, "role", healing.role),
-    Question(HEALING, "plan-function", healing.plan_function),
-    Question(HEALING, "plan-role", healing.plan_role),
-    Question(HEALING, "ledger", healing.ledger),
-    Question(HEALING, "approval", healing.approval),
-    Question(HEALING, "exceptions", healing.exceptions, required=False),
-    Question(HEALING, "endpoint-service", healing.endpoint_service),
-    Question(HEALING, "endpoint-quota", healing.endpoint_quota, required=False),
-    Question(HEALING, "automations", healing.automations, required=False),
-    Question(HEALING, "calendar", healing.calendar, required=False),
+    *_questions(WHO, permissions.identity, permissions.service),
+    *_permissions(REQUIRED, required=True),
+    *_permissions(OPTIONAL, required=False),
+    *_questions(READS, permissions.network_role, required=False),
+    *_questions(CONFIG, rule.recorder, rule.last_recording, rule.recorded_types, rule.frequency, rule.delivery),
+    *_questions(RULE, rule.stack, rule.rule, rule.last_run, rule.last_error, rule.function),
+    *_questions(RULE, rule.errors, rule.sweep, rule.alarm_topic, rule.alarm, rule.notices, required=False),
+    *_questions(RULE, rule.verdicts, integrations.security_hub, required=False),
+    *_questions(HEALING, healing.mode),
+    *_questions(HEALING, healing.stop, required=False),
+    Question(HEALING, "stop-role", partial(healing.role, "StopRole", NO_STOP)),
+    *_questions(HEALING, healing.remediation),
+    Question(HEALING, "heal-runbook", partial(healing.runbook, "HealDocument")),
+    Question(HEALING, "approval-runbook", partial(healing.runbook, "ApprovalDocument")),
+    Question(HEALING, "undo-runbook", partial(healing.runbook, "UndoDocument")),
+    Question(HEALING, "role", partial(healing.role, "AutomationRole", HEALS_FAIL)),
+    *_questions(HEALING, healing.plan_function),
+    Question(HEALING, "plan-role", partial(healing.role, "PlanRole", HEALS_FAIL)),
+    *_questions(HEALING, healing.ledger, healing.approval),
+    *_questions(HEALING, healing.exceptions, required=False),
+    *_questions(HEALING, healing.endpoint_service),
+    *_questions(HEALING, healing.endpoint_quota, healing.automations, healing.calendar, required=False),
 )
 
 WORKERS = 8

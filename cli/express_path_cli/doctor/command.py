@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import asdict
 from itertools import groupby
 
 import typer
@@ -60,10 +61,7 @@ def as_checkup_json(found: Checkup) -> str:
             "group": check.question.group,
             "name": check.question.name,
             "required": check.question.required,
-            "state": check.result.state,
-            "finding": check.result.finding,
-            "fix": check.result.fix,
-            "command": check.result.command,
+            **asdict(check.result),
         }
         for check in found.checks
     ]

@@ -1,5 +1,6 @@
 """Whether healing can work: settings, runbooks, quotas, the change calendar, the ledger, and approvers."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,18 +10,14 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import calling, pages
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
-    HEALS_FAIL,
     KEY_OF_SNS,
-    NO_STOP,
     Remediation,
     Topic,
     document_problem,
-    is_throttled,
     list_exceptions,
     mode_of,
     mode_problem,
     read_document_status,
-    read_function,
     read_table,
     read_topic,
     role_problem,
@@ -36,7 +33,7 @@ from express_path.errors import ApiError
 from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext
-from express_path_cli.doctor.rule import check_function
+from express_path_cli.doctor.rule import read_and_check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
 from express_path_cli.terminal.texts import count_text
 
@@ -176,10 +173,16 @@ def count_gateway_endpoints(ec2: "EC2Client") -> int:
 
 def count_running_automations(ssm: "SSMClient") -> int:
     """Read how many automations run in this account and Region, up to MAX_CONCURRENT_RUNS. Raise ApiError."""
-    running: dict[str, Any] = {"Filters": [{"Key": "ExecutionStatus", "Values": ["InProgress"]}]}
-    limits = {"MaxItems": MAX_CONCURRENT_RUNS}
-    operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
-    return len(pages(ssm, "ssm", operation, field, PaginationConfig=limits, **running))
+    return len(
+        pages(
+            ssm,
+            "ssm",
+            "describe_automation_executions",
+            "AutomationExecutionMetadataList",
+            PaginationConfig={"MaxItems": MAX_CONCURRENT_RUNS},
+            Filters=[{"Key": "ExecutionStatus", "Values": ["InProgress"]}],
+        )
+    )
 
 
 def read_calendar(ssm: "SSMClient", name: str) -> Calendar | None:
@@ -234,54 +237,60 @@ def remediation(context: CheckContext) -> CheckResult | None:
     return check_remediation(context.remediation(), document)
 
 
-def runbook(output: str, context: CheckContext) -> CheckResult | None:
-    """Return whether the runbook in an output of the stack can be started."""
-    name = context.output(output)
+def runbook(logical_id: str, context: CheckContext) -> CheckResult | None:
+    """Return whether a runbook can be started, and its default version is the one that the stack deployed."""
+    name, ssm = context.output(f"{logical_id}Name"), context.aws.ssm
     if not name:
         return None
-    status = read_document_status(context.aws.ssm, name)
-    return check_document(name, status, _read_content(context.aws.ssm, name) if status else "")
+    status, content = read_document_status(ssm, name), ""
+    if status:
+        with calling("ssm:GetDocument"):
+            content = ssm.get_document(Name=name, DocumentFormat="JSON")["Content"]
+        deployed = context.deployed(logical_id).get("Content")
+        if deployed and _text(json.loads(content)) != _text(deployed):
+            return fail(
+                f"the default version of runbook {name} is not the one that the stack deployed",
+                "find out who changed it, then make the version that the stack deployed the default again",
+                f"aws ssm list-document-versions --name {name}",
+            )
+    return check_document(name, status, content)
 
 
-def _read_content(ssm: "SSMClient", name: str) -> str:
-    with calling("ssm:GetDocument"):
-        return ssm.get_document(Name=name)["Content"]
+_SCALAR = re.compile(r'"(true|false|[\d.]+)"')
 
 
-def role(context: CheckContext) -> CheckResult | None:
-    """Return whether the role that changes routing exists."""
-    configured = context.remediation()
-    arn = context.output("AutomationRoleArn") or (configured.role_arn if configured else "")
-    if not arn:
+def _text(content: object) -> str:
+    """Return a runbook as JSON. CloudFormation may have made texts of numbers and booleans."""
+    return _SCALAR.sub(r"\1", json.dumps(content, sort_keys=True))
+
+
+def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult | None:
+    """Return whether a role of the stack exists, has the policies that it always has, and none is attached to it.
+
+    CloudFormation's detection of drift does not see attached policies, because the template has none.
+    """
+    name, iam = context.output(f"{logical_id}Arn").rpartition("/")[2], context.aws.iam
+    if not name:
         return None
-    return _check_role(context, arn, HEALS_FAIL)
-
-
-def plan_role(context: CheckContext) -> CheckResult | None:
-    """Return whether the role of the function that plans and verifies exists."""
-    arn = context.output("PlanRoleArn")
-    return _check_role(context, arn, HEALS_FAIL) if arn else None
-
-
-def stop_role(context: CheckContext) -> CheckResult | None:
-    """Return whether the role that stops all heals exists."""
-    arn = context.output("StopRoleArn")
-    return _check_role(context, arn, NO_STOP) if arn else None
-
-
-def _check_role(context: CheckContext, arn: str, effect: str) -> CheckResult:
-    name = arn.rpartition("/")[2]
-    problem = role_problem(context.aws.iam, name, effect)
-    return fail(problem, DEPLOY) if problem else ok(f"{arn} exists")
+    if problem := role_problem(iam, name, effect):
+        return fail(problem, DEPLOY)
+    with calling("iam:ListRolePolicies"):
+        inline = iam.list_role_policies(RoleName=name)["PolicyNames"]
+    with calling("iam:ListAttachedRolePolicies"):
+        attached = iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"]
+    always = {policy.get("PolicyName") for policy in context.deployed(logical_id).get("Policies", [])}
+    if lost := always.difference(inline, [None]):  # one that depends on a condition has no name here
+        policies = ", ".join(sorted(lost))
+        return fail(f"role {name} has lost {policies}: {effect}", "find out who deleted it, then create it again")
+    if attached:
+        return fail(f"{attached[0]['PolicyArn']} was attached to role {name}", "find out who did it, then detach it")
+    return ok(f"role {name} has its policies, and no other is attached")
 
 
 def plan_function(context: CheckContext) -> CheckResult | None:
     """Return whether the function that plans and verifies can run."""
     name = context.output("PlanFunctionArn").rpartition(":")[2]
-    if not name:
-        return None
-    functions = context.aws.functions
-    return check_function(name, read_function(functions, name), throttled=is_throttled(functions, name))
+    return read_and_check_function(context, name) if name else None
 
 
 def ledger(context: CheckContext) -> CheckResult | None:
@@ -292,18 +301,12 @@ def ledger(context: CheckContext) -> CheckResult | None:
 
 def approval(context: CheckContext) -> CheckResult | None:
     """Return whether requests reach the approvers."""
-    arn, approvers = _approval_topic(context), context.parameter("Approvers")
+    arn = context.parameter("ApprovalTopicArn").replace("{region}", context.aws.region)
+    arn = arn.replace("{account}", context.caller().account_id)
     if not arn and context.parameter("RemediationMode") != "APPROVAL":
         return None
     topic = read_topic(context.aws.sns, arn) if arn else None
-    return check_approval(arn, topic, approvers, context.parameter("ApprovalTopicKeyArn"))
-
-
-def _approval_topic(context: CheckContext) -> str:
-    """Return the ARN of the approval topic in this Region and account; an empty text if there is none."""
-    account_id = context.output("AutomationRoleArn").partition("::")[2].partition(":")[0]
-    arn = context.parameter("ApprovalTopicArn")
-    return arn.replace("{region}", context.aws.region).replace("{account}", account_id)
+    return check_approval(arn, topic, context.parameter("Approvers"), context.parameter("ApprovalTopicKeyArn"))
 
 
 def exceptions(context: CheckContext) -> CheckResult | None:

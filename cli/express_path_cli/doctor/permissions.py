@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from botocore import xform_name
+
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.network_reader import assuming
 from express_path.domain.network.snapshot import is_express_service
@@ -16,19 +18,22 @@ from express_path_cli.terminal.errors import hint_for
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A read: the IAM action that it needs, what it shows a scan, and a trial, which returns why it was not tried."""
+    """A read: the IAM action that it needs, what it shows a scan, and a trial, which returns why it was not tried.
+
+    Without a trial, it is a call of EC2 of that name, and the smallest page is read (botocore model: ec2).
+    """
 
     action: str
     shows: str
-    trial: Callable[[Aws], str]
+    trial: Callable[[Aws], str] | None = None
 
-
-def _read_page(operation: str, aws: Aws) -> str:
-    """Read the smallest page of an EC2 call (botocore model: ec2)."""
-    name = "".join(part.capitalize() for part in operation.split("_"))
-    with calling(f"ec2:{name}"):
-        getattr(aws.ec2, operation)(MaxResults=5)
-    return ""
+    def try_it(self, aws: Aws) -> str:
+        """Make the call, or return why it was not tried. Raise ApiError."""
+        if self.trial:
+            return self.trial(aws)
+        with calling(self.action):
+            getattr(aws.ec2, xform_name(self.action.removeprefix("ec2:")))(MaxResults=5)
+        return ""
 
 
 def _entries(aws: Aws) -> str:
@@ -89,46 +94,24 @@ def _shared(aws: Aws) -> str:
 
 
 REQUIRED = (
-    Probe("ec2:DescribeSubnets", "the subnets", partial(_read_page, "describe_subnets")),
-    Probe("ec2:DescribeRouteTables", "the route tables and their routes", partial(_read_page, "describe_route_tables")),
-    Probe("ec2:DescribeVpcs", "the VPCs and their tags", partial(_read_page, "describe_vpcs")),
-    Probe("ec2:DescribeVpcEndpoints", "the VPC endpoints", partial(_read_page, "describe_vpc_endpoints")),
-    Probe("ec2:DescribeNatGateways", "the NAT gateways", partial(_read_page, "describe_nat_gateways")),
-    Probe("ec2:DescribePrefixLists", "the addresses of S3 Express", partial(_read_page, "describe_prefix_lists")),
+    Probe("ec2:DescribeSubnets", "the subnets"),
+    Probe("ec2:DescribeRouteTables", "the route tables and their routes"),
+    Probe("ec2:DescribeVpcs", "the VPCs and their tags"),
+    Probe("ec2:DescribeVpcEndpoints", "the VPC endpoints"),
+    Probe("ec2:DescribeNatGateways", "the NAT gateways"),
+    Probe("ec2:DescribePrefixLists", "the addresses of S3 Express"),
 )
 """Reads without which a scan may fail (adapters/network_reader.py)."""
 OPTIONAL = (
-    Probe(
-        "ec2:DescribeManagedPrefixLists",
-        "the customer-managed prefix lists and the IPv6 lists, if any",
-        partial(_read_page, "describe_managed_prefix_lists"),
-    ),
+    Probe("ec2:DescribeManagedPrefixLists", "the customer-managed prefix lists and the IPv6 lists, if any"),
     Probe("ec2:GetManagedPrefixListEntries", "the entries of customer-managed prefix lists and IPv6 lists", _entries),
     Probe(
-        "ec2:DescribeNetworkInterfaces",
-        "the network interfaces that forward traffic, such as those of NAT instances",
-        partial(_read_page, "describe_network_interfaces"),
+        "ec2:DescribeNetworkInterfaces", "the network interfaces that forward traffic, such as those of NAT instances"
     ),
-    Probe(
-        "ec2:DescribeInstances",
-        "the instance type of a NAT instance",
-        partial(_read_page, "describe_instances"),
-    ),
-    Probe(
-        "ec2:DescribeInstanceTypes",
-        "the bandwidth of a NAT instance",
-        partial(_read_page, "describe_instance_types"),
-    ),
-    Probe(
-        "ec2:DescribeTransitGatewayAttachments",
-        "the attachments of transit gateways",
-        partial(_read_page, "describe_transit_gateway_attachments"),
-    ),
-    Probe(
-        "ec2:DescribeTransitGatewayVpcAttachments",
-        "the subnets that transit gateways use",
-        partial(_read_page, "describe_transit_gateway_vpc_attachments"),
-    ),
+    Probe("ec2:DescribeInstances", "the instance type of a NAT instance"),
+    Probe("ec2:DescribeInstanceTypes", "the bandwidth of a NAT instance"),
+    Probe("ec2:DescribeTransitGatewayAttachments", "the attachments of transit gateways"),
+    Probe("ec2:DescribeTransitGatewayVpcAttachments", "the subnets that transit gateways use"),
     Probe(
         "network-firewall:DescribeFirewall",
         "the endpoints of firewalls, and whether a firewall translates addresses",
@@ -173,7 +156,7 @@ def service(context: CheckContext) -> CheckResult:
 def permission(probe: Probe, context: CheckContext) -> CheckResult:
     """Return whether one read is allowed."""
     try:
-        note = probe.trial(context.aws)
+        note = probe.try_it(context.aws)
     except ApiError as error:
         return unknown(f"{error.code}, so a scan cannot read {probe.shows}: {error.message}", remedy(error))
     return ok(f"not tried: {note}" if note else f"shows {probe.shows}")

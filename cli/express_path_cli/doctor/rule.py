@@ -1,9 +1,11 @@
 """Whether AWS Config records changes, and the rule runs: its stack, its function, its last run, and its errors."""
 
 import shlex
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from express_path.adapters.aws import calling
 from express_path.adapters.health import (
     NO_NOTICES,
     NOTICES,
@@ -15,6 +17,7 @@ from express_path.adapters.health import (
     heartbeat,
     is_throttled,
     notice_problem,
+    read_function,
     read_topic,
     role_problem,
 )
@@ -22,6 +25,7 @@ from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.installation.checks import (
     CheckResult,
+    CheckState,
     check_deliveries,
     check_frequency,
     check_last_recording,
@@ -272,15 +276,34 @@ def function(context: CheckContext) -> CheckResult | None:
         return None
     if context.function_account:
         return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
-    name, found = context.function_name, context.function()
-    return check_function(name, found, throttled=is_throttled(context.aws.functions, name))
+    return read_and_check_function(context, context.function_name)
+
+
+def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
+    """Return whether a function can run, and has the code of the package, whose key is the code's SHA-256.
+
+    https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html. CloudFormation's detection of drift
+    does not see code, because Lambda does not say where it came from. `sam deploy` has no such key.
+    """
+    functions, key = context.aws.functions, context.parameter("CodeKey")
+    answer = check_function(name, read_function(functions, name), throttled=is_throttled(functions, name))
+    if not key or answer.state is CheckState.FAIL:
+        return answer
+    with calling("lambda:GetFunctionConfiguration"):
+        actual = functions.get_function_configuration(FunctionName=name)["CodeSha256"]
+    if f"{b64decode(actual).hex()}.zip" == key:
+        return answer
+    return fail(
+        f"function {name} does not run the code of the package {key}: its CodeSha256 is {actual}",
+        "find out who changed it, then put the code of the package back",
+        f"aws lambda update-function-code --function-name {name} --s3-key {key} "
+        f"--s3-bucket {context.parameter('ArtifactBucketPrefix')}-{context.aws.region}",
+    )
 
 
 def errors(context: CheckContext) -> CheckResult | None:
     """Return whether the function's invocations fail."""
-    if context.rule is None or context.function_account:
-        return None
-    found = context.function()
+    found = context.own_function
     if found is None:
         return None
     failures = read_failures(context.aws.client("logs"), found.log_group, context.now)
@@ -332,8 +355,8 @@ def notices(context: CheckContext) -> CheckResult | None:
 
 def sweep(context: CheckContext) -> CheckResult | None:
     """Return what the last sweep found: also what only the function can see, such as whether it gets its network role."""
-    found = None if context.rule is None or context.function_account else context.function()
-    if context.rule is None or found is None:
+    found, of_rule = context.own_function, context.rule
+    if found is None or of_rule is None:
         return None
     try:
         swept = last_sweep(context.aws.client("logs"), found.log_group, context.now)
@@ -341,7 +364,7 @@ def sweep(context: CheckContext) -> CheckResult | None:
         if error.code != "ResourceNotFoundException":
             raise
         swept = Sweep(None)
-    return check_sweep(swept, found.log_group, context.rule.name, context.now)
+    return check_sweep(swept, found.log_group, of_rule.name, context.now)
 
 
 def verdicts(context: CheckContext) -> CheckResult | None:

@@ -1,13 +1,12 @@
 """The API of one account and Region, as CloudFormation calls it for a stack."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from sandbox.config_items.direct import acting_in, direct_client
-from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 
 SCALARS: dict[str, Callable[[str], Any]] = {
@@ -21,20 +20,29 @@ SCALARS: dict[str, Callable[[str], Any]] = {
 
 
 class Account:
-    """Calls in one account and Region. They are not in the call log of the sandbox, and no fault affects them."""
+    """Calls in one account and Region, with the credentials of the role that CloudFormation uses, if any.
 
-    def __init__(self, sandbox: Sandbox, account_id: str, region: str) -> None:
+    Without, they are not in the call log of the sandbox, and neither faults nor policies affect them.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, account_id: str, region: str, credentials: Mapping[str, str] | None = None
+    ) -> None:
         """Make no call yet."""
         self.account_id = account_id
         self.region = region
         self._sandbox = sandbox
+        self._credentials = credentials
 
     def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
         """Return the answer to a call such as `call("sqs", "create_queue", QueueName="a")`. ClientError if it fails.
 
         Texts become numbers or booleans where the operation wants them, as CloudFormation converts them.
         """
-        client: Client = direct_client(self._sandbox, service, self.region)
+        if self._credentials:
+            client = self._sandbox.client(service, self.region, self._credentials)
+        else:
+            client = direct_client(self._sandbox, service, self.region)
         model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
         with acting_in(self.account_id):
             answer: dict[str, Any] = getattr(client, operation)(**_converted(parameters, model.input_shape))

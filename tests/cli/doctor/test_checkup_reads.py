@@ -101,13 +101,13 @@ def test_the_route_table_of_anothers_transit_gateway(sandbox: Sandbox, aws: Aws)
     attachment = {"TransitGatewayId": gateway, "VpcId": subnet["VpcId"], "SubnetIds": [subnet["SubnetId"]]}
     ec2.create_transit_gateway_vpc_attachment(**attachment)
     [probe] = [read for read in OPTIONAL if read.action == "ec2:SearchTransitGatewayRoutes"]
-    assert probe.trial(aws) == ""
+    assert probe.try_it(aws) == ""
     sandbox.faults.fail("ec2", "SearchTransitGatewayRoutes", "InvalidRouteTableID.NotFound", 400)
-    assert "belongs to another account" in probe.trial(aws)
+    assert "belongs to another account" in probe.try_it(aws)
     sandbox.faults.clear()
     sandbox.faults.deny("ec2", "SearchTransitGatewayRoutes")
     with pytest.raises(ApiError):
-        probe.trial(aws)
+        probe.try_it(aws)
 
 
 def test_exceptions_come_in_pages(sandbox: Sandbox, aws: Aws) -> None:

@@ -1,0 +1,96 @@
+"""org/protect.scp.json: only deployments change express-path; heals, stops, and everybody else's work go on."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.stacks import create_stack, update_stack
+from sandbox.cloudformation.values import read
+from sandbox.iam import authorizations, enforced
+from sandbox.iam_policies import Authorization, is_allowed
+from sandbox.server import Sandbox
+from sandbox.wire import Request
+from tests.support.iam import faults
+from tests.support.organization import EVERYTHING, PREFIX, Organization, Packaged, administrator
+from tests.support.template import ROOT
+
+TEXT = (ROOT / "org" / "protect.scp.json").read_text(encoding="utf-8")
+REGION, LEDGER, STACK = "us-east-1", "express-path-ledger", "StackSet-express-path-ou-ab12-1a2b3c4d"
+EXECUTION, DEPLOYMENT = "stacksets-exec-0123456789abcdef", "deploy"
+
+
+def policy() -> list[Mapping[str, Any]]:
+    """Return the statements, with the placeholder replaced."""
+    statements: list[Mapping[str, Any]] = json.loads(TEXT.replace("DEPLOYING-ROLE", DEPLOYMENT))["Statement"]
+    return statements
+
+
+def may(arn: str, action: str, resource: str) -> bool:
+    """Return whether a principal with all permissions may do something in an account with the policy."""
+    return is_allowed([EVERYTHING, *policy()], Authorization(action, resource, {"aws:PrincipalArn": [arn]}))
+
+
+def test_aws_takes_it_and_knows_what_it_names() -> None:
+    """It has at most 5,120 characters, also with its spaces, and only actions and ARNs that exist.
+
+    https://docs.aws.amazon.com/organizations/latest/userguide/orgs_reference_limits.html
+    """
+    assert len(TEXT.encode()) <= 5120
+    assert [fault for row in policy()[:-1] for fault in faults(dict(row))] == []
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "allowed"),
+    [
+        ("cloudformation:DetectStackDrift", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", True),
+        ("cloudformation:UpdateStack", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", False),
+        ("cloudwatch:PutAlarmMuteRule", f"cloudwatch:us-east-1:111122223333:alarm:{STACK}-HealthAlarm-1A2B", False),
+        ("config:DeleteRemediationExceptions", "config:us-east-1:111122223333:config-rule/config-rule-1a2b3c", True),
+        ("dynamodb:UpdateItem", f"dynamodb:us-east-1:111122223333:table/{LEDGER}", True),
+        ("events:PutRule", "events:us-east-1:111122223333:rule/express-path-s3express-no-nat-path/our-own", True),
+        ("iam:CreateRole", "iam::111122223333:role/stacksets-exec-another", False),
+        ("iam:PassRole", "iam::111122223333:role/express-path/automation/AutomationRole", True),
+        ("iam:PassRole", f"iam::111122223333:role/{DEPLOYMENT}", False),
+        ("iam:UpdateAssumeRolePolicy", f"iam::111122223333:role/{DEPLOYMENT}", False),
+        ("ssm:StartAutomationExecution", "ssm:us-east-1:111122223333:document/AddS3ExpressGatewayEndpoint", True),
+    ],
+)
+def test_an_administrator_may_use_but_not_change_it(action: str, resource: str, *, allowed: bool) -> None:
+    """Nor may one become a deployment, by creating its role, changing its trust, or passing it to a service."""
+    assert may("arn:aws:iam::111122223333:role/administrator", action, f"arn:aws:{resource}") is allowed
+    assert may(f"arn:aws:iam::111122223333:role/{EXECUTION}", action, f"arn:aws:{resource}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", [EXECUTION, DEPLOYMENT])
+def test_only_a_deployment_creates_updates_and_deletes(sandbox: Sandbox, packaged: Packaged, role: str) -> None:
+    """The role of StackSets, and a service role of CloudFormation, may. An administrator may make none of these changes."""
+    organization = Organization(sandbox, packaged, "apps")
+    organization.provide_code(REGION)
+    organization.record("apps", REGION)
+    account_id = organization.accounts["apps"]
+    account = Account(sandbox, account_id, REGION, administrator(sandbox, account_id, role))
+    ledger, rule = read(packaged.text("LedgerTemplateKey")), packaged.template
+    topics = {"AlarmTopicArn": f"arn:aws:sns:{REGION}:{account_id}:alarms"}
+    given = {"ArtifactBucketPrefix": PREFIX, "CodeKey": packaged.keys["CodeKey"], "LedgerTableName": LEDGER, **topics}
+    sandbox.calls.clear()
+    with enforced(sandbox, policy()):
+        assert create_stack(account, f"{STACK}-ledger", ledger, {"LedgerTableName": LEDGER}).failure is None
+        stack = create_stack(account, STACK, rule, given)
+        assert stack.failure is None
+        assert update_stack(stack, rule, {**given, "RemediationMode": "ON", "LogRetentionDays": "90"}) is None
+        stack.delete()
+    arn, path = f"arn:aws:iam::{account_id}:role/administrator", {"Path": "/express-path/"}  # of roles that are gone
+    assert {
+        needed.action
+        for call in sandbox.calls.mutating()
+        for request in [Request(call.service, call.operation, {**path, **call.parameters}, account_id, REGION)]
+        for needed in authorizations(request, request.action, "*")
+        if may(arn, needed.action, needed.resource)
+    } == {
+        *("logs:CreateLogGroup", "logs:DeleteLogGroup", "logs:PutRetentionPolicy"),
+        *("sqs:CreateQueue", "sqs:DeleteQueue", "sqs:SetQueueAttributes"),
+    }
