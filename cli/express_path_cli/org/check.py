@@ -216,10 +216,14 @@ _ELSEWHERE = frozenset({"301", "PermanentRedirect"})
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """The code of the functions: the prefix of the buckets' names, and its key, empty if only buckets are checked."""
+    """The code of the functions: the prefix of the buckets' names, and its key, empty if only buckets are checked.
+
+    owner: the account of the buckets. Others can take a bucket's name in a Region.
+    """
 
     bucket_prefix: str
     key: str = ""
+    owner: str = ""
 
     def bucket(self, region: str) -> str:
         """Return the bucket of a Region: Lambda reads code only from a bucket of the function's own Region.
@@ -247,14 +251,15 @@ class Artifact:
         """
         try:
             with calling("s3:HeadObject"):
-                place.aws.s3.head_object(Bucket=bucket, Key=self.key)
+                place.aws.s3.head_object(Bucket=bucket, Key=self.key, ExpectedBucketOwner=self.owner)
         except ApiError as error:
             if error.code in _ABSENT:
                 yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} has no object {self.key}")
             elif error.code in _DENIED:
                 yield Problem(
                     CheckReason.BUCKET_UNREADABLE,
-                    f"the account cannot read {self.key} in the artifact bucket {bucket}, or it is not there",
+                    f"the account cannot read {self.key} in the artifact bucket {bucket}, it is not there, or the bucket is "
+                    f"not one of account {self.owner}",
                 )
             else:
                 raise
@@ -491,6 +496,8 @@ def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
     targets = [member for member in members if member.id != organization.management_account_id]
     if not targets:
         raise OptionError("no active account was found to which StackSets deploy", "select other units with --ou")
+    if request.artifact and not request.artifact.owner:
+        request = replace(request, artifact=replace(request.artifact, owner=home.caller.account_id))
     with TaskPool(request.live.workers, watch) as task_pool:
         run = _Checking(request, home, organization, task_pool)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))

@@ -56,6 +56,15 @@ ArtifactKey = Annotated[
         rich_help_panel=_DEPLOYED,
     ),
 ]
+ArtifactAccount = Annotated[
+    str,
+    typer.Option(
+        "--artifact-account",
+        metavar="ID",
+        help="With --artifact-key: the account of the buckets. Default: the caller's.",
+        rich_help_panel=_DEPLOYED,
+    ),
+]
 NetworkRoleArn = Annotated[
     str | None,
     typer.Option(
@@ -90,6 +99,7 @@ def org_check(
     workers: options.Workers = 8,
     artifact_bucket_prefix: BucketPrefix = None,
     artifact_key: ArtifactKey = "",
+    artifact_account: ArtifactAccount = "",
     network_role_arn: NetworkRoleArn = None,
     network_external_id: NetworkExternalId = "",
     form: options.TableOrJson = TableFormat.TABLE,
@@ -109,7 +119,7 @@ def org_check(
     request = CheckRequest(
         live,
         tuple(ou or ()),
-        Artifact(artifact_bucket_prefix, artifact_key) if artifact_bucket_prefix else None,
+        Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None,
         NetworkRole(network_role_arn, network_external_id) if network_role_arn else None,
     )
     with watching(quiet=quiet) as watch:
