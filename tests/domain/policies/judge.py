@@ -3,8 +3,11 @@
 It shares nothing with the product. What it assumes about requests from a client in a subnet:
 - A request through a NAT has a public IPv4 address as aws:SourceIp, and no key that exists through endpoints only.
 - A request through the endpoint has aws:SourceVpc, aws:SourceVpcArn, aws:SourceVpce, and aws:VpcSourceIp, but no
-  aws:SourceIp. Newer keys (aws:Vpce...) may be there or not. The ARN names the same VPC as aws:SourceVpc.
+  aws:SourceIp. Newer keys (aws:Vpce...) may be there or not. The ARN names the same VPC as aws:SourceVpc. IDs of VPCs
+  begin with vpc-, and those of endpoints with vpce-.
 - The client calls S3 itself: no AWS service calls in its name, and it is no AWS service.
+- Credentials of an EC2 instance are those of the client: of the same VPC, and of the same private address.
+- The Region is that of the endpoint. A VPC that a statement names together with Regions is in one of these.
 - Every other key is absent, or has any value, and that is the same on both paths.
 - A policy variable without a value matches nothing.
 """
@@ -25,6 +28,9 @@ Values = tuple[str, ...]
 Context = Mapping[str, Values]
 
 ENDPOINT_KEYS = ("aws:sourcevpc", "aws:sourcevpce", "aws:sourcevpcarn", "aws:vpcsourceip")
+OF_INSTANCES = {"aws:ec2instancesourcevpc": "aws:sourcevpc", "aws:ec2instancesourceprivateipv4": "aws:vpcsourceip"}
+OF_SERVICES = ("aws:principalisawsservice", "aws:viaawsservice")
+REGION = "aws:requestedregion"
 ACTIONS = (
     "CreateSession",
     *("CreateBucket", "DeleteBucket", "GetBucketPolicy", "PutBucketPolicy", "DeleteBucketPolicy", "TagResource"),
@@ -43,6 +49,7 @@ class Known:
     vpc: str = ""
     endpoint: str = ""
     address: Sequence[str] = ()
+    region: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,10 +138,29 @@ class Judge:
         nats, endpoints = list(self.nat_contexts()), list(self.endpoint_contexts())
         for request in self.some_requests():
             for shared in self.shared_contexts():
+                possible = [endpoint for endpoint in endpoints if self.is_possible(shared, endpoint)]
                 yield (
                     {self.applied(request, {**shared, **nat}) for nat in nats},
-                    {self.applied(request, {**shared, **endpoint}) for endpoint in endpoints},
+                    {self.applied(request, {**shared, **endpoint}) for endpoint in possible},
                 )
+
+    def is_possible(self, shared: Context, endpoint: Context) -> bool:
+        """Return whether a client of the endpoint's VPC can send a request with these values."""
+        for key, same in OF_INSTANCES.items():
+            if shared.get(key) and (shared[key] != endpoint[same] or ":" in shared[key][0]):
+                return False
+        regions = self.regions_of(endpoint["aws:sourcevpc"][0]) if REGION in self.keys else []
+        return not regions or any(text in regions for text in shared[REGION])
+
+    def regions_of(self, vpc: str) -> list[str]:
+        """Return the Regions in which a VPC can be; none if it can be in any."""
+        blocks = [
+            [(key.lower(), texts(values)) for keys in row.get("Condition", {}).values() for key, values in keys.items()]
+            for row in self.statements
+        ]
+        own = [block for block in blocks if any(key == "aws:sourcevpc" and vpc in values for key, values in block)]
+        named = [text for block in own for key, values in block if key == REGION for text in values]
+        return [self.known.region] if self.known.region else named
 
     @cache  # noqa: B019  # a judge does not live longer than its test
     def some_requests(self) -> list[Request]:
@@ -238,7 +264,7 @@ class Judge:
     def shared_contexts(self) -> Iterator[Context]:
         """Yield values of the keys that do not depend on the path."""
         keys = [key for key in self.keys if not is_of_path(key)]
-        for values in product(*([(), *self.values(key)] for key in keys)):
+        for values in product(*([("false",)] if key in OF_SERVICES else [(), *self.values(key)] for key in keys)):
             yield dict(zip(keys, values, strict=True))
 
     def nat_contexts(self) -> Iterator[Context]:
@@ -251,16 +277,18 @@ class Judge:
         arns = [
             text for text in self.words("aws:sourcevpcarn") if re.fullmatch(r"arn:aws:ec2:[^:]+:[^:]+:vpc/[^:]+", text)
         ]
-        vpcs = [self.known.vpc] if self.known.vpc else [*self.words("aws:sourcevpc"), *(a.split("/")[-1] for a in arns)]
-        endpoints = [self.known.endpoint] if self.known.endpoint else self.words("aws:sourcevpce")
+        named = [*self.words("aws:sourcevpc"), *(arn.split("/")[-1] for arn in arns)]
+        vpcs = [self.known.vpc] if self.known.vpc else [text for text in named if text[4:] and text.startswith("vpc-")]
+        ids = [text for text in self.words("aws:sourcevpce") if text[5:] and text.startswith("vpce-")]
+        endpoints = [self.known.endpoint] if self.known.endpoint else ids
         addresses = [text for text in self.words("aws:vpcsourceip") if is_address(text)]
         newer = [key for key in self.keys if key.startswith("aws:vpce")]
         vpcs, endpoints, addresses = (
             list(dict.fromkeys(found)) if any(key in self.keys for key in keys) else list(found)[:1]
             for found, keys in (
-                (vpcs, ("aws:sourcevpc", "aws:sourcevpcarn")),
+                (vpcs, ("aws:sourcevpc", "aws:sourcevpcarn", "aws:ec2instancesourcevpc", REGION)),
                 (endpoints, ("aws:sourcevpce",)),
-                (addresses, ("aws:vpcsourceip",)),
+                (addresses, ("aws:vpcsourceip", "aws:ec2instancesourceprivateipv4")),
             )
         )
         for vpc, endpoint, address in product(vpcs, endpoints, addresses):
@@ -281,14 +309,19 @@ class Judge:
     @cache  # noqa: B019  # a judge does not live longer than its test
     def words(self, key: str) -> list[str]:
         """Return texts on each side of everything that the policy says about a key."""
-        found = ["other", "q"]
+        key = OF_INSTANCES.get(key, key)
+        found = ["other", "q", "vpc-other", "vpc-q", "vpce-other", "vpce-q"]
+        found += [self.known.region] if key == REGION and self.known.region else []
         if any("${" in text for *_, wanted in self.conditions for text in wanted):
             found += filter(None, (self.known.vpc, self.known.endpoint))
-        compared = [
-            other for _, other, wanted in self.conditions if any(f"${{{key}" in text.lower() for text in wanted)
+        names = [key, *(other for other, same in OF_INSTANCES.items() if same == key)]
+        compared = names + [
+            other
+            for _, other, wanted in self.conditions
+            if any(f"${{{name}" in text.lower() for text in wanted for name in names)
         ]
         for operator, other, wanted in self.conditions:
-            if (other == key or other in compared) and not operator.lower().startswith("null"):
+            if other in compared and not operator.lower().startswith("null"):
                 for text in chain.from_iterable(map(self.substituted, wanted)):
                     found += around(operator.lower(), text)
         if key == "aws:sourceip":

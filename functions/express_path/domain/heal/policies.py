@@ -7,7 +7,7 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import Blocker, Concern, HealSettings
 from express_path.domain.network.resources import VpcEndpoint
-from express_path.domain.policies.change import KnownContext, denials, restricts
+from express_path.domain.policies.change import KnownContext, denials, restrictions
 from express_path.domain.policies.documents import parse_policy
 from express_path.errors import PolicyError, RecordError
 
@@ -32,7 +32,7 @@ def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings:
 def _of_endpoint(policy: Policy, settings: HealSettings, known: KnownContext) -> Iterator[Concern]:
     """Yield a concern if an endpoint's policy restricts requests, unless it is the policy that the stack's settings name."""
     document = parse_policy(policy.holder, policy.document)
-    if json.loads(policy.document) != json.loads(settings.policy) and restricts(document, known):
+    if json.loads(policy.document) != json.loads(settings.policy) and restrictions(document, known):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
             f"the policy of {policy.holder} does not allow every request to S3 Express, and no such policy applies now",

@@ -1,21 +1,24 @@
 """What a gateway endpoint changes for policies: which statements would deny requests that were possible on the NAT path.
 
 On the NAT path, aws:SourceIp is a public address, and the keys of endpoints are absent. On the endpoint path, it is the
-other way around (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html). Everything else
-about a request is unknown, and the same on both paths. A statement would deny if any request of any values shows it.
+other way around (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html). The client calls
+S3 Express itself, with no credentials of an instance or with those of its own. Everything else about a request is unknown,
+and the same on both paths. A statement would deny if any request of any values shows it.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from express_path.domain.policies.conditions import (
     ABSENT,
+    OTHER,
     Value,
     different,
     holds,
@@ -25,7 +28,7 @@ from express_path.domain.policies.conditions import (
     values_that_matter,
 )
 from express_path.domain.policies.documents import Condition, Element, PolicyDocument, Statement
-from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.effort import BYTES_OF_CHARACTER, Effort
 from express_path.domain.policies.patterns import (
     ARN_WITHOUT_COLONS,
     FILLER,
@@ -44,6 +47,19 @@ _SOURCE_IP, _VPCE, _VPC, _VPC_ARN, _VPC_IP = (
     "aws:sourcevpcarn",
     "aws:vpcsourceip",
 )
+_REGION, _INSTANCE_VPC, _INSTANCE_IP = (
+    "aws:requestedregion",
+    "aws:ec2instancesourcevpc",
+    "aws:ec2instancesourceprivateipv4",
+)
+_OF_INSTANCES = {_INSTANCE_VPC: _VPC, _INSTANCE_IP: _VPC_IP}
+"""Keys of requests with the credentials of an instance, and the keys of the endpoint path that have the same values."""
+_AFTER = {_VPC_ARN: _VPC, _REGION: _VPC, **_OF_INSTANCES}
+"""Keys whose values depend on that of another one."""
+_OF_SERVICES = ("aws:principalisawsservice", "aws:viaawsservice")
+"""Keys that are true only if an AWS service calls, which no service does from a subnet."""
+_FORMS = {_VPC: "vpc-", _INSTANCE_VPC: "vpc-", _VPCE: "vpce-"}
+"""How the values of keys begin."""
 _ONLY_SOME_ENDPOINTS = "aws:vpce"
 """How the keys begin that are newer, such as aws:VpceOrgID: requests through an endpoint may have them."""
 _SETS_OF_PATH = ("aws:vpceorgpaths",)
@@ -71,7 +87,7 @@ REGIONAL_ACTIONS = tuple(
 )
 """https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html"""
 _ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
-_VARIABLE = re.compile(r"\$\{\s*([^},]*?)\s*(?:,\s*'([^']*)'\s*)?\}")
+_VARIABLE = re.compile(r"\$\{([^{},]*)(?:,\s*'([^'{}]*)'\s*)?\}")
 _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
 _ESCAPES = ("*", "?", "$")
 """What looks like a policy variable, and stands for the character itself."""
@@ -93,6 +109,7 @@ class KnownContext:
     vpc_id: str = ""
     endpoint_id: str = ""
     nat_addresses: tuple[str, ...] = ()
+    region: str = ""
 
 
 NOTHING_KNOWN = KnownContext()
@@ -116,9 +133,11 @@ class Denial:
         return "; ".join(map(str, self.conditions)) or "no condition"
 
 
-def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
+def denials(
+    document: PolicyDocument, known: KnownContext = NOTHING_KNOWN, effort: Effort | None = None
+) -> list[Denial]:
     """Return the statements of a policy that would deny. Raise PolicyError if that cannot be found out."""
-    effort = Effort(document.source)
+    effort = effort or Effort(document.source)
     in_resources = _variables(text for row in document.statements for text in row.resource.patterns)
     if document.has_variables and any(map(_is_of_path, in_resources)):
         raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
@@ -126,29 +145,32 @@ def denials(document: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> li
         row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
     ]
     requests = _requests(document, effort) if paths_matter else []
-    found, computed = [], dict[object, list[str]]()
+    found, computed = [], dict[object, Any]()
     for statement in paths_matter:
-        if any(_Search(document, known, request, effort, computed).finds(statement) for request in requests):
+        searches = [_Search(document, known, request, effort, computed) for request in requests]
+        search = next((search for search in searches if search.finds(statement)), None)
+        if search:
             of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
-            fix = _fix(statement, [row for row in statement.conditions if row not in of_path], known)
-            found.append(Denial(document.source, statement, tuple(of_path), fix))
+            found.append(Denial(document.source, statement, tuple(of_path), _fix(statement, of_path, search, requests)))
     return found
 
 
-def restrictions(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> list[Denial]:
+def restrictions(
+    endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN, effort: Effort | None = None
+) -> list[Denial]:
     """Return the statements of an endpoint's policy that restrict requests to S3 Express: no such policy applies to a NAT.
 
     These are Deny statements that apply to any request, and, if any request is not allowed, all Allow statements. Raise
     PolicyError.
     """
-    effort = Effort(endpoint_policy.source)
-    computed = dict[object, list[str]]()
+    effort = effort or Effort(endpoint_policy.source)
+    computed = dict[object, Any]()
     requests = _requests(endpoint_policy, effort)
     searches = [_Search(endpoint_policy, known, request, effort, computed) for request in requests]
     allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
     found = []
     for statement in endpoint_policy.statements:
-        if statement.is_deny and any(search.finds_what_is_denied(statement) for search in searches):
+        if statement.is_deny and any(search.finds_what_is_denied(statement, [Path.ENDPOINT]) for search in searches):
             fix = "delete the statement"
             found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
         elif not statement.is_deny and allows_too_little:
@@ -157,18 +179,29 @@ def restrictions(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_
     return found
 
 
-def restricts(endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN) -> bool:
-    """Return whether an endpoint's policy denies any request to S3 Express, or does not allow it. Raise PolicyError."""
-    return bool(restrictions(endpoint_policy, known))
-
-
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """A request: its action, its session mode (empty unless it creates a session), and the statements about the action."""
+    """A request: its action, its session mode (empty unless it creates a session), and the statements about the action.
+
+    conditions are theirs by key, and variables the keys of their policy variables; both in lower case.
+    """
 
     action: str
     session_mode: str
     statements: tuple[Statement, ...]
+    conditions: Mapping[str, Sequence[Condition]]
+    variables: frozenset[str]
+
+    @classmethod
+    def about(cls, action: str, mode: str, statements: Sequence[Statement], *, has_variables: bool) -> "_Request":
+        """Return a request with its statements."""
+        conditions = defaultdict[str, list[Condition]](list)
+        for condition in dict.fromkeys(chain.from_iterable(row.conditions for row in statements)):
+            conditions[condition.key.lower()].append(condition)
+        values = chain.from_iterable(row.values for rows in conditions.values() for row in rows)
+        texts = chain(values, chain.from_iterable(row.resource.patterns for row in statements))
+        variables = frozenset(_variables(texts) if has_variables else ())
+        return cls(action, mode, tuple(statements), conditions, variables)
 
 
 def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
@@ -179,6 +212,8 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
     """
     named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
     own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
+    effort.match((_SERVICE,), sorted(named))
+    effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, own)))
     wild = [compiled(pattern) for pattern in own if is_wild(pattern)]
     literal = [pattern for pattern in own if not is_wild(pattern)]
     named_by_policy = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
@@ -187,10 +222,12 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
     requests += [(action, "") for action in actions if action != CREATE_SESSION.lower()]
     found: dict[tuple[str, tuple[int, ...]], _Request] = {}
     for action, mode in requests:
-        effort.spend(len(document.statements))
-        about = [number for number, row in enumerate(document.statements) if _is_about(row.action, action)]
-        statements = tuple(document.statements[number] for number in about)
-        found.setdefault((mode, tuple(about)), _Request(action, mode, statements))
+        about = [n for n, row in enumerate(document.statements) if _is_about(row.action, action, effort)]
+        if (mode, tuple(about)) not in found:
+            statements = [document.statements[number] for number in about]
+            effort.spend(sum(1 + len(row.conditions) for row in statements))
+            request = _Request.about(action, mode, statements, has_variables=document.has_variables)
+            found[mode, tuple(about)] = request
     conditions = {one for request in found.values() for row in request.statements for one in row.conditions}
     wrong = sorted(filter(None, map(unreadable, conditions)))
     if wrong:
@@ -198,8 +235,9 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
     return list(found.values())
 
 
-def _is_about(element: Element, action: str) -> bool:
+def _is_about(element: Element, action: str, effort: Effort) -> bool:
     """Return whether an Action or NotAction element covers an action, which is in lower case. IAM ignores the case of actions."""
+    effort.match((action,), element.patterns)
     return any(is_like(action, pattern.lower()) for pattern in element.patterns) is not element.is_negated
 
 
@@ -210,7 +248,7 @@ def _keys(condition: Condition, document: PolicyDocument) -> list[str]:
 
 
 def _variables(texts: Iterable[str]) -> list[str]:
-    names = (found[1].lower() for text in texts for found in _VARIABLE.finditer(text))
+    names = (found[1].strip().lower() for text in texts for found in _VARIABLE.finditer(text))
     return [name for name in names if name not in _ESCAPES]
 
 
@@ -238,31 +276,39 @@ _PRINCIPAL, _RESOURCE = _Unknown(None, "Principal"), _Unknown(None, "Resource")
 class _Search:
     """A search for values of what is unknown for which a document changes what it says about a request.
 
-    computed is shared by all searches of a document: most values that are tried do not change which others matter.
+    computed is shared by all searches of a document: most values that are tried do not change which others matter, or have
+    been compared before. After a search that found something, values are those that show it.
     """
 
     document: PolicyDocument
     known: KnownContext
     request: _Request
     effort: Effort
-    computed: dict[object, list[str]]
+    computed: dict[object, Any]
     values: dict[_Unknown, Value] = field(default_factory=dict)
 
     def finds(self, statement: Statement) -> bool:
         """Return whether a statement would deny."""
         goal = self._would_deny if statement.is_deny else self._no_longer_allows
-        return self._is_asked_about(statement) and self._finds(partial(goal, statement))
+        return self._is_asked_about(statement) and self._search(partial(goal, statement))
 
     def finds_what_is_not_allowed(self) -> bool:
         """Return whether no Allow statement applies to a request on the endpoint path."""
-        return self._finds(partial(self._is_not_allowed, Path.ENDPOINT))
+        return self._search(partial(self._is_not_allowed, Path.ENDPOINT))
 
-    def finds_what_is_denied(self, statement: Statement) -> bool:
-        """Return whether a Deny statement applies to a request on the endpoint path."""
-        return self._is_asked_about(statement) and self._finds(partial(self._applies, statement, Path.ENDPOINT))
+    def finds_what_is_denied(self, statement: Statement, paths: Iterable[Path]) -> bool:
+        """Return whether a Deny statement applies to a request on any of some paths."""
+        return self._is_asked_about(statement) and any(
+            self._search(partial(self._applies, statement, path)) for path in paths
+        )
 
     def _is_asked_about(self, statement: Statement) -> bool:
+        self.effort.spend(1 + len(self.request.statements) // 16)
         return any(statement is row for row in self.request.statements)
+
+    def _search(self, goal: Callable[[], Answer]) -> bool:
+        self.values.clear()
+        return self._finds(goal)
 
     def _finds(self, goal: Callable[[], Answer]) -> bool:
         """Return whether any values of what is unknown reach the goal."""
@@ -275,7 +321,6 @@ class _Search:
         for value in self._candidates(unknown):
             self.values[unknown] = value
             if self._finds(goal):
-                self.values.clear()
                 return True
         del self.values[unknown]
         return False
@@ -326,8 +371,11 @@ class _Search:
         resource = self._value(_RESOURCE)
         if isinstance(resource, _Unknown):
             return resource
-        self.effort.spend(len(element.patterns))
-        return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
+        compared = (element, resource, patterns)
+        if compared not in self.computed:
+            self.effort.match(resource, patterns)
+            self.computed[compared] = any(is_like(resource[0], pattern) for pattern in patterns)
+        return self.computed[compared] is not element.is_negated
 
     def _holds(self, condition: Condition, path: Path) -> Answer:
         self.effort.spend(_STEPS_OF_CONDITION)
@@ -337,8 +385,11 @@ class _Search:
         allowed = self._replaced(condition.values, path)
         if isinstance(allowed, _Unknown):
             return allowed
-        self.effort.spend(len(value) * len(allowed))
-        return holds(condition, value, allowed)
+        compared = (condition, value, allowed)
+        self.effort.spend(1 + len(allowed) // 16)
+        if compared not in self.computed:
+            self.computed[compared] = holds(condition, value, allowed, self.effort)
+        return self.computed[compared]
 
     # --- values
 
@@ -355,7 +406,7 @@ class _Search:
             return ABSENT
         return self._value(_Unknown(path, key))
 
-    def _replaced(self, texts: Sequence[str], path: Path) -> Sequence[str] | _Unknown:
+    def _replaced(self, texts: tuple[str, ...], path: Path) -> tuple[str, ...] | _Unknown:
         """Return texts of a policy with its variables replaced, or the variable whose value is missing.
 
         A text with a variable that has no value matches nothing, so it is left out.
@@ -366,17 +417,18 @@ class _Search:
         for text in texts:
             values = []
             for name, default in _VARIABLE.findall(text):
-                value = (name,) if name in _ESCAPES else self._value_of_key(name.lower(), path)
+                value = (name,) if name in _ESCAPES else self._value_of_key(name.strip().lower(), path)
                 if isinstance(value, _Unknown):
                     return value
                 values.append(value[0] if value else default)
             if all(values):
+                self.effort.spend(1, len(text) + sum(map(len, values)))
                 rest = iter(values)
                 replaced.append(_VARIABLE.sub(lambda _, rest=rest: next(rest), text))  # type: ignore[misc]
-        return replaced
+        return tuple(replaced)
 
     def _needed_first(self, unknown: _Unknown) -> _Unknown:
-        """Return what to try values for first: what the values of a key are compared to, and the VPC of an ARN."""
+        """Return what to try values for first: what the values of a key are compared to, or depend on."""
         waiting = [unknown]
         while (needed := self._compared_to(waiting[-1])) and needed not in waiting:
             waiting.append(needed)
@@ -384,8 +436,9 @@ class _Search:
 
     def _compared_to(self, unknown: _Unknown) -> _Unknown | None:
         """Return another key without a value, whose value says which values of this one matter."""
-        keys = [_VPC] if unknown.key == _VPC_ARN and not self.known.vpc_id else []
-        keys += _variables(self._texts_about(unknown)) if self.document.has_variables else []
+        keys = [_AFTER[unknown.key]] if unknown.key in _AFTER else []
+        if self.request.variables:
+            keys += [key for key in _variables(self._texts_about(unknown)) if _AFTER.get(key) != unknown.key]
         paths = [unknown.path] if unknown.path else list(Path)
         values = (self._value_of_key(key, path) for key in keys for path in paths)
         return next((value for value in values if isinstance(value, _Unknown) and value != unknown), None)
@@ -396,9 +449,10 @@ class _Search:
             return [text for row in self.request.statements for text in row.resource.patterns]
         return [text for condition in self._conditions_on(unknown.key) for text in condition.values]
 
-    def _conditions_on(self, key: str) -> list[Condition]:
-        every = (condition for statement in self.request.statements for condition in statement.conditions)
-        return list(dict.fromkeys(condition for condition in every if condition.key.lower() == key))
+    def _conditions_on(self, key: str) -> Sequence[Condition]:
+        found = self.request.conditions.get(key, ())
+        self.effort.spend(len(found), sum(len(condition.values) for condition in found))
+        return found
 
     def _candidates(self, unknown: _Unknown) -> list[Value]:
         """Return the values to try."""
@@ -419,27 +473,45 @@ class _Search:
         return [*found, ABSENT] if path is None or key.startswith(_ONLY_SOME_ENDPOINTS) else found
 
     def _given(self, path: Path | None, key: str) -> list[Value]:
+        """Return the only values that a key can have, as far as that is known."""
         if path is Path.NAT:
             return [(address,) for address in self.known.nat_addresses]
+        if key in _OF_SERVICES:
+            return [("false",)]
+        if key in _OF_INSTANCES:
+            value = self.values.get(_Unknown(Path.ENDPOINT, _OF_INSTANCES[key]), ABSENT)
+            return [ABSENT] if key == _INSTANCE_IP and ":" in "".join(value) else [value, ABSENT]
+        if key == _REGION:
+            return [(region,) for region in ([self.known.region] if self.known.region else self._regions())]
         given = {_VPC: self.known.vpc_id, _VPCE: self.known.endpoint_id}.get(key, "")
         return [(given,)] if path is Path.ENDPOINT and given else []
+
+    def _regions(self) -> list[str]:
+        """Return the Regions that statements name together with the VPC, whose endpoint carries only requests of its own."""
+        rows = [row.conditions for row in self.request.statements]
+        own = [row for row in rows if any(one.key.lower() == _VPC and self._vpc_id() in one.values for one in row)]
+        return [text for row in own for one in row if one.key.lower() == _REGION for text in one.values]
 
     def _values_of(self, unknown: _Unknown) -> list[str]:
         """Return values of a key so that each way in which one compares to what the policy says has one."""
         path, key = unknown
-        compared = self._compared_with(key)
-        about = [row for other in (key, *compared) for row in self._conditions_on(other)]
+        names = [key, *(other for other, same in _OF_INSTANCES.items() if same == key)]
+        compared = self._compared_with(names)
+        about = [row for other in (*names, *compared) for row in self._conditions_on(other)]
         paths = [path] if path else list(Path)
         shown = [replace(row, values=self._shown(row.values, one)) for row in about for one in paths]
         conditions = list(dict.fromkeys(shown))
-        conditions += [Condition("StringEquals", "", if_exists=False, key=key, values=self._tried(compared))]
+        others = [_FORMS[other] + text for other in compared if other in _FORMS for text in OTHER]
+        tried = (*self._tried(compared), *others)
+        conditions += [Condition("StringEquals", "", if_exists=False, key=key, values=tried)]
         if key == _VPC:
             for row in self._conditions_on(_VPC_ARN):
                 ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, Path.ENDPOINT))
                 conditions.append(replace(row, operator="StringLike", values=ids))
-        frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else []
+        frames = [compiled(f"{_FORMS[key]}?*")] if key in _FORMS else []
+        frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else frames
         of_addresses = key in (_SOURCE_IP, _VPC_IP)
-        is_variable = self.document.has_variables and key in self._variables()
+        is_variable = not self.request.variables.isdisjoint(names)
         question = (path is Path.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
         if question not in self.computed:
             values = values_that_matter(conditions, self.effort, of_addresses=of_addresses, frames=frames)
@@ -448,15 +520,19 @@ class _Search:
             if not is_variable and not any(FILLER in text for row in conditions for text in row.values):
                 values = [*different(values, conditions, self.effort)]
             self.computed[question] = values
-        return self.computed[question]
+        return cast("list[str]", self.computed[question])
 
-    def _compared_with(self, key: str) -> list[str]:
-        """Return the other keys that conditions compare with a key, by its policy variable."""
-        if not self.document.has_variables:
+    def _compared_with(self, keys: Sequence[str]) -> list[str]:
+        """Return the other keys that conditions compare with keys, by a policy variable."""
+        if self.request.variables.isdisjoint(keys):
             return []
-        every = (condition for statement in self.request.statements for condition in statement.conditions)
-        others = dict.fromkeys(row.key.lower() for row in every if key in _variables(row.values))
-        return [other for other in others if other != key]
+        found = [
+            other
+            for other, rows in self.request.conditions.items()
+            if not set(keys).isdisjoint(_variables(text for row in rows for text in row.values))
+        ]
+        self.effort.spend(sum(len(row.values) for rows in self.request.conditions.values() for row in rows))
+        return [other for other in found if other not in keys]
 
     def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the values of keys that are given or tried."""
@@ -469,29 +545,24 @@ class _Search:
         tried = self.values.get(_Unknown(Path.ENDPOINT, _VPC))
         return self.known.vpc_id or (tried[0] if tried else "*")
 
-    def _variables(self) -> list[str]:
-        """Return the keys of the policy variables of all statements."""
-        rows = self.request.statements
-        conditions = chain.from_iterable(condition.values for row in rows for condition in row.conditions)
-        return _variables(chain(conditions, chain.from_iterable(row.resource.patterns for row in rows)))
-
-    def _shown(self, texts: Sequence[str], path: Path) -> tuple[str, ...]:
+    def _shown(self, texts: tuple[str, ...], path: Path) -> tuple[str, ...]:
         """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
         replaced = self._replaced(texts, path)
         if isinstance(replaced, _Unknown):
-            replaced = [_VARIABLE.sub(FILLER, text) for text in texts]
+            replaced = tuple(_VARIABLE.sub(FILLER, text) for text in texts)
         return tuple(dict.fromkeys(replaced))
 
     def _resources(self) -> list[str]:
         """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
         # no Resource has a variable whose value depends on the path
-        patterns = self._shown([text for row in self.request.statements for text in row.resource.patterns], Path.NAT)
+        patterns = self._shown(tuple(self._texts_about(_RESOURCE)), Path.NAT)
         if patterns not in self.computed:
+            self.effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, patterns)))
             wild = [compiled(text) for text in patterns if is_wild(text)]
             literal = [text for text in patterns if not is_wild(text)]
             kinds = [*self._arns("s3express:?*:?*:bucket/?*"), *self._arns("s3express:?*:?*:accesspoint/?*")]
             self.computed[patterns] = examples(wild, literal, self.effort, kinds)
-        return self.computed[patterns]
+        return cast("list[str]", self.computed[patterns])
 
     def _arns(self, rest: str) -> list[Pattern]:
         """Return a pattern of ARNs for each partition that Resource elements name; else for one that other ARNs name."""
@@ -550,14 +621,51 @@ def _not(answer: Answer) -> Answer:
     return not answer if isinstance(answer, bool) else answer
 
 
-def _fix(statement: Statement, kept: Sequence[Condition], known: KnownContext) -> str:
-    """Return how to change a statement so that it allows both paths. kept are the conditions that ignore the path."""
-    key, value = ("aws:SourceVpce", known.endpoint_id) if known.endpoint_id else ("aws:SourceVpc", known.vpc_id)
+_NO_FIX = "change or delete the statement: with a condition on the endpoint or its VPC, it would deny something else, or nothing"
+
+
+def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, requests: Sequence[_Request]) -> str:
+    """Return how to change a statement so that it allows both paths.
+
+    of_path are its conditions that depend on the path, and search is the one that found what it would deny.
+    """
+    known = search.known
+    vpc_id = known.vpc_id or search.values.get(_Unknown(Path.ENDPOINT, _VPC), (_FORMS[_VPC] + OTHER[0],))[0]
+    key, value = ("aws:SourceVpce", known.endpoint_id) if known.endpoint_id else ("aws:SourceVpc", vpc_id)
     operator = "StringNotEquals" if statement.is_deny else "StringEquals"
-    more = Condition(operator, "", if_exists=False, key=key, values=(value or "<ID of the VPC>",))
+    more = Condition(operator, "", if_exists=False, key=key, values=(value,))
+    kept = [row for row in statement.conditions if statement.is_deny or row not in of_path]
+    fixed = replace(statement, conditions=(*kept, more))
+    if not _allows_both(statement, fixed, replace(search, known=replace(known, vpc_id=vpc_id), values={}), requests):
+        return _NO_FIX
+    if not (known.endpoint_id or known.vpc_id):
+        more = replace(more, values=("<ID of the VPC>",))
+    text = _json((*kept, more))
     if statement.is_deny:
-        return f"replace its Condition by {_json((*statement.conditions, more))}"
-    return f"add the same statement once more, without its Sid and with the Condition {_json((*kept, more))}"
+        return f"replace its Condition by {text}"
+    return f"add the same statement once more, without its Sid and with the Condition {text}"
+
+
+def _allows_both(statement: Statement, fixed: Statement, search: _Search, requests: Sequence[_Request]) -> bool:
+    """Return whether a fixed statement denies nothing that was possible, and, if it is a Deny, still denies something.
+
+    A fixed Deny takes the place of the statement, and a fixed Allow is beside it.
+    """
+    judged = fixed if statement.is_deny else statement
+    searches = []
+    for request in requests:
+        rows = [judged if row is statement else row for row in request.statements]
+        if judged in rows and not statement.is_deny:
+            rows.append(fixed)
+        changed = _Request.about(
+            request.action, request.session_mode, rows, has_variables=search.document.has_variables
+        )
+        searches.append(replace(search, request=changed, values={}))
+    if any(one.finds(judged) for one in searches):
+        return False
+    return not statement.is_deny or any(
+        replace(one, known=NOTHING_KNOWN, values={}).finds_what_is_denied(fixed, Path) for one in searches
+    )
 
 
 def _json(conditions: Sequence[Condition]) -> str:

@@ -12,7 +12,7 @@ from itertools import chain, combinations, pairwise
 from math import isfinite
 
 from express_path.domain.policies.documents import Condition
-from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.effort import BYTES_OF_CHARACTER, Effort
 from express_path.domain.policies.patterns import (
     ARN,
     FILLER,
@@ -34,7 +34,7 @@ OTHER = ("other", "another")
 """Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
 
 
-def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
+def holds(condition: Condition, value: Value, allowed: Sequence[str], effort: Effort) -> bool:
     """Return whether a condition holds for the value of its key. allowed are its values, with policy variables replaced.
 
     An absent key meets negated operators, IfExists, and ForAllValues, and no others
@@ -51,6 +51,7 @@ def holds(condition: Condition, value: Value, allowed: Sequence[str]) -> bool:
             or (is_negated and condition.quantifier != "ForAnyValue")
         )
     compare = _COMPARISONS[positive]
+    _spend(condition, value, allowed, effort)
     met = [any(compare(found, wanted) for wanted in allowed) is not is_negated for found in value]
     if condition.quantifier:
         return all(met) if condition.quantifier == "ForAllValues" else any(met)
@@ -66,6 +67,7 @@ def values_that_matter(
     matches one of them. Raise PolicyError.
     """
     known = list(dict.fromkeys(conditions))
+    effort.spend(0, BYTES_OF_CHARACTER * sum(len(text) for condition in known for text in condition.values))
     texts = dict.fromkeys([*(text for condition in known for text in _texts(condition)), *_beside_limits(known)])
     patterns = list(dict.fromkeys(chain.from_iterable(map(_patterns, known))))
     if of_addresses:
@@ -85,7 +87,8 @@ def different(values: Sequence[str], conditions: Sequence[Condition], effort: Ef
     comparisons = len(values) * sum(1 + len(condition.values) for condition in conditions)
     if comparisons > _MOST_COMPARISONS:
         return values
-    effort.spend(comparisons)
+    for condition in conditions:
+        _spend(condition, values, condition.values, effort)
     return list(
         {tuple(_is_met(condition, value) for condition in conditions): value for value in reversed(values)}.values()
     )
@@ -94,6 +97,14 @@ def different(values: Sequence[str], conditions: Sequence[Condition], effort: Ef
 def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
     """Yield sets of at most so many values. A condition needs one value of a set to show whether it holds."""
     return chain.from_iterable(combinations(values, size) for size in range(1, max(count, 1) + 1))
+
+
+def _spend(condition: Condition, values: Sequence[str], texts: Sequence[str], effort: Effort) -> None:
+    """Count the comparison of each value with each text."""
+    if condition.operator.replace("Not", "") in _WITH_WILDCARDS:
+        effort.match(values, texts)
+    else:
+        effort.spend(len(values) * len(texts))
 
 
 def _is_met(condition: Condition, value: str) -> bool:
@@ -202,7 +213,7 @@ def _seconds(text: str) -> float | None:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _network(text: str) -> IPv4Network | IPv6Network | None:
     try:
         return ip_network(text, strict=False)
@@ -210,7 +221,7 @@ def _network(text: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
         return ip_address(text)

@@ -1,22 +1,38 @@
-"""How much work a policy may cost, so that a hostile one ends with an error and not with a timeout."""
+"""How much work policies may cost, so that hostile ones end with an error, and not with a timeout or without memory."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from express_path.errors import PolicyError
 
-MOST_STEPS = 600_000
-"""What takes about a second. Policies of the size that AWS accepts take a hundredth of that."""
+MOST_BYTES = 128 * 2**20
+"""What one policy may take: about a second, and never more memory."""
+MOST_BYTES_OF_PLAN = 4 * MOST_BYTES
+"""What all policies of a plan may take together."""
+_BYTES_OF_STEP = 200
+"""What a step may keep, apart from texts. It takes about a microsecond."""
+BYTES_OF_CHARACTER = 100
+"""What stands for the time to look at one character."""
+LONGEST_KEPT = 500
+"""Up to so many characters, what was computed of a pattern is kept. Long patterns would take too much memory."""
 
 
 @dataclass(slots=True)
 class Effort:
-    """The steps that judging one policy still may take."""
+    """The bytes that judging one policy still may take: they stand for memory, and for the time to fill it."""
 
     source: str
-    steps: int = MOST_STEPS
+    left: int = MOST_BYTES
 
-    def spend(self, steps: int = 1) -> None:
-        """Count steps. Raise PolicyError if there were too many."""
-        self.steps -= steps
-        if self.steps < 0:
+    def spend(self, steps: int = 1, size: int = 0) -> None:
+        """Count steps, and bytes of texts. Raise PolicyError if there were too many."""
+        self.left -= _BYTES_OF_STEP * steps + size
+        if self.left < 0:
             raise PolicyError(self.source, "its conditions have too many combinations to try them all")
+
+    def match(self, values: Sequence[str], patterns: Sequence[str]) -> None:
+        """Count the match of each value with each pattern: in proportion to the product of their lengths."""
+        long = sum(len(pattern) for pattern in patterns if len(pattern) > LONGEST_KEPT)
+        characters = len(patterns) * sum(map(len, values)) // 4 + len(values) * long
+        product = sum(map(len, values)) * sum(map(len, patterns))
+        self.spend(len(values) * len(patterns), BYTES_OF_CHARACTER * characters + product // 32)

@@ -1,11 +1,12 @@
 """Patterns with * and ?, as policies have them: what they match, and values that show each way to match them."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from express_path.domain.policies.effort import Effort
+from express_path.domain.policies.effort import LONGEST_KEPT, Effort
 
 FILLER = "\ue000"
 """What a value has in place of * and ?: a character that no policy has."""
@@ -21,8 +22,10 @@ class Pattern:
 
     A state is a set of positions in the pattern, one bit each: all those where the characters so far can lead. Each mask
     has the bits of the positions where a character moves ahead (expected, any_other) or where a * takes it (loops).
+    shortest is a value that matches.
     """
 
+    shortest: str
     expected: dict[str, int]
     any_other: int
     loops: int
@@ -54,13 +57,18 @@ class Pattern:
         return [character for character, positions in self.expected.items() if state & positions]
 
 
-@lru_cache(maxsize=10_000)
 def compiled(text: str, colons_from: int = 0, *, any_case: bool = False) -> Pattern:
     """Return a pattern. Its * and ? match colons only after so many other colons: between the parts of ARNs, they do not.
 
     any_case: a pattern of a text without wildcards that matches the text in any case.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
     """
+    compile_ = _compiled if len(text) <= LONGEST_KEPT else _compiled.__wrapped__
+    return compile_(text, colons_from, any_case)
+
+
+@lru_cache(maxsize=2_000)
+def _compiled(text: str, colons_from: int, any_case: bool) -> Pattern:  # noqa: FBT001  # the key of a cache
     expected: dict[str, int] = {}
     wild, loops, any_colon, colon_loops, bit, colons = 0, 0, 0, 0, 1, 0
     for character in text:
@@ -77,19 +85,23 @@ def compiled(text: str, colons_from: int = 0, *, any_case: bool = False) -> Patt
                 expected[form] = expected.get(form, 0) | bit
             colons += character == ":"
         bit <<= 1
-    return Pattern(expected, wild, loops, any_colon, colon_loops, bit)
+    shortest = text if any_case else text.replace("*", "").replace("?", FILLER)
+    return Pattern(shortest, expected, wild, loops, any_colon, colon_loops, bit)
 
 
-@lru_cache(maxsize=100_000)
-def is_like(value: str, pattern: str) -> bool:
+def is_like(value: str, pattern: str, colons_from: int = 0) -> bool:
     """Return whether a value matches a pattern. Unlike in a shell, brackets have no meaning."""
-    return compiled(pattern).matches(value)
+    beginning = _WILD.split(pattern, 1)[0]
+    return value.startswith(beginning) and compiled(pattern, colons_from).matches(value)
 
 
-@lru_cache(maxsize=100_000)
 def is_like_arn(value: str, pattern: str) -> bool:
     """Return whether an ARN matches a pattern part by part."""
-    return compiled(pattern, ARN).matches(value)
+    return is_like(value, pattern, ARN)
+
+
+_Letters = tuple["_Letters", str] | None
+"""The characters of a value: those before the last one, and the last one. Values share their beginnings."""
 
 
 def examples(
@@ -97,44 +109,74 @@ def examples(
 ) -> list[str]:
     """Return the literals, and a value for each set of patterns that a value other than these can match together.
 
-    If there are frames, only values that match one of them count. The search goes through all values, the shortest first,
-    and leaves out those that are in the same states as a shorter one. Raise PolicyError if there are too many.
+    If there are frames, only values that match one of them count, and none matches two. The search goes through all values,
+    the shortest first, and leaves out those that are in the same states as a shorter one. It ends once each set has a value.
+    Raise PolicyError if there are too many.
     """
     machines = [*frames, *patterns]
+    size = sum(machine.end.bit_length() // 8 for machine in machines)
+    listed = sum(len(machine.expected) for machine in machines) // 16
     known = dict.fromkeys(text for text in literals if not frames or any(frame.matches(text) for frame in frames))
-    beginnings = _beginnings(known)
+    effort.spend(sum(map(len, known)))
+    beginnings, whole = _beginnings(known)
     found: dict[tuple[bool, ...], str] = {}
-    seen: set[tuple[tuple[int, ...], str]] = set()
-    waiting = deque([((1,) * len(machines), "")])
-    while waiting:
-        states, value = waiting.popleft()
-        ends = tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True))
+    for value in (FILLER, *(machine.shortest for machine in machines)):
+        effort.spend(len(value) * len(machines), len(value) * size // 4)
+        ends = tuple(machine.matches(value) for machine in machines)
         if value and value not in known and (not frames or any(ends[: len(frames)])):
             found.setdefault(ends, value)
-        characters = dict.fromkeys([FILLER, ":", *beginnings.get(value, ())])
+    sets = max(len(frames), 1) * 2 ** len(patterns)
+    seen: set[tuple[tuple[int, ...], int]] = set()
+    waiting: deque[tuple[tuple[int, ...], int, _Letters]] = deque([((1,) * len(machines), 0, None)])
+    while waiting and len(found) < sets:
+        states, beginning, letters = waiting.popleft()
+        effort.spend(listed, listed * size)
+        ends = tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True))
+        if letters and beginning not in whole and ends not in found and (not frames or any(ends[: len(frames)])):
+            found[ends] = _text(letters)
+            effort.spend(len(found[ends]))
+        characters = dict.fromkeys((FILLER, ":"))
         for state, machine in zip(states, machines, strict=True):
             characters.update(dict.fromkeys(machine.next_characters(state)))
         for character in characters:
-            effort.spend(1 + len(machines))
+            effort.spend(1 + len(machines), size)
             after = tuple(m.normal(m.step(state, character)) for state, m in zip(states, machines, strict=True))
-            longer = value + character
-            key = (after, longer if longer in beginnings else "")
+            key = (after, beginnings.get((beginning, character), _NO_BEGINNING))
             if key not in seen and (not frames or any(after[: len(frames)])):
                 seen.add(key)
-                waiting.append((after, longer))
+                waiting.append((*key, (letters, character)))
     return [*known, *found.values()]
 
 
-def _beginnings(literals: Iterable[str]) -> dict[str, set[str]]:
-    """Return by each beginning of a literal the characters that can follow. The whole literal is one, too."""
-    found: dict[str, set[str]] = {}
+_NO_BEGINNING = -1
+
+
+def _beginnings(literals: Iterable[str]) -> tuple[dict[tuple[int, str], int], set[int]]:
+    """Return the number of each beginning of a literal, by that of the beginning before and the last character.
+
+    Number 0 is the empty beginning. The second result are the numbers of whole literals.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    whole = set()
     for text in literals:
-        for end in range(len(text)):
-            found.setdefault(text[:end], set()).add(text[end])
-        found.setdefault(text, set())
-    return found
+        number = 0
+        for character in text:
+            number = numbers.setdefault((number, character), len(numbers) + 1)
+        whole.add(number)
+    return numbers, whole
+
+
+def _text(letters: _Letters) -> str:
+    characters = []
+    while letters:
+        letters, character = letters
+        characters.append(character)
+    return "".join(reversed(characters))
+
+
+_WILD = re.compile(r"[*?]")
 
 
 def is_wild(text: str) -> bool:
     """Return whether a text is a pattern that more than one value matches."""
-    return "*" in text or "?" in text
+    return _WILD.search(text) is not None
