@@ -378,8 +378,7 @@ class HealSteps:
         self._check_claim(request)
         observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_ASSOCIATION)
         self._check(observation, request)
-        is_foreign = observation.plan.endpoint_id not in observation.records.vpc.created_ids
-        if is_ready(observation) and (is_foreign or self._needs_approval(request)):
+        if is_ready(observation):
             observation = self._confirmed(request)
         step = next_change(observation.plan)
         if not is_ready(observation) and step is not NextStep.VERIFY:

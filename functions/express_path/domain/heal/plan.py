@@ -103,6 +103,13 @@ def changed_at(record: TableRecord) -> datetime | None:
 
 MAX_CONCERNS = 10
 """How many concerns of one blocker a plan lists."""
+MAX_CHARACTERS = 15_000
+"""How long the blockers of a plan, or its warnings, are together, in characters. They are in a step's output twice, which may
+have 200 KB (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html)."""
+MAX_PATCH = 25_000
+"""The longest patch that a plan contains, in characters: one with the longest policy that is plain text."""
+LONGEST_TEXT = 1_500
+"""How long the evidence of a concern is, or its cure, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +172,9 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
     fingerprint = _fingerprint(evaluator, table, endpoint, context)
     concerns = list(_concerns(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
     may_warn = context.settings.warn_only & MAY_WARN
-    warnings = tuple(concern for concern in concerns if concern.blocker in may_warn)
-    blockers = tuple(concern for concern in concerns if concern.blocker not in may_warn)
+    concerns = [replace(found, only_warns=found.only_warns or found.blocker in may_warn) for found in concerns]
+    warnings = tuple(found for found in concerns if found.only_warns)
+    blockers = tuple(found for found in concerns if not found.only_warns)
     plan = (
         _create(verdict, endpoint, context) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, context)
     )
@@ -175,7 +183,11 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
         action=Action.BLOCKED if blockers else plan.action,
         blockers=shortened(blockers),
         warnings=shortened(warnings),
-        patches={} if is_associated(evaluator.snapshot, table, endpoint) else plan.patches,
+        patches={
+            tool: patch
+            for tool, patch in plan.patches.items()
+            if len(patch) <= MAX_PATCH and not is_associated(evaluator.snapshot, table, endpoint)
+        },
         fingerprint=fingerprint,
     )
 
@@ -232,11 +244,16 @@ def _concerns(
 def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:
     """Return at most ten concerns of each blocker, because the output of a step has a maximum size."""
     kept: list[Concern] = []
+    left = MAX_CHARACTERS
     for blocker in dict.fromkeys(concern.blocker for concern in concerns):
         same = [concern for concern in concerns if concern.blocker is blocker]
-        kept += same[:MAX_CONCERNS]
-        if len(same) > MAX_CONCERNS:
-            kept.append(Concern(blocker, f"and {len(same) - MAX_CONCERNS} more", same[0].cure))
+        for number, concern in enumerate(same):
+            evidence, cure = concern.evidence[:LONGEST_TEXT], concern.cure[:LONGEST_TEXT]
+            left -= len(evidence) + len(cure)
+            if number == MAX_CONCERNS or (number and left < 0):
+                kept.append(Concern(blocker, f"and {len(same) - number} more", same[0].cure[:LONGEST_TEXT]))
+                break
+            kept.append(Concern(blocker, evidence, cure))
     return tuple(kept)
 
 

@@ -1,7 +1,9 @@
 """What the policies that a heal can read say about requests through the endpoint."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
@@ -9,30 +11,57 @@ from express_path.domain.heal.records import Blocker, Concern, HealSettings
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.policies.change import KnownContext, denials, restrictions
 from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.effort import MOST_BYTES, MOST_BYTES_OF_PLAN, Effort
 from express_path.errors import PolicyError, RecordError
+
+LONGEST_FIX = 1_000
+"""The longest suggested statement, in characters. A plan does not repeat longer ones."""
+_LINK = re.compile(r"\S*(://|www\.)\S*", re.IGNORECASE)
 
 
 def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Concern]:
     """Yield a concern for each policy that would deny requests which are possible on the NAT path.
 
     policies are those of S3 Express endpoints of the VPC, and those of the account's directory buckets and access points. A
-    policy that cannot be read or judged is a concern, too.
+    policy that cannot be read or judged is a concern, too. Policies share the effort of the plan, so that each is judged
+    whatever the others are; those that the settings except come last.
     """
-    known = KnownContext(endpoint.vpc_id, "" if endpoint.id == NEW_ENDPOINT else endpoint.id)
-    for policy in policies:
+    known = KnownContext(
+        endpoint.vpc_id, "" if endpoint.id == NEW_ENDPOINT else endpoint.id, region=endpoint.service_name.split(".")[-2]
+    )
+    judged = sorted(
+        (policy for policy in policies if policy.endpoint_id in (None, endpoint.id)),
+        key=lambda policy: policy.name in settings.excepted,
+    )
+    left = MOST_BYTES_OF_PLAN
+    for number, policy in enumerate(judged):
+        share = min(MOST_BYTES, left // (len(judged) - number))
+        effort = Effort(policy.holder, share)
         try:
-            if policy.endpoint_id is None:
-                yield from _of_resource(policy, known)
-            elif policy.endpoint_id == endpoint.id:
-                yield from _of_endpoint(policy, settings, known)
+            found = list(_concerns(policy, settings, known, effort))
         except (PolicyError, RecordError) as error:
-            yield _unknown(policy.holder, str(error))
+            found = [_unknown(policy.holder, str(error))]
+        left -= share - max(effort.left, 0)
+        yield from (replace(concern, only_warns=policy.name in settings.excepted) for concern in found)
 
 
-def _of_endpoint(policy: Policy, settings: HealSettings, known: KnownContext) -> Iterator[Concern]:
-    """Yield a concern if an endpoint's policy restricts requests, unless it is the policy that the stack's settings name."""
+def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effort: Effort) -> Iterator[Concern]:
+    if policy.fault:
+        yield _unknown(policy.holder, policy.fault)
+        return
     document = parse_policy(policy.holder, policy.document)
-    if json.loads(policy.document) != json.loads(settings.policy) and restrictions(document, known):
+    if policy.endpoint_id is None:
+        for denial in denials(document, known, effort):
+            fix = denial.fix if denial.fix == plain(denial.fix, LONGEST_FIX) else f"see {_SHOW}"
+            name = denial.statement.name
+            yield Concern(
+                Blocker.POLICY_WOULD_DENY,
+                f"statement {name if isinstance(name, int) else quoted(name)} of the policy of {policy.holder} would deny "
+                f"requests through the endpoint that are possible now: {quoted(denial.condition_text)}",
+                f"to allow both paths, {fix}",
+            )
+    # The policy that the stack's settings name may restrict requests.
+    elif json.loads(policy.document) != json.loads(settings.policy) and restrictions(document, known, effort):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
             f"the policy of {policy.holder} does not allow every request to S3 Express, and no such policy applies now",
@@ -41,23 +70,25 @@ def _of_endpoint(policy: Policy, settings: HealSettings, known: KnownContext) ->
         )
 
 
-def _of_resource(policy: Policy, known: KnownContext) -> Iterator[Concern]:
-    if policy.fault:
-        yield _unknown(policy.holder, policy.fault)
-        return
-    for denial in denials(parse_policy(policy.holder, policy.document), known):
-        yield Concern(
-            Blocker.POLICY_WOULD_DENY,
-            f"statement {denial.statement.name} of the policy of {policy.holder} would deny requests through the endpoint "
-            f"that are possible now: {denial.condition_text}",
-            f"to allow both paths, {denial.fix}",
-        )
+_SHOW = "express-path policies --account"
 
 
 def _unknown(holder: str, fault: str) -> Concern:
     return Concern(
         Blocker.POLICY_WOULD_DENY,
-        f"whether the policy of {holder} would deny requests through the endpoint is unknown: {fault}",
+        f"whether the policy of {holder} would deny requests through the endpoint could not be decided: {plain(fault)}",
         "allow the plan function's role to read it (stack output PlanRoleArn), or check it yourself and make "
-        "POLICY_WOULD_DENY a warning (stack parameter WarnOnly)",
+        "POLICY_WOULD_DENY a warning, or POLICY_WOULD_DENY:NAME for one bucket or access point (stack parameter WarnOnly)",
     )
+
+
+def quoted(text: str) -> str:
+    """Return what somebody wrote into a policy, for a person to read: in quotes, cut, and without links."""
+    return f'"{plain(text).replace(chr(34), chr(39))}"'
+
+
+def plain(text: str, longest: int = 200) -> str:
+    """Return a text cut to a length in characters, without links, and with ? for what is no printable ASCII character."""
+    shown = "".join(one if one.isascii() and one.isprintable() else "?" for one in text[: longest + 1])
+    shown = _LINK.sub("(link)", shown)
+    return shown if len(shown) <= longest else shown[: longest - 3] + "..."

@@ -90,6 +90,11 @@ class Policy:
     fault: str = ""
     endpoint_id: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the bucket or access point."""
+        return self.holder.rpartition(" ")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:

@@ -1,6 +1,7 @@
 """The records of a heal: its blockers, its plan, and its settings, which come from the function's environment."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -49,11 +50,12 @@ MAY_WARN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """A blocker or warning: its name, the evidence, and what to do."""
+    """A blocker or warning: its name, the evidence, and what to do. only_warns: the settings except what it is about."""
 
     blocker: Blocker
     evidence: str
     cure: str
+    only_warns: bool = False
 
 
 class Action(StrEnum):
@@ -78,7 +80,8 @@ class HealSettings:
     """A team's settings for heals; they apply to all heals, whether a person or AWS Config starts them.
 
     owner_tags (key or key=value) mark resources that a tool owns, in addition to CloudFormation's own tags, and
-    automatic_tag_keys are those of tags that an organization adds to everything, which say nothing about owners. calendar is
+    automatic_tag_keys are those of tags that an organization adds to everything, which say nothing about owners. excepted
+    are the buckets and access points for whose policies POLICY_WOULD_DENY is only a warning. calendar is
     the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
     endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
     the approvers get a request through the SNS topic before heal_document starts.
@@ -88,6 +91,7 @@ class HealSettings:
     automatic_tag_keys: frozenset[str] = frozenset()
     adopt_iac_owned: bool = False
     warn_only: frozenset[Blocker] = frozenset({Blocker.DNS_ATTRIBUTES})
+    excepted: frozenset[str] = frozenset()
     policy: str = FULL_ACCESS
     ledger_table: str = ""
     mode: RemediationMode = RemediationMode.OFF
@@ -135,10 +139,12 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
     The policy is full access until with_policy() replaces it.
     """
     defaults = HealSettings()
-    warn_only = values.get("WARN_ONLY")
+    warn_only = _words(values.get("WARN_ONLY", ",".join(defaults.warn_only)))
+    excepted = [found[1] for found in map(_EXCEPTED.fullmatch, warn_only) if found]
     return replace(
         parse_owners(values),
-        warn_only=defaults.warn_only if warn_only is None else frozenset(map(_blocker, _words(warn_only))),
+        warn_only=frozenset(_blocker(word) for word in warn_only if not _EXCEPTED.fullmatch(word)),
+        excepted=frozenset(excepted),
         ledger_table=parse_ledger_table(values),
         mode=_mode(values.get("REMEDIATION_MODE") or defaults.mode),
         calendar=values.get("CHANGE_CALENDAR_NAME", ""),
@@ -189,9 +195,15 @@ def _boolean(name: str, value: str) -> bool:
     return value == "true"
 
 
+_EXCEPTED = re.compile(f"{Blocker.POLICY_WOULD_DENY}:([a-z0-9-]+--xa?-s3)")
+"""An exception for one directory bucket or access point
+(https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-naming-rules.html)."""
+
+
 def _blocker(value: str) -> Blocker:
     if value not in MAY_WARN:
-        raise SettingError("WARN_ONLY", value, "any of " + ", ".join(sorted(MAY_WARN)))
+        allowed = f"any of {', '.join(sorted(MAY_WARN))}, or {Blocker.POLICY_WOULD_DENY}: and the name of a bucket"
+        raise SettingError("WARN_ONLY", value, allowed)
     return Blocker(value)
 
 
