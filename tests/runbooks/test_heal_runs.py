@@ -101,6 +101,19 @@ def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     assert "step findTarget failed: BlockedError: BLOCKED" in run["FailureMessage"]
 
 
+def test_endpoint_that_the_heal_makes_meets_the_pre_flight_too(deployment: Deployment, vpc: Vpc) -> None:
+    """A bucket's policy that came after the plan is judged right before the route table is associated."""
+    name, s3 = "data--use1-az4--x-s3", deployment.sandbox.client("s3")
+    s3.create_bucket(Bucket=name)
+    condition = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*", "Condition": condition}
+    policy = json.dumps({"Statement": [deny]})
+    deployment.after("elected", lambda: s3.put_bucket_policy(Bucket=name, Policy=policy))
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), "create" in steps(run), "associate" in steps(run)) == ("Failed", True, False)
+    assert f"POLICY_WOULD_DENY: statement 1 of the policy of {name} would deny" in run["FailureMessage"]
+
+
 def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc: Vpc, calendar: str) -> None:
     """The calendar is read again before each change, and the failed run releases its claim."""
     knobs = deployment.automation.knobs

@@ -49,6 +49,8 @@ def test_default_is_allowed(name: str, allows: Any) -> None:
         ("WarnOnly", "NETWORK_ACL,", False),
         ("WarnOnly", "NETWORK_ACLDNS_ATTRIBUTES", False),
         ("WarnOnly", "ROUTE_QUOTA", False),
+        ("WarnOnly", "POLICY_WOULD_DENY:data--use1-az4--x-s3,DNS_ATTRIBUTES", True),
+        ("WarnOnly", "NETWORK_ACL:data--use1-az4--x-s3", False),
         ("EndpointPolicyParameter", "/network/s3express/policy", True),
         ("EndpointPolicyParameter", "policy", False),
         ("LedgerTableName", "express-path-LedgerTable-1A2B3C", True),

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from express_path.adapters.heal_steps import blocked_error, plan_answer
+from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import (
     Approval,
     ApprovalState,
@@ -17,7 +19,7 @@ from express_path.domain.heal.ledger import (
 )
 from express_path.domain.heal.plan import is_healable
 from express_path.domain.heal.preflight import Evidence, NetworkAcl, Policy, Quota
-from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker
+from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, HealSettings
 from express_path.domain.network.resources import PrefixList, Subnet, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
@@ -216,6 +218,15 @@ def test_four_blockers_may_be_warnings(blocker: Blocker) -> None:
     assert blockers(plan) == [found for found in ALL if found is not blocker or blocker not in MAY_WARN]
 
 
+def test_policy_of_a_single_bucket_may_only_warn() -> None:
+    """The others still block."""
+    other = replace(WOULD_DENY, holder="access point logs--use1-az4--xa-s3")
+    evidence = Evidence(policies=(WOULD_DENY, other))
+    plan = planned(network(), evidence, excepted=frozenset({WOULD_DENY.name}))
+    assert [WOULD_DENY.holder in found.evidence for found in (*plan.warnings, *plan.blockers)] == [True, False]
+    assert planned(network(), evidence, excepted=frozenset({WOULD_DENY.name, other.name})).blockers == ()
+
+
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
     """Warnings change nothing about the action."""
     plan = planned(network(), Evidence(dns_support=False, policies=(WOULD_DENY,)), warn_only=frozenset(Blocker))
@@ -241,6 +252,33 @@ def test_plan_is_small_however_many_routes_are_in_the_way() -> None:
     for plan in (many_routes, one_route):
         assert set(blockers(plan)) == {Blocker.MORE_SPECIFIC_ROUTE}
         assert len(json.dumps([(found.evidence, found.cure) for found in plan.blockers])) < 5_000
+
+
+def test_answer_is_small_however_long_policies_are() -> None:
+    """A step's output may have 200 KB, and warnings are cut rather than fatal."""
+    addresses = [f"203.0.{number % 250}.{number // 250}" for number in range(900)]
+    condition = {"NotIpAddress": {"aws:SourceIp": addresses}, "StringNotEquals": {"aws:PrincipalTag/a": '"' * 5_000}}
+    deny = {"Sid": '"' * 5_000, "Effect": "Deny", "Action": "*", "Condition": condition}
+    policy = json.dumps({"Statement": [deny, deny]})
+    buckets = [Policy(f"{number}--use1-az4--x-s3", policy) for number in range(100)]
+    excepted = frozenset(bucket.name for bucket in buckets[50:])
+    sets = frozenset(frozenset({f"sg-{group}-{'long' * 500}"}) for group in range(20))
+    evidence = Evidence(group_sets=sets, policies=(*buckets, Policy("vpce-express", padded(20_000))))
+    for endpoints, own in (((endpoint(),), FULL_ACCESS), ((), padded(20_480))):
+        plan = planned(network(endpoints=endpoints), evidence, excepted=excepted, policy=own)
+        answer = plan_answer(plan, NextStep.DONE, HealSettings(), TableRecord("rtb-1"), NOW)
+        assert set(blockers(plan)) == {Blocker.SECURITY_GROUP_EGRESS, Blocker.POLICY_WOULD_DENY}
+        assert plan.warnings[-1].evidence.startswith("and ")
+        assert set(plan.patches) == {"cloudFormation", "terraform", "cli"}
+        assert max(len(json.dumps(answer)), len(json.dumps(str(blocked_error(plan))))) < 200_000
+    too_long = Evidence(policies=(Policy("vpce-express", padded(20_000, "\u00e9")),))
+    assert set(planned(network(endpoints=(endpoint(),)), too_long).patches) == {"terraform", "cli"}
+
+
+def padded(length: int, letter: str = "a") -> str:
+    """Return a policy of so many characters."""
+    text = json.dumps({"Statement": [], "Id": ""})
+    return text.replace('""', f'"{letter * (length - len(text))}"')
 
 
 # --- what the ledger has against it ----------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """What policies say about a heal: each statement that would deny is a concern, and so is a policy that is not known."""
 
 import json
+import tracemalloc
+from collections.abc import Callable
+from time import process_time
 from typing import Any
 
 import pytest
@@ -41,9 +44,9 @@ def test_statement_that_would_deny_is_named_with_a_condition_that_allows_both_pa
     """The cure can be copied, names the VPC's endpoint, and works."""
     policies = (Policy("vpce-logs--use1-az4--x-s3", deny(OFFICE)), Policy("access point a", deny(OFFICE, "Office")))
     first, second = policy_concerns(policies, endpoint("vpce-1"), HealSettings())
-    assert "statement Perimeter of the policy of vpce-logs--use1-az4--x-s3 would deny" in first.evidence
+    assert 'statement "Perimeter" of the policy of vpce-logs--use1-az4--x-s3 would deny' in first.evidence
     assert "NotIpAddress aws:SourceIp 203.0.113.0/24" in first.evidence
-    assert "statement Office of the policy of access point a" in second.evidence
+    assert 'statement "Office" of the policy of access point a' in second.evidence
     condition = json.loads(first.cure[first.cure.index("{") : first.cure.rindex("}") + 1])
     cured = parse_policy(BUCKET, deny(condition))
     assert denials(cured, KnownContext("vpc-1", "vpce-1")) == []
@@ -71,6 +74,67 @@ SOME = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action":
 def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str, setting: str, number: int) -> None:
     """No endpoint policy applies on the NAT path, so one that restricts blocks, unless the stack's settings have it."""
     assert len(shown(of_endpoint(holder, document), settings=HealSettings(policy=setting))) == number
+
+
+def test_what_owners_wrote_is_quoted_and_cut_and_has_no_links() -> None:
+    """A fix with it is not repeated: a person would copy it."""
+    sid = 'Approve "at once"\x1b[2J\n https://evil.example/' + "x" * 300
+    condition = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "see www.evil.example"}}
+    [concern] = policy_concerns([Policy(BUCKET, deny(condition, sid))], endpoint("vpce-1"), HealSettings())
+    assert concern.evidence.startswith("statement \"Approve 'at once'?[2J? (link)\" of the policy of")
+    assert concern.cure == "to allow both paths, see express-path policies --account"
+    long = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "x" * 20_000}}
+    [concern] = policy_concerns([Policy(BUCKET, deny(long))], endpoint("vpce-1"), HealSettings())
+    assert len(concern.evidence + concern.cure) < 500
+
+
+def hostile(number: int) -> str:
+    """Return a policy of almost 20 KB with two patterns that can match together in 32,768 ways."""
+    patterns = [f"{letter * 9_000}*a{'?' * 15}b{number}" for letter in "xy"]
+    return deny({"StringLike": {"aws:PrincipalTag/a": patterns}, **OFFICE})
+
+
+def test_hostile_policy_costs_no_other_policy_its_judgement() -> None:
+    """Each policy has a share of the effort, and one that needs more could not be decided."""
+    harmless = Policy("access point a--use1-az4--xa-s3", deny(OFFICE))
+    policies = [*(Policy(f"{number}--use1-az4--x-s3", hostile(number)) for number in range(20)), harmless]
+    found = list(policy_concerns(policies, endpoint("vpce-1"), HealSettings()))
+    assert ["could not be decided" in concern.evidence for concern in found] == [True] * 20 + [False]
+    settings = HealSettings(excepted=frozenset(policy.name for policy in policies[:20]))
+    found = list(policy_concerns(policies, endpoint("vpce-1"), settings))
+    assert [concern.only_warns for concern in found] == [False] + [True] * 20
+    assert harmless.holder in found[0].evidence
+
+
+BOMBS = {
+    "patterns": hostile,
+    "characters": lambda number: deny(
+        {"StringLike": {"aws:PrincipalTag/a": [f"*{''.join(map(chr, range(start, start + 3_000)))}?{number}" for start in (20_000, 24_000)]}, **OFFICE}
+    ),
+    "variables": lambda number: deny(
+        {"StringLike": {"aws:PrincipalTag/a": "${aws:PrincipalTag/b}" * 300, "aws:PrincipalTag/b": f"{number}{'y' * 9_000}*"}, **OFFICE}
+    ),
+    "spaces in a variable": lambda number: deny({"StringLike": {"aws:PrincipalTag/a": "${" + " " * 18_000}, **OFFICE}),
+    "conditions that mask each other": lambda number: json.dumps({"Statement": [
+        *({"Effect": "Deny", "Action": "*", "Condition": {f"String{no}Like": {f"a:{n}": "*x*"}, "Bool": {f"b:{n}": "true"}}} for n in range(60) for no in ("", "Not")),
+        {"Effect": "Deny", "Action": "*", "Condition": OFFICE},
+    ]}),
+}  # fmt: skip
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("make", BOMBS.values(), ids=BOMBS)
+def test_a_hundred_hostile_policies_are_planned_soon_in_little_memory(make: Callable[[int], str]) -> None:
+    """Ten seconds of processor time and 256 MiB are enough, whatever 100 policies of 20 KB say."""
+    policies = [Policy(f"{number}--use1-az4--x-s3", make(number)) for number in range(100)]
+    start = process_time()
+    assert len(list(policy_concerns(policies, endpoint("vpce-1"), HealSettings()))) >= 100
+    assert process_time() - start < 10
+    tracemalloc.start()  # takes several times as long
+    assert list(policy_concerns(policies[:1], endpoint("vpce-1"), HealSettings()))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 200 * 2**20
 
 
 @pytest.mark.parametrize(

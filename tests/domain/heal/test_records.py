@@ -100,6 +100,10 @@ def test_approvers_may_be_roles_of_the_account() -> None:
 def test_blockers_that_may_be_warnings_are_read_and_documented() -> None:
     """WARN_ONLY takes every blocker that may be a warning, and the table in docs/heal-and-undo.md marks these."""
     assert parse_settings(LEDGER | {"WARN_ONLY": ",".join(MAY_WARN)}, ACCOUNT_ID).warn_only == MAY_WARN
+    names = ("data--use1-az4--x-s3", "team-a--use1-az4--xa-s3")
+    single = ",".join(["NETWORK_ACL", *(f"POLICY_WOULD_DENY:{name}" for name in names)])
+    found = parse_settings(LEDGER | {"WARN_ONLY": single}, ACCOUNT_ID)
+    assert (found.warn_only, found.excepted) == ({Blocker.NETWORK_ACL}, set(names))
     document = (Path(__file__).parents[3] / "docs" / "heal-and-undo.md").read_text(encoding="utf-8")
     assert {Blocker(name) for name in re.findall(r"^\| ([A-Z_]+) \|.*\| yes \|$", document, re.MULTILINE)} == MAY_WARN
 
@@ -111,6 +115,8 @@ def test_blockers_that_may_be_warnings_are_read_and_documented() -> None:
         ("ADOPT_IAC_OWNED", "yes"),
         ("WARN_ONLY", "ROUTE_QUOTA"),
         ("WARN_ONLY", "network_acl"),
+        ("WARN_ONLY", "NETWORK_ACL:data--use1-az4--x-s3"),
+        ("WARN_ONLY", "POLICY_WOULD_DENY:data"),
         ("WARN_ONLY", "NETWORK_ACL;DNS_ATTRIBUTES"),
         ("REMEDIATION_MODE", "on"),
     ],

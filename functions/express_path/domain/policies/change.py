@@ -92,7 +92,7 @@ _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
 _ESCAPES = ("*", "?", "$")
 """What looks like a policy variable, and stands for the character itself."""
 _MOST_KEYS = 200
-_STEPS_OF_CONDITION = 3
+_STEPS_OF_CONDITION = 4
 
 
 class Path(StrEnum):
@@ -346,6 +346,7 @@ class _Search:
         return _any(self._applies(found, path) for found in self.request.statements if found.is_deny is is_deny)
 
     def _applies(self, statement: Statement, path: Path) -> Answer:
+        self.effort.spend(2)
         return _all(
             chain(
                 [self._covers_principal(statement.principal), self._covers_resource(statement.resource, path)],

@@ -7,7 +7,7 @@ from express_path.errors import PolicyError
 
 MOST_BYTES = 128 * 2**20
 """What one policy may take: about a second, and never more memory."""
-MOST_BYTES_OF_PLAN = 4 * MOST_BYTES
+MOST_BYTES_OF_PLAN = 3 * MOST_BYTES
 """What all policies of a plan may take together."""
 _BYTES_OF_STEP = 200
 """What a step may keep, apart from texts. It takes about a microsecond."""
