@@ -76,18 +76,17 @@ def policies(
 
     Through an endpoint, requests have no aws:SourceIp, but aws:SourceVpce, aws:SourceVpc, and aws:VpcSourceIp. Run this
     before you turn healing on. It evaluates bucket policies, access point policies, identity policies, SCPs, and RCPs.
-    What is not given is unknown, and any value of it counts. This command changes nothing.
+    What is not given is unknown, and any value of it counts; a Region is that of the endpoint. This command changes nothing.
 
     Exit status: 0 nothing would be denied that was possible before, 1 something would, 2 a policy could not be read.
     """
-    if not files and not account:
+    if not (files or account):
         raise OptionError("no policies are given", "give files, or --account to read those of your account")
     addresses = tuple(map(_public_address, address or ()))
-    known = KnownContext(_id("--vpc", "vpc-", vpc), _id("--endpoint", "vpce-", endpoint), addresses)
-    read = chain(
-        policies_in_files(files or ()),
-        account_policies(AccountRegion.of_caller(connect(region, profile))) if account else (),
-    )
+    place = AccountRegion.of_caller(connect(region, profile)) if account else None
+    region = place.region if place else region or ""
+    known = KnownContext(_id("--vpc", "vpc-", vpc), _id("--endpoint", "vpce-", endpoint), addresses, region)
+    read = chain(policies_in_files(files or ()), account_policies(place) if place else ())
     found = judge(read, known)
     show_failures_and_notes(found.failures, quiet=quiet)
     if form is TextFormat.JSON:

@@ -108,14 +108,8 @@ def test_hostile_policy_costs_no_other_policy_its_judgement() -> None:
 
 BOMBS = {
     "patterns": hostile,
-    "characters": lambda number: deny(
-        {"StringLike": {"aws:PrincipalTag/a": [f"*{''.join(map(chr, range(start, start + 3_000)))}?{number}" for start in (20_000, 24_000)]}, **OFFICE}
-    ),
-    "variables": lambda number: deny(
-        {"StringLike": {"aws:PrincipalTag/a": "${aws:PrincipalTag/b}" * 300, "aws:PrincipalTag/b": f"{number}{'y' * 9_000}*"}, **OFFICE}
-    ),
-    "spaces in a variable": lambda number: deny({"StringLike": {"aws:PrincipalTag/a": "${" + " " * 18_000}, **OFFICE}),
-    "conditions that mask each other": lambda number: json.dumps({"Statement": [
+    "spaces in a variable": lambda _: deny({"StringLike": {"aws:PrincipalTag/a": "${" + " " * 18_000}, **OFFICE}),
+    "conditions that mask each other": lambda _: json.dumps({"Statement": [
         *({"Effect": "Deny", "Action": "*", "Condition": {f"String{no}Like": {f"a:{n}": "*x*"}, "Bool": {f"b:{n}": "true"}}} for n in range(60) for no in ("", "Not")),
         {"Effect": "Deny", "Action": "*", "Condition": OFFICE},
     ]}),

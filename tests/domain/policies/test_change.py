@@ -155,7 +155,10 @@ TEXT_OPERATORS = ("StringEquals", "StringNotEquals", "StringLike", "StringNotLik
 VALUES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "aws:SourceIp": (("IpAddress", "NotIpAddress"), ("203.0.113.0/24", "203.0.113.0/25", "10.0.0.0/8", "0.0.0.0/0")),
     "aws:VpcSourceIp": (("IpAddress", "NotIpAddress"), ("10.0.0.0/8", "10.1.0.0/16")),
-    "aws:SourceVpc": (TEXT_OPERATORS, ("vpc-a", "vpc-ab", "vpc-*", "vpc-a?", "*", "${aws:PrincipalTag/vpc}", "${aws:Ec2InstanceSourceVpc}")),
+    "aws:SourceVpc": (
+        TEXT_OPERATORS,
+        ("vpc-a", "vpc-ab", "vpc-*", "vpc-a?", "*", "${aws:PrincipalTag/vpc}", "${aws:Ec2InstanceSourceVpc}"),
+    ),
     "aws:SourceVpce": (TEXT_OPERATORS, ("vpce-a", "vpce-A", "vpce-?", "*a*")),
     "aws:SourceVpcArn": (
         ("ArnLike", "ArnNotLike", "ArnEquals", "StringLike"),

@@ -53,10 +53,9 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
     if policy.endpoint_id is None:
         for denial in denials(document, known, effort):
             fix = denial.fix if denial.fix == plain(denial.fix, LONGEST_FIX) else f"see {_SHOW}"
-            name = denial.statement.name
             yield Concern(
                 Blocker.POLICY_WOULD_DENY,
-                f"statement {name if isinstance(name, int) else quoted(name)} of the policy of {policy.holder} would deny "
+                f"statement {quoted(str(denial.statement.name))} of the policy of {policy.holder} would deny "
                 f"requests through the endpoint that are possible now: {quoted(denial.condition_text)}",
                 f"to allow both paths, {fix}",
             )

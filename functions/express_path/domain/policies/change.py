@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
@@ -66,26 +66,7 @@ _SETS_OF_PATH = ("aws:vpceorgpaths",)
 """Which keys that depend on the path have several values."""
 _SESSION_MODE = "s3express:sessionmode"
 _SERVICE = "s3express"
-CREATE_SESSION = "s3express:CreateSession"
-REGIONAL_ACTIONS = tuple(
-    f"s3express:{name}"
-    for name in (
-        *(
-            "CreateAccessPoint",
-            "CreateBucket",
-            "DeleteAccessPoint",
-            "DeleteAccessPointPolicy",
-            "DeleteAccessPointScope",
-        ),
-        *("DeleteBucket", "DeleteBucketPolicy", "GetAccessPoint", "GetAccessPointPolicy", "GetAccessPointScope"),
-        *("GetBucketPolicy", "GetEncryptionConfiguration", "GetInventoryConfiguration", "GetLifecycleConfiguration"),
-        *("GetMetricsConfiguration", "ListAccessPointsForDirectoryBuckets", "ListAllMyDirectoryBuckets"),
-        *("ListTagsForResource", "PutAccessPointPolicy", "PutAccessPointScope", "PutBucketPolicy"),
-        *("PutEncryptionConfiguration", "PutInventoryConfiguration", "PutLifecycleConfiguration"),
-        *("PutMetricsConfiguration", "TagResource", "UntagResource"),
-    )
-)
-"""https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html"""
+_CREATE_SESSION = "s3express:createsession"
 _ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
 _VARIABLE = re.compile(r"\$\{([^{},]*)(?:,\s*'([^'{}]*)'\s*)?\}")
 _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
@@ -170,7 +151,7 @@ def restrictions(
     allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
     found = []
     for statement in endpoint_policy.statements:
-        if statement.is_deny and any(search.finds_what_is_denied(statement, [Path.ENDPOINT]) for search in searches):
+        if statement.is_deny and any(search.finds_what_applies(statement, [Path.ENDPOINT]) for search in searches):
             fix = "delete the statement"
             found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
         elif not statement.is_deny and allows_too_little:
@@ -179,55 +160,48 @@ def restrictions(
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Request:
-    """A request: its action, its session mode (empty unless it creates a session), and the statements about the action.
+    """A request: its session mode (empty unless it creates a session), and the statements about its action."""
 
-    conditions are theirs by key, and variables the keys of their policy variables; both in lower case.
-    """
-
-    action: str
     session_mode: str
     statements: tuple[Statement, ...]
-    conditions: Mapping[str, Sequence[Condition]]
-    variables: frozenset[str]
 
-    @classmethod
-    def about(cls, action: str, mode: str, statements: Sequence[Statement], *, has_variables: bool) -> "_Request":
-        """Return a request with its statements."""
-        conditions = defaultdict[str, list[Condition]](list)
-        for condition in dict.fromkeys(chain.from_iterable(row.conditions for row in statements)):
-            conditions[condition.key.lower()].append(condition)
-        values = chain.from_iterable(row.values for rows in conditions.values() for row in rows)
-        texts = chain(values, chain.from_iterable(row.resource.patterns for row in statements))
-        variables = frozenset(_variables(texts) if has_variables else ())
-        return cls(action, mode, tuple(statements), conditions, variables)
+    @cached_property
+    def conditions(self) -> Mapping[str, Sequence[Condition]]:
+        """The conditions of the statements by their keys, in lower case."""
+        found = defaultdict[str, list[Condition]](list)
+        for condition in dict.fromkeys(chain.from_iterable(row.conditions for row in self.statements)):
+            found[condition.key.lower()].append(condition)
+        return found
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The keys of all policy variables, in lower case."""
+        values = (row.values for rows in self.conditions.values() for row in rows)
+        resources = (row.resource.patterns for row in self.statements)
+        return frozenset(_variables(chain.from_iterable(chain(values, resources))))
 
 
 def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
-    """Return requests so that each set of statements that can be about one action has one.
+    """Return requests so that each set of statements that can be about one action has one, whether AWS documents it or not.
 
-    An action that AWS does not document counts, too: a policy may name one that is newer than this list. Raise PolicyError
-    if one of their conditions has a value that its operator cannot compare.
+    Raise PolicyError if one of their conditions has a value that its operator cannot compare.
     """
-    named = {pattern.lower() for statement in document.statements for pattern in statement.action.patterns}
-    own = [pattern for pattern in sorted(named) if is_like(_SERVICE, pattern.partition(":")[0])]
-    effort.match((_SERVICE,), sorted(named))
-    effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, own)))
+    named = sorted({pattern.lower() for statement in document.statements for pattern in statement.action.patterns})
+    effort.match((_SERVICE,), named)
+    own = [pattern for pattern in named if is_like(_SERVICE, pattern.partition(":")[0])]
     wild = [compiled(pattern) for pattern in own if is_wild(pattern)]
-    literal = [pattern for pattern in own if not is_wild(pattern)]
-    named_by_policy = examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")])
-    actions = dict.fromkeys([*map(str.lower, REGIONAL_ACTIONS), *named_by_policy])
-    requests = [(CREATE_SESSION.lower(), mode) for mode in ("ReadWrite", "ReadOnly")]
-    requests += [(action, "") for action in actions if action != CREATE_SESSION.lower()]
+    literal = [_CREATE_SESSION, *(pattern for pattern in own if not is_wild(pattern))]
+    actions = dict.fromkeys(examples(wild, literal, effort, [compiled(f"{_SERVICE}:?*")]))
+    requests = [(_CREATE_SESSION, mode) for mode in ("ReadWrite", "ReadOnly")]
+    requests += [(action, "") for action in actions if action != _CREATE_SESSION]
     found: dict[tuple[str, tuple[int, ...]], _Request] = {}
     for action, mode in requests:
-        about = [n for n, row in enumerate(document.statements) if _is_about(row.action, action, effort)]
-        if (mode, tuple(about)) not in found:
-            statements = [document.statements[number] for number in about]
-            effort.spend(sum(1 + len(row.conditions) for row in statements))
-            request = _Request.about(action, mode, statements, has_variables=document.has_variables)
-            found[mode, tuple(about)] = request
+        about = tuple(n for n, row in enumerate(document.statements) if _is_about(row.action, action, effort))
+        if (mode, about) not in found:
+            found[mode, about] = _Request(mode, tuple(document.statements[number] for number in about))
+            effort.spend(sum(1 + len(row.conditions) for row in found[mode, about].statements))
     conditions = {one for request in found.values() for row in request.statements for one in row.conditions}
     wrong = sorted(filter(None, map(unreadable, conditions)))
     if wrong:
@@ -296,8 +270,8 @@ class _Search:
         """Return whether no Allow statement applies to a request on the endpoint path."""
         return self._search(partial(self._is_not_allowed, Path.ENDPOINT))
 
-    def finds_what_is_denied(self, statement: Statement, paths: Iterable[Path]) -> bool:
-        """Return whether a Deny statement applies to a request on any of some paths."""
+    def finds_what_applies(self, statement: Statement, paths: Iterable[Path]) -> bool:
+        """Return whether a statement applies to a request on any of some paths."""
         return self._is_asked_about(statement) and any(
             self._search(partial(self._applies, statement, path)) for path in paths
         )
@@ -372,11 +346,8 @@ class _Search:
         resource = self._value(_RESOURCE)
         if isinstance(resource, _Unknown):
             return resource
-        compared = (element, resource, patterns)
-        if compared not in self.computed:
-            self.effort.match(resource, patterns)
-            self.computed[compared] = any(is_like(resource[0], pattern) for pattern in patterns)
-        return self.computed[compared] is not element.is_negated
+        self.effort.match(resource, patterns)
+        return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
 
     def _holds(self, condition: Condition, path: Path) -> Answer:
         self.effort.spend(_STEPS_OF_CONDITION)
@@ -390,7 +361,7 @@ class _Search:
         self.effort.spend(1 + len(allowed) // 16)
         if compared not in self.computed:
             self.computed[compared] = holds(condition, value, allowed, self.effort)
-        return self.computed[compared]
+        return bool(self.computed[compared])
 
     # --- values
 
@@ -438,7 +409,7 @@ class _Search:
     def _compared_to(self, unknown: _Unknown) -> _Unknown | None:
         """Return another key without a value, whose value says which values of this one matter."""
         keys = [_AFTER[unknown.key]] if unknown.key in _AFTER else []
-        if self.request.variables:
+        if self.document.has_variables:
             keys += [key for key in _variables(self._texts_about(unknown)) if _AFTER.get(key) != unknown.key]
         paths = [unknown.path] if unknown.path else list(Path)
         values = (self._value_of_key(key, path) for key in keys for path in paths)
@@ -482,16 +453,13 @@ class _Search:
         if key in _OF_INSTANCES:
             value = self.values.get(_Unknown(Path.ENDPOINT, _OF_INSTANCES[key]), ABSENT)
             return [ABSENT] if key == _INSTANCE_IP and ":" in "".join(value) else [value, ABSENT]
-        if key == _REGION:
-            return [(region,) for region in ([self.known.region] if self.known.region else self._regions())]
-        given = {_VPC: self.known.vpc_id, _VPCE: self.known.endpoint_id}.get(key, "")
-        return [(given,)] if path is Path.ENDPOINT and given else []
-
-    def _regions(self) -> list[str]:
-        """Return the Regions that statements name together with the VPC, whose endpoint carries only requests of its own."""
+        given = {_VPC: self.known.vpc_id, _VPCE: self.known.endpoint_id, _REGION: self.known.region}.get(key, "")
+        if given or key != _REGION:
+            return [(given,)] if given else []
+        # Who names a VPC together with Regions knows its Region, and its endpoint carries only requests of that one.
         rows = [row.conditions for row in self.request.statements]
         own = [row for row in rows if any(one.key.lower() == _VPC and self._vpc_id() in one.values for one in row)]
-        return [text for row in own for one in row if one.key.lower() == _REGION for text in one.values]
+        return [(text,) for row in own for one in row if one.key.lower() == _REGION for text in one.values]
 
     def _values_of(self, unknown: _Unknown) -> list[str]:
         """Return values of a key so that each way in which one compares to what the policy says has one."""
@@ -527,13 +495,10 @@ class _Search:
         """Return the other keys that conditions compare with keys, by a policy variable."""
         if self.request.variables.isdisjoint(keys):
             return []
-        found = [
-            other
-            for other, rows in self.request.conditions.items()
-            if not set(keys).isdisjoint(_variables(text for row in rows for text in row.values))
+        others = [other for other in self.request.conditions if other not in keys]
+        return [
+            other for other in others if not set(keys).isdisjoint(_variables(self._texts_about(_Unknown(None, other))))
         ]
-        self.effort.spend(sum(len(row.values) for rows in self.request.conditions.values() for row in rows))
-        return [other for other in found if other not in keys]
 
     def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the values of keys that are given or tried."""
@@ -626,7 +591,7 @@ _NO_FIX = "change or delete the statement: with a condition on the endpoint or i
 
 
 def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, requests: Sequence[_Request]) -> str:
-    """Return how to change a statement so that it allows both paths.
+    """Return how to change a statement so that it allows both paths, if that denies nothing else and leaves something.
 
     of_path are its conditions that depend on the path, and search is the one that found what it would deny.
     """
@@ -637,7 +602,14 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, re
     more = Condition(operator, "", if_exists=False, key=key, values=(value,))
     kept = [row for row in statement.conditions if statement.is_deny or row not in of_path]
     fixed = replace(statement, conditions=(*kept, more))
-    if not _allows_both(statement, fixed, replace(search, known=replace(known, vpc_id=vpc_id), values={}), requests):
+    instead = [fixed] if statement.is_deny else [statement, fixed]
+    searches = []
+    for request in requests:
+        rows = chain.from_iterable(instead if row is statement else [row] for row in request.statements)
+        changed = _Request(request.session_mode, tuple(rows))
+        searches.append(replace(search, request=changed, known=replace(known, vpc_id=vpc_id)))
+    denies = any(one.finds(instead[0]) for one in searches)
+    if denies or not any(replace(one, known=NOTHING_KNOWN).finds_what_applies(fixed, Path) for one in searches):
         return _NO_FIX
     if not (known.endpoint_id or known.vpc_id):
         more = replace(more, values=("<ID of the VPC>",))
@@ -645,28 +617,6 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, re
     if statement.is_deny:
         return f"replace its Condition by {text}"
     return f"add the same statement once more, without its Sid and with the Condition {text}"
-
-
-def _allows_both(statement: Statement, fixed: Statement, search: _Search, requests: Sequence[_Request]) -> bool:
-    """Return whether a fixed statement denies nothing that was possible, and, if it is a Deny, still denies something.
-
-    A fixed Deny takes the place of the statement, and a fixed Allow is beside it.
-    """
-    judged = fixed if statement.is_deny else statement
-    searches = []
-    for request in requests:
-        rows = [judged if row is statement else row for row in request.statements]
-        if judged in rows and not statement.is_deny:
-            rows.append(fixed)
-        changed = _Request.about(
-            request.action, request.session_mode, rows, has_variables=search.document.has_variables
-        )
-        searches.append(replace(search, request=changed, values={}))
-    if any(one.finds(judged) for one in searches):
-        return False
-    return not statement.is_deny or any(
-        replace(one, known=NOTHING_KNOWN, values={}).finds_what_is_denied(fixed, Path) for one in searches
-    )
 
 
 def _json(conditions: Sequence[Condition]) -> str:

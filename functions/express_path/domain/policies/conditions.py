@@ -51,7 +51,9 @@ def holds(condition: Condition, value: Value, allowed: Sequence[str], effort: Ef
             or (is_negated and condition.quantifier != "ForAnyValue")
         )
     compare = _COMPARISONS[positive]
-    _spend(condition, value, allowed, effort)
+    if positive in _WITH_WILDCARDS:
+        effort.match(value, allowed)
+    effort.spend(len(value) * len(allowed))
     met = [any(compare(found, wanted) for wanted in allowed) is not is_negated for found in value]
     if condition.quantifier:
         return all(met) if condition.quantifier == "ForAllValues" else any(met)
@@ -69,6 +71,7 @@ def values_that_matter(
     known = list(dict.fromkeys(conditions))
     effort.spend(0, BYTES_OF_CHARACTER * sum(len(text) for condition in known for text in condition.values))
     texts = dict.fromkeys([*(text for condition in known for text in _texts(condition)), *_beside_limits(known)])
+    effort.spend(10 * len(texts) if of_addresses else 0)
     patterns = list(dict.fromkeys(chain.from_iterable(map(_patterns, known))))
     if of_addresses:
         patterns += [compiled("?*.?*.?*.?*"), compiled("?*:?*:?*:?*:?*:?*:?*:?*", _COLONS_OF_IPV6)]
@@ -84,32 +87,15 @@ def different(values: Sequence[str], conditions: Sequence[Condition], effort: Ef
 
     This only saves later work, so it is left out where it would be much work itself.
     """
-    comparisons = len(values) * sum(1 + len(condition.values) for condition in conditions)
-    if comparisons > _MOST_COMPARISONS:
+    if len(values) * sum(1 + len(condition.values) for condition in conditions) > _MOST_COMPARISONS:
         return values
-    for condition in conditions:
-        _spend(condition, values, condition.values, effort)
-    return list(
-        {tuple(_is_met(condition, value) for condition in conditions): value for value in reversed(values)}.values()
-    )
+    compared = {tuple(holds(row, (one,), row.values, effort) for row in conditions): one for one in reversed(values)}
+    return list(compared.values())
 
 
 def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
     """Yield sets of at most so many values. A condition needs one value of a set to show whether it holds."""
     return chain.from_iterable(combinations(values, size) for size in range(1, max(count, 1) + 1))
-
-
-def _spend(condition: Condition, values: Sequence[str], texts: Sequence[str], effort: Effort) -> None:
-    """Count the comparison of each value with each text."""
-    if condition.operator.replace("Not", "") in _WITH_WILDCARDS:
-        effort.match(values, texts)
-    else:
-        effort.spend(len(values) * len(texts))
-
-
-def _is_met(condition: Condition, value: str) -> bool:
-    compare = _COMPARISONS.get(condition.operator.replace("Not", ""))
-    return compare is not None and any(compare(value, wanted) for wanted in condition.values)
 
 
 def _texts(condition: Condition) -> Iterator[str]:

@@ -11,10 +11,8 @@ MOST_BYTES_OF_PLAN = 3 * MOST_BYTES
 """What all policies of a plan may take together."""
 _BYTES_OF_STEP = 200
 """What a step may keep, apart from texts. It takes about a microsecond."""
-BYTES_OF_CHARACTER = 100
-"""What stands for the time to look at one character."""
-LONGEST_KEPT = 500
-"""Up to so many characters, what was computed of a pattern is kept. Long patterns would take too much memory."""
+BYTES_OF_CHARACTER = 50
+"""What stands for the time to read one character."""
 
 
 @dataclass(slots=True)
@@ -32,7 +30,6 @@ class Effort:
 
     def match(self, values: Sequence[str], patterns: Sequence[str]) -> None:
         """Count the match of each value with each pattern: in proportion to the product of their lengths."""
-        long = sum(len(pattern) for pattern in patterns if len(pattern) > LONGEST_KEPT)
-        characters = len(patterns) * sum(map(len, values)) // 4 + len(values) * long
-        product = sum(map(len, values)) * sum(map(len, patterns))
-        self.spend(len(values) * len(patterns), BYTES_OF_CHARACTER * characters + product // 32)
+        value, pattern = sum(map(len, values)), sum(map(len, patterns))
+        read = len(patterns) * value + len(values) * pattern
+        self.spend(len(values) * len(patterns), BYTES_OF_CHARACTER * read + value * pattern // 32)

@@ -1,12 +1,13 @@
 """Patterns with * and ?, as policies have them: what they match, and values that show each way to match them."""
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from express_path.domain.policies.effort import LONGEST_KEPT, Effort
+from express_path.domain.policies.effort import Effort
 
 FILLER = "\ue000"
 """What a value has in place of * and ?: a character that no policy has."""
@@ -57,18 +58,13 @@ class Pattern:
         return [character for character, positions in self.expected.items() if state & positions]
 
 
+@lru_cache(maxsize=64)  # a long pattern takes a megabyte
 def compiled(text: str, colons_from: int = 0, *, any_case: bool = False) -> Pattern:
     """Return a pattern. Its * and ? match colons only after so many other colons: between the parts of ARNs, they do not.
 
     any_case: a pattern of a text without wildcards that matches the text in any case.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html#Conditions_ARN
     """
-    compile_ = _compiled if len(text) <= LONGEST_KEPT else _compiled.__wrapped__
-    return compile_(text, colons_from, any_case)
-
-
-@lru_cache(maxsize=2_000)
-def _compiled(text: str, colons_from: int, any_case: bool) -> Pattern:  # noqa: FBT001  # the key of a cache
     expected: dict[str, int] = {}
     wild, loops, any_colon, colon_loops, bit, colons = 0, 0, 0, 0, 1, 0
     for character in text:
@@ -100,10 +96,6 @@ def is_like_arn(value: str, pattern: str) -> bool:
     return is_like(value, pattern, ARN)
 
 
-_Letters = tuple["_Letters", str] | None
-"""The characters of a value: those before the last one, and the last one. Values share their beginnings."""
-
-
 def examples(
     patterns: Sequence[Pattern], literals: Iterable[str], effort: Effort, frames: Sequence[Pattern] = ()
 ) -> list[str]:
@@ -117,61 +109,37 @@ def examples(
     size = sum(machine.end.bit_length() // 8 for machine in machines)
     listed = sum(len(machine.expected) for machine in machines) // 16
     known = dict.fromkeys(text for text in literals if not frames or any(frame.matches(text) for frame in frames))
-    effort.spend(sum(map(len, known)))
-    beginnings, whole = _beginnings(known)
+    in_order = sorted(known)
     found: dict[tuple[bool, ...], str] = {}
-    for value in (FILLER, *(machine.shortest for machine in machines)):
-        effort.spend(len(value) * len(machines), len(value) * size // 4)
-        ends = tuple(machine.matches(value) for machine in machines)
+
+    def note(value: str, ends: tuple[bool, ...]) -> None:
         if value and value not in known and (not frames or any(ends[: len(frames)])):
             found.setdefault(ends, value)
+
+    for value in (FILLER, *(machine.shortest for machine in machines)):
+        effort.spend(len(value) * len(machines), len(value) * size // 4)
+        note(value, tuple(machine.matches(value) for machine in machines))
     sets = max(len(frames), 1) * 2 ** len(patterns)
-    seen: set[tuple[tuple[int, ...], int]] = set()
-    waiting: deque[tuple[tuple[int, ...], int, _Letters]] = deque([((1,) * len(machines), 0, None)])
+    seen: set[tuple[tuple[int, ...], str]] = set()
+    waiting = deque([((1,) * len(machines), "")])
     while waiting and len(found) < sets:
-        states, beginning, letters = waiting.popleft()
+        states, value = waiting.popleft()
         effort.spend(listed, listed * size)
-        ends = tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True))
-        if letters and beginning not in whole and ends not in found and (not frames or any(ends[: len(frames)])):
-            found[ends] = _text(letters)
-            effort.spend(len(found[ends]))
+        note(value, tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True)))
         characters = dict.fromkeys((FILLER, ":"))
         for state, machine in zip(states, machines, strict=True):
             characters.update(dict.fromkeys(machine.next_characters(state)))
         for character in characters:
-            effort.spend(1 + len(machines), size)
+            longer = value + character
+            effort.spend(1 + len(machines), size + 2 * len(longer))
             after = tuple(m.normal(m.step(state, character)) for state, m in zip(states, machines, strict=True))
-            key = (after, beginnings.get((beginning, character), _NO_BEGINNING))
+            place = bisect_left(in_order, longer)
+            begins_literal = any(text.startswith(longer) for text in in_order[place : place + 1])
+            key = (after, longer if begins_literal else "")
             if key not in seen and (not frames or any(after[: len(frames)])):
                 seen.add(key)
-                waiting.append((*key, (letters, character)))
+                waiting.append((after, longer))
     return [*known, *found.values()]
-
-
-_NO_BEGINNING = -1
-
-
-def _beginnings(literals: Iterable[str]) -> tuple[dict[tuple[int, str], int], set[int]]:
-    """Return the number of each beginning of a literal, by that of the beginning before and the last character.
-
-    Number 0 is the empty beginning. The second result are the numbers of whole literals.
-    """
-    numbers: dict[tuple[int, str], int] = {}
-    whole = set()
-    for text in literals:
-        number = 0
-        for character in text:
-            number = numbers.setdefault((number, character), len(numbers) + 1)
-        whole.add(number)
-    return numbers, whole
-
-
-def _text(letters: _Letters) -> str:
-    characters = []
-    while letters:
-        letters, character = letters
-        characters.append(character)
-    return "".join(reversed(characters))
 
 
 _WILD = re.compile(r"[*?]")
