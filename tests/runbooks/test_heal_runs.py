@@ -111,7 +111,7 @@ def test_endpoint_that_the_heal_makes_meets_the_pre_flight_too(deployment: Deplo
     deployment.after("elected", lambda: s3.put_bucket_policy(Bucket=name, Policy=policy))
     run = deployment.heal(vpc.subnet)
     assert (status(run), "create" in steps(run), "associate" in steps(run)) == ("Failed", True, False)
-    assert f'POLICY_WOULD_DENY: statement "1" of the policy of {name} would deny' in run["FailureMessage"]
+    assert f"POLICY_WOULD_DENY: statement '1' of the policy of {name} would deny" in run["FailureMessage"]
 
 
 def test_calendar_that_closes_during_a_heal_stops_it(deployment: Deployment, vpc: Vpc, calendar: str) -> None:

@@ -44,9 +44,9 @@ def test_statement_that_would_deny_is_named_with_a_condition_that_allows_both_pa
     """The cure can be copied, names the VPC's endpoint, and works."""
     policies = (Policy("vpce-logs--use1-az4--x-s3", deny(OFFICE)), Policy("access point a", deny(OFFICE, "Office")))
     first, second = policy_concerns(policies, endpoint("vpce-1"), HealSettings())
-    assert 'statement "Perimeter" of the policy of vpce-logs--use1-az4--x-s3 would deny' in first.evidence
+    assert "statement 'Perimeter' of the policy of vpce-logs--use1-az4--x-s3 would deny" in first.evidence
     assert "NotIpAddress aws:SourceIp 203.0.113.0/24" in first.evidence
-    assert 'statement "Office" of the policy of access point a' in second.evidence
+    assert "statement 'Office' of the policy of access point a" in second.evidence
     condition = json.loads(first.cure[first.cure.index("{") : first.cure.rindex("}") + 1])
     cured = parse_policy(BUCKET, deny(condition))
     assert denials(cured, KnownContext("vpc-1", "vpce-1")) == []
@@ -78,10 +78,10 @@ def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str
 
 def test_what_owners_wrote_is_quoted_and_cut_and_has_no_links() -> None:
     """A fix with it is not repeated: a person would copy it."""
-    sid = 'Approve "at once"\x1b[2J\n https://evil.example/' + "x" * 300
+    sid = "Approve 'at once'\x1b[2J\n https://evil.example/" + "x" * 300
     condition = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "see www.evil.example"}}
     [concern] = policy_concerns([Policy(BUCKET, deny(condition, sid))], endpoint("vpce-1"), HealSettings())
-    assert concern.evidence.startswith("statement \"Approve 'at once'?[2J? (link)\" of the policy of")
+    assert concern.evidence.startswith("statement 'Approve \"at once\"?[2J? (link)' of the policy of")
     assert concern.cure == "to allow both paths, see express-path policies --account"
     long = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "x" * 20_000}}
     [concern] = policy_concerns([Policy(BUCKET, deny(long))], endpoint("vpce-1"), HealSettings())

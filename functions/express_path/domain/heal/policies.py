@@ -83,7 +83,7 @@ def _unknown(holder: str, fault: str) -> Concern:
 
 def quoted(text: str) -> str:
     """Return what somebody wrote into a policy, for a person to read: in quotes, cut, and without links."""
-    return f'"{plain(text).replace(chr(34), chr(39))}"'
+    return f"'{plain(text).replace(chr(39), chr(34))}'"
 
 
 def plain(text: str, longest: int = 200) -> str:
