@@ -371,7 +371,7 @@ def changed(
     return PlanBuilder().add(address, {**before, **after}, references, before=before, actions=["update"])
 
 
-INLINE = {"id": ANALYTICS, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
+INLINE: dict[str, Any] = {"id": ANALYTICS, "vpc_id": VPC, "route": [{"cidr_block": "0.0.0.0/0", "nat_gateway_id": NAT}]}
 LISTED = {
     "id": ENDPOINT,
     "vpc_id": VPC,
@@ -411,6 +411,14 @@ OVER_SAMPLE = {
             actions=["delete"],
         ),
         {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "a table has a route to a NAT that the network does not show": (
+        changed(
+            "aws_route_table.analytics",
+            {**INLINE, "route": [*INLINE["route"], {"cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}]},
+            tags={"a": "b"},
+        ),
+        {"NAT_GATEWAY": 2, "UNRESOLVED_EGRESS": 1, "INTERNET_GATEWAY": 1},
     ),
     "only tags of a table change": (
         changed("aws_route_table.analytics", INLINE, tags={"a": "b"}),

@@ -90,8 +90,23 @@ def _add_table(draft: Draft, resource: Resource) -> None:
             draft.tables[resource.id].routes = draft.tables[
                 draft.unknown_table(UnknownId(f"what routes {resource.address} has"), vpc_id)
             ].routes
+    elif resource.action not in MADE and _nats(draft, resource) - _nats_shown(draft, resource.id):
+        # Somebody added a route to a NAT after the network was read.
+        draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)
     draft.addresses[resource.id] = resource.address
+
+
+def _nats(draft: Draft, resource: Resource) -> set[object]:
+    """Return the routes to NAT gateways that the plan read in a table that exists."""
+    routes = [route_of(draft, block) for block in resource.before.blocks("route")]
+    return {(route.destination, route.target_id) for route in routes if route.target_kind is TargetKind.NAT_GATEWAY}
+
+
+def _nats_shown(draft: Draft, table_id: str) -> set[object]:
+    """Return the routes to NAT gateways that the network shows in a table."""
+    shown = draft.base.route_tables.get(table_id) if draft.has_base else None
+    return {(route.destination, route.target_id) for route in shown.routes} if shown else set()
 
 
 def _add_default(draft: Draft, resource: Resource) -> None:
