@@ -30,6 +30,7 @@ from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError
+from express_path_cli.automation.documents import content_hash
 from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext
@@ -247,21 +248,13 @@ def runbook(logical_id: str, context: CheckContext) -> CheckResult | None:
         with calling("ssm:GetDocument"):
             content = ssm.get_document(Name=name, DocumentFormat="JSON")["Content"]
         deployed = context.deployed(logical_id).get("Content")
-        if deployed and _text(json.loads(content)) != _text(deployed):
+        if deployed and content_hash(content) != content_hash(json.dumps(deployed)):
             return fail(
                 f"the default version of runbook {name} is not the one that the stack deployed",
                 "find out who changed it, then make the version that the stack deployed the default again",
                 f"aws ssm list-document-versions --name {name}",
             )
     return check_document(name, status, content)
-
-
-_SCALAR = re.compile(r'"(true|false|[\d.]+)"')
-
-
-def _text(content: object) -> str:
-    """Return a runbook as JSON. CloudFormation may have made texts of numbers and booleans."""
-    return _SCALAR.sub(r"\1", json.dumps(content, sort_keys=True))
 
 
 def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult | None:
