@@ -149,6 +149,15 @@ def test_fix_names_what_is_known() -> None:
     ]
 
 
+@pytest.mark.parametrize("known", [KnownContext("vpc-0a"), KnownContext()])
+def test_condition_that_can_never_hold_is_not_suggested(known: KnownContext) -> None:
+    """A Deny for one VPC with an exception for this VPC would deny nothing."""
+    condition = {"StringEquals": {"aws:SourceVpc": "vpc-0a"}}
+    document = parse_policy("policy", {"Statement": {"Effect": "Deny", "Action": "*", "Condition": condition}})
+    [denial] = denials(document, known)
+    assert denial.fix.startswith("change or delete the statement")
+
+
 # --- random policies
 
 TEXT_OPERATORS = ("StringEquals", "StringNotEquals", "StringLike", "StringNotLike", "StringEqualsIgnoreCase")

@@ -475,8 +475,8 @@ class _Search:
         conditions += [Condition("StringEquals", "", if_exists=False, key=key, values=tried)]
         if key == _VPC:
             for row in self._conditions_on(_VPC_ARN):
-                ids = tuple(text.rpartition("/")[2] for text in self._shown(row.values, Path.ENDPOINT))
-                conditions.append(replace(row, operator="StringLike", values=ids))
+                ids = [text.rpartition("/")[2] for text in self._shown(row.values, Path.ENDPOINT)]
+                conditions += [replace(row, operator="StringLike", values=(vpc_id,)) for vpc_id in ids]
         frames = [compiled(f"{_FORMS[key]}?*")] if key in _FORMS else []
         frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else frames
         of_addresses = key in (_SOURCE_IP, _VPC_IP)
