@@ -31,6 +31,7 @@ PARAMETERS = {
     "org/ledger.yaml": LEDGER,
     "org/monitoring.yaml": ORGANIZATION,
     "org/network-role.yaml": {**ORGANIZATION, "ExternalId": "example-id"},
+    "org/operator-role.yaml": {"OperatorArn": "arn:aws:iam::210987654321:role/OnCall"},
 }
 """The templates with policies, each with the parameters that add all of its statements."""
 

@@ -76,7 +76,7 @@ def policies(
 
     Through an endpoint, requests have no aws:SourceIp, but aws:SourceVpce, aws:SourceVpc, and aws:VpcSourceIp. Run this
     before you turn healing on. It evaluates bucket policies, access point policies, identity policies, SCPs, and RCPs.
-    What is not given is unknown, and any value of it counts; a Region is that of the endpoint. This command changes nothing.
+    What is not given is unknown, and any value of it counts; --region is the endpoint's. This command changes nothing.
 
     Exit status: 0 nothing would be denied that was possible before, 1 something would, 2 a policy could not be read.
     """
