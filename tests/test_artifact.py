@@ -244,7 +244,9 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
 def test_artifact_sweeps_in_the_lambda_runtime(artifact: Path, sandbox: Sandbox) -> None:
     """In Lambda's own runtime, the trimmed clients can make all calls of a sweep whose events cannot be published."""
     network = Private(Builder(sandbox))
-    settings = {"HEAL_DOCUMENT_NAME": "Heal"}
+    template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
+    made = sandbox.client("cloudformation").create_stack(StackName="express-path", TemplateBody=template)
+    settings = {"STACK_ID": made["StackId"]}
     handler = "express_path.handlers.evaluate.handler"
     sandbox.eventbridge.fail_entries("InternalFailure", times=ATTEMPTS * 4)
     with (
@@ -258,6 +260,7 @@ def test_artifact_sweeps_in_the_lambda_runtime(artifact: Path, sandbox: Sandbox)
     assert {result.resource[1] for result in loop.results.of_rule(RULE.name)} == {network.subnet, network.public_subnet}
     called = {(call.service, call.operation) for call in sandbox.calls}
     assert called >= {
+        ("cloudformation", "ListStackResources"),
         ("cloudwatch", "GetMetricData"),
         ("config", "PutEvaluations"),
         ("events", "PutEvents"),
