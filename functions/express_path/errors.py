@@ -17,7 +17,7 @@ class ParameterError(ExpressPathError):
 
 
 class SettingError(ExpressPathError):
-    """A setting of heals, which the stack gives to the plan function, has a value that is not allowed."""
+    """A setting that the stack gives to a function has a value that is not allowed."""
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
         """Keep the setting's name, the value found and what is allowed."""

@@ -140,10 +140,9 @@ def _summary(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of 
             "StackName": stack.name,
             "StackId": stack.stack_id,
             "CreationTime": utcnow(),
-            "StackStatus": "UPDATE_COMPLETE" if stack.updates else "CREATE_COMPLETE",
+            "StackStatus": stack.status,
             "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
             "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in stack.parameters.items()],
-            "Tags": {},
         }
     ]
 

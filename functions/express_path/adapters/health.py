@@ -52,8 +52,8 @@ class Installation:
     stack_id: str
     names: Mapping[str, str]
     parameters: Mapping[str, str]
-    alarm_topic: str = ""
-    notice_role: str = ""
+    alarm_topic: str
+    notice_role: str
 
     def name(self, logical_id: str) -> str:
         """Return the name of a resource. Raise RecordError if the stack does not have it."""

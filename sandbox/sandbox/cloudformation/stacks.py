@@ -107,6 +107,7 @@ class Stack:
     failure: Failure | None = None
     template: Mapping[str, Node] = field(default_factory=dict)
     updates: int = 0
+    status: str = "CREATE_COMPLETE"
 
     @property
     def stack_id(self) -> str:
@@ -159,6 +160,7 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
     """
     scope = Scope(template, parameters, _pseudo_parameters(stack.account, stack.name))
     stack.updates += 1
+    stack.status = "UPDATE_COMPLETE"
     properties: dict[str, dict[str, Any]] = {}
     retained: set[str] = set()
     undo: list[Callable[[], None]] = []

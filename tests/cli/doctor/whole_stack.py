@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from moto.cloudformation.models import cloudformation_backends
 from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
 from express_path.handlers.evaluate import FAILED
 from sandbox.cloudwatch import Datapoint
 from sandbox.config_items.direct import direct_client
+from sandbox.described_stacks import created_stacks
 from sandbox.pytest_plugin import emptied
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.support.rule import Rule
-from tests.support.stack import Stack
+from tests.support.stack import Stack, listed_stack
 from tests.support.template import ROOT
 
 STACK = "express-path"
@@ -56,7 +56,6 @@ class WholeStack(Stack):
         super().__init__(sandbox, **parameters)
         self.config: Any = direct_client(sandbox, "config")
         self.ssm: Any = direct_client(sandbox, "ssm")
-        self.cloudformation: Any = direct_client(sandbox, "cloudformation")
         self.functions: Any = direct_client(sandbox, "lambda")
         self.events: Any = direct_client(sandbox, "events")
         self.cloudwatch: Any = direct_client(sandbox, "cloudwatch")
@@ -146,26 +145,21 @@ class WholeStack(Stack):
 
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
         """Create the CloudFormation stack with the template's outputs and parameters."""
-        values = {name: str(value) for name, value in self.template.values.items() if "::" not in name}
-        outputs = {name: output["Value"] for name, output in self.template.outputs.items()}
-        deployed = self.template.deployed(outputs)
-        template = {
-            "Parameters": {name: {"Type": "String", "Default": value} for name, value in values.items()},
-            "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-            "Outputs": {name: {"Value": value} for name, value in deployed.items()},
-        }
-        given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
-        self.cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Parameters=given)
+        values = {name: value for name, value in self.template.values.items() if "::" not in name}
+        outputs = self.template.deployed({name: output["Value"] for name, output in self.template.outputs.items()})
+        listed_stack(self.sandbox, name, {"Topic": "topic"}, outputs, **(values | parameters))
 
     def set_stack(self, status: str) -> None:
         """Set the status that CloudFormation reports for the stack."""
-        backend: Any = cloudformation_backends[self.sandbox.account_id][self.sandbox.region]
-        [stack] = backend.stacks.values()
-        stack.status = status
+        self._described[0].status = status
 
     def delete_stack(self) -> None:
         """Delete the stack but keep everything that it deployed."""
-        self.cloudformation.delete_stack(StackName=STACK)
+        del self._described[0]
+
+    @property
+    def _described(self) -> list[Any]:
+        return created_stacks(self.sandbox.account_id, self.sandbox.region)
 
     def delete_rule(self) -> None:
         """Delete the rule as a person would."""
