@@ -143,6 +143,7 @@ def _summary(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of 
             "StackStatus": stack.status,
             "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
             "Parameters": [{"ParameterKey": name, "ParameterValue": value} for name, value in stack.parameters.items()],
+            "Tags": {},
         }
     ]
 

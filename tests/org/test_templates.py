@@ -134,15 +134,11 @@ def test_keys_of_the_package_fit_the_parameters(packaged: Packaged) -> None:
 
 
 def test_promotion_changes_only_the_remediation() -> None:
-    """Another RemediationMode changes AWS Config's remediation and a setting of both functions, and nothing else."""
+    """Another RemediationMode changes AWS Config's remediation and a setting of the plan function, and nothing else."""
     ledger = {"LedgerTableName": "express-path-ledger"}
     before, after = (expanded(**ledger, RemediationMode=mode).resources for mode in ("OFF", "ON"))
     assert before.keys() == after.keys()
-    assert {name for name in before if before[name] != after[name]} == {
-        "EvaluateFunction",
-        "PlanFunction",
-        "Remediation",
-    }
+    assert {name for name in before if before[name] != after[name]} == {"PlanFunction", "Remediation"}
     changed = [expanded(**ledger, RemediationMode=mode).properties("Remediation") for mode in ("OFF", "ON")]
     assert [properties["Automatic"] for properties in changed] == [False, True]
     assert changed[0] | {"Automatic": True} == changed[1]
