@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, pages
+from express_path.adapters.health import runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.automation.stack import Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
@@ -240,16 +241,16 @@ def _from_instance(place: AccountRegion, instance: StackInstance, partition: str
     account = f"arn:{partition}:iam::{place.account_id}:{_ROLES}"
     function = f"arn:{partition}:lambda:{place.region}:{place.account_id}:function:{names['PlanFunction']}"
     rule = parameters.get("RuleName") or RULE_NAME
-    suffix = "" if rule == RULE_NAME else f"-{rule}"
+    heal, approval, undo = runbooks_of(rule)
     here = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
     return Deployment(
         place,
         instance.stack_id.split("/")[1],
         rule,
         parameters["LedgerTableName"],
-        f"AddS3ExpressGatewayEndpoint{suffix}",
-        f"AddS3ExpressGatewayEndpointWithApproval{suffix}",
-        f"RemoveS3ExpressGatewayEndpoint{suffix}",
+        heal,
+        approval,
+        undo,
         account + names["StopRole"],
         account + names["AutomationRole"],
         function,
