@@ -129,7 +129,11 @@ def _by_name(field: str, described: Callable[[Any], Any], original: Callable[...
         for made in created_stacks(self.current_account, self.region):
             if name in (made.name, made.stack_id) and made.resources:
                 return ActionResult({field: described(made)})
-        return original(self)
+        found = original(self)
+        if name is None and field == "Stacks":  # a list of all stacks
+            made_here = created_stacks(self.current_account, self.region)
+            found.result[field] += [row for made in made_here if made.resources for row in described(made)]
+        return found
 
     return answer
 

@@ -31,7 +31,7 @@ PARAMETERS = {
     "org/ledger.yaml": LEDGER,
     "org/monitoring.yaml": ORGANIZATION,
     "org/network-role.yaml": {**ORGANIZATION, "ExternalId": "example-id"},
-    "org/operator-role.yaml": {"OperatorArn": "arn:aws:iam::210987654321:role/OnCall"},
+    "org/operator-role.yaml": {"OperatorArn": "arn:aws:iam::210987654321:role/OnCall", "LedgerTableName": "ledger"},
 }
 """The templates with policies, each with the parameters that add all of its statements."""
 

@@ -108,7 +108,7 @@ class Deployments:
 def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
     """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
     selected = options.as_command_line({"--region": place.region, "--profile": profile})
-    return [_from_outputs(place, stack, selected) for stack in _stacks_in(place)]
+    return [_from_outputs(place, stack, selected) for stack in installed_stacks(place)]
 
 
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
@@ -139,7 +139,7 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
 def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
     """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
     found, selected = [], options.as_command_line({"--region": place.region, "--profile": profile})
-    for stack in _stacks_in(place):
+    for stack in installed_stacks(place):
         try:
             found.append(_from_outputs(place, stack, selected))
         except OptionError as error:
@@ -147,7 +147,7 @@ def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Fa
     return found
 
 
-def _stacks_in(place: AccountRegion) -> list[Stack]:
+def installed_stacks(place: AccountRegion) -> list[Stack]:
     """Read the stacks with our outputs."""
     stacks = on_new_clients(place.aws, lambda aws: list_stacks(aws.client("cloudformation")))
     return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
@@ -209,7 +209,7 @@ def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[
         if place.account_id == home.caller.account_id:
             return _in_own_account(place, live.profile, task_pool.failures)
         instance = deployed.instances.get(Place(place.account_id, place.region))
-        for stack in _stacks_in(place):
+        for stack in installed_stacks(place):
             if instance is None or stack.id != instance.stack_id:
                 task_pool.failures.append(Failure(str(place), _decoy(stack)))
         return [_from_instance(place, instance, home.caller.partition, live)] if instance else []

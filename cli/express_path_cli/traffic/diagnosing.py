@@ -8,7 +8,7 @@ from functools import partial
 from express_path.adapters.aws import unless_denied
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
-from express_path_cli.automation.deployments import own_deployments
+from express_path_cli.automation.deployments import installed_stacks
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row, rows_of
@@ -158,7 +158,7 @@ def _diagnose_owned(owned: OwnedNats, during: Timing) -> dict[str, tuple[Diagnos
 
 def _has_runbooks(place: AccountRegion) -> bool:
     """Return whether a stack has runbooks there. Whoever may not read that, gets no runbook."""
-    return bool(unless_denied(lambda: own_deployments(place, None)))
+    return bool(unless_denied(lambda: installed_stacks(place)))
 
 
 def _nat_diagnosis(
