@@ -148,7 +148,7 @@ def read_deployed(home: Home, task_pool: TaskPool) -> Deployed:
     # Two instances in one place would be two stacks, and nothing says which one counts.
     number = Counter(row.place for row in found)
     for place in sorted(place for place in number if number[place] > 1):
-        which = ", ".join(row.stack_set.name for row in found if row.place == place)
+        which = ", ".join(sorted(row.stack_set.name for row in found if row.place == place))
         task_pool.failures.append(
             Failure(str(place), OptionError(f"several StackSets deploy the rule: {which}", "keep one of them"))
         )
