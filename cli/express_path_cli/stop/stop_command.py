@@ -44,10 +44,10 @@ def stop(
 ) -> None:
     """Stop all heals of this account and Region or of an organization, including heals that are already running.
 
-    It asks nothing. Acts on every stack of express-path, whatever its rule is called; with --organization, on each stack that a StackSet
-    of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First, heals are
-    stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes. Runs
-    end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
+    It asks nothing. Acts on every stack of express-path, whatever its rule is called; with --organization, on each stack
+    that a StackSet of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First,
+    heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes.
+    Runs end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
 
     Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack. Each
     of them is a line on standard error, and the rest is stopped. With --dry-run: 0 all would be stopped, or are.
