@@ -1,10 +1,18 @@
 """AWS Network Firewall, whose endpoints traffic passes through."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from express_path.domain.network.resources import Firewall, VpcEndpoint
 from express_path_cli.sources.proposal.draft import Draft
-from express_path_cli.sources.proposal.resource import GONE, Action, Resource, firewall_endpoints
+from express_path_cli.sources.proposal.resource import (
+    GONE,
+    Action,
+    Possible,
+    Resource,
+    UnknownId,
+    firewall_endpoints,
+)
 
 TYPES = frozenset({"aws_networkfirewall_firewall"})
 
@@ -35,3 +43,18 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
                     endpoint_id, draft.vpc_of(after), "gatewayloadbalancer", "", "available", subnet_ids=ids
                 )
         draft.firewalls[arn] = Firewall(arn, endpoint_ids)
+
+
+def one_of(draft: Draft, possible: Possible, name: UnknownId) -> bool:
+    """Add what stands for any of several endpoints of one firewall: the worst of their ways counts.
+
+    Return whether all of them are such endpoints. AWS lists the endpoints of a firewall in no order.
+    """
+    firewall = next((one for one in draft.firewalls.values() if {*possible.ids} <= {*one.endpoint_ids}), None)
+    if possible.is_open or not possible.ids or firewall is None or not draft.endpoints.keys() >= {*possible.ids}:
+        return False
+    every = [draft.endpoints[endpoint_id] for endpoint_id in possible.ids]
+    subnet_ids = tuple(subnet_id for one in every for subnet_id in one.subnet_ids)
+    draft.endpoints[name] = replace(every[0], id=name, subnet_ids=subnet_ids)
+    draft.firewalls[firewall.arn] = replace(firewall, endpoint_ids=(*firewall.endpoint_ids, name))
+    return True

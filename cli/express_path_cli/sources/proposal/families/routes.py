@@ -7,6 +7,7 @@ from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList, Rank, Route, TargetKind, target_kind
 from express_path.domain.path.routing import contains
 from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, DraftTable, cidr_of
+from express_path_cli.sources.proposal.families.firewalls import one_of
 from express_path_cli.sources.proposal.families.gateways import gateway_kind
 from express_path_cli.sources.proposal.resource import Arguments, Possible, Resource, UnknownId, union
 
@@ -113,7 +114,7 @@ def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
     kind = _TARGETS[argument] or gateway_kind(draft, found)
     if found.certain:
         return found.certain, target_kind(found.certain) if kind is TargetKind.UNKNOWN else kind
-    return unknown, kind if kind in _WHICHEVER else TargetKind.UNKNOWN
+    return unknown, kind if kind in _WHICHEVER or one_of(draft, found, unknown) else TargetKind.UNKNOWN
 
 
 def _interface_of(draft: Draft, instance_id: str) -> str:
