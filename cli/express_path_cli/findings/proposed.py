@@ -16,7 +16,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline
 from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, rows_of, what_to_find_out
 from express_path_cli.findings.scan_file import FindingId
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.sources.network import View
 from express_path_cli.sources.proposal.proposal import Proposed
@@ -64,9 +64,9 @@ class ProposedFindings:
 
 def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> ProposedFindings:
     """Return what a change does, by the verdicts of the same engine before and after it."""
-    before = rows_of(evaluate_all(proposed.before, parameters, selection), proposed.before)
+    before = rows_of(evaluate_all(proposed.before, parameters, selection), evaluators(proposed.before, parameters))
     verdicts = _after(proposed, parameters, selection)
-    rows = [_row(row, proposed) for row in rows_of(verdicts, proposed.after)]
+    rows = [_row(row, proposed) for row in rows_of(verdicts, evaluators(proposed.after, parameters))]
     rows.sort(key=lambda row: row.key)
     tables = _table_changes(before, rows, proposed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}

@@ -13,7 +13,7 @@ from express_path_cli.findings.proposed import judge
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import combined, rows_of
 from express_path_cli.findings.saved import read_saved
-from express_path_cli.findings.selection import evaluate_all, tags_of
+from express_path_cli.findings.selection import evaluate_all, evaluators, tags_of
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.proposal.proposal import Proposal
 from express_path_cli.sources.source import Source
@@ -60,7 +60,11 @@ def read_now(
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
         missing = (*selection.missing_vpcs(vpc_ids, source.elsewhere), *(selection.missing_tags(tags) if views else ()))
-        rows = list(judged.rows) if judged else rows_of(evaluate_all(views, parameters, selection), views)
+        rows = (
+            list(judged.rows)
+            if judged
+            else rows_of(evaluate_all(views, parameters, selection), evaluators(views, parameters))
+        )
     result = Result(
         rows,
         datetime.now(UTC).replace(microsecond=0),

@@ -12,9 +12,9 @@ from express_path.domain.network.snapshot import SubnetTags
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.remedy.remedies import AccountView, Remedies, association
+from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy, how_to_find_out
-from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 AFTER_APPLY = "known after the apply"
 """In the note of a row whose path depends on a value that is known only after the apply of a plan."""
@@ -90,10 +90,10 @@ class Row(Verdict):
         return {resource: name for resource, name in named.items() if name}
 
 
-def rows_of(verdicts: Iterable[Verdict], views: Sequence[AccountView] = ()) -> list[Row]:
-    """Return the rows of verdicts, in their order. What is not in the verdict comes from the views."""
-    remedies = Remedies(views)
-    tracers = {(view.account.id, view.tracer.snapshot.region): view.tracer for view in views}
+def rows_of(verdicts: Iterable[Verdict], evaluators: Sequence[Evaluator] = ()) -> list[Row]:
+    """Return the rows of verdicts, in their order. What is not in the verdict comes from the evaluators' networks."""
+    remedies = Remedies(evaluators)
+    tracers = {(one.account.id, one.snapshot.region): one.tracer for one in evaluators}
     rows = []
     for verdict in verdicts:
         tracer = tracers.get((verdict.account_id, verdict.region))
@@ -150,12 +150,16 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
     endpoints: dict[Hashable, VpcEndpoint] = {}
+    owners: dict[Hashable, str] = {}
     for row in rows:
         if row.remedy and row.remedy.endpoint:
             key = change_key(row)
             groups[key].append(row)
             endpoints.setdefault(key, row.remedy.endpoint)
-    remedies = {key: association(worst_first(groups[key]), endpoint) for key, endpoint in endpoints.items()}
+            owners[key] = owners.get(key) or row.remedy.owner
+    remedies = {
+        key: association(worst_first(groups[key]), endpoint, owners[key]) for key, endpoint in endpoints.items()
+    }
     return [
         replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
     ]

@@ -195,6 +195,7 @@ def _remedy(change: Description, place: str) -> Remedy:
         word(change, "url", place, {*PAGES.values(), NAT64_PAGE}),
         note=optional_free_text(change, "note", place),
         endpoint=_endpoint(required_object(change, "endpoint", place), f"{place}: endpoint") if endpoint else None,
+        owner=optional_free_text(change, "owner", place),
     )
 
 

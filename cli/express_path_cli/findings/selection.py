@@ -1,11 +1,11 @@
 """Select the subnets to evaluate, the rows to show, and those that make a scan fail."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.network.resources import Tags, has_tag
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure, OptionError, did_you_mean
@@ -74,6 +74,11 @@ def tags_of(view: View, subnet_id: str) -> Tags:
     subnet = snapshot.subnets[subnet_id]
     table = view.tracer.governing_table(subnet)
     return snapshot.tags_of(subnet_id, table.id if table else None, subnet.vpc_id).merged()
+
+
+def evaluators(views: Iterable[View], parameters: RuleParameters) -> list[Evaluator]:
+    """Return an evaluator of each view."""
+    return [view.evaluator(parameters) for view in views]
 
 
 def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: Selection) -> list[Verdict]:

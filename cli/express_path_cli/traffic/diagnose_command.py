@@ -13,7 +13,8 @@ from rich.text import Text
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.row import rows_of
+from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import Source
@@ -102,8 +103,10 @@ def diagnose(
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
     verdicts = evaluate_all(network.views, parameters, Selection())
     nats = nats_to_diagnose(network, verdicts, named, source.elsewhere)
+    found = rows_of(verdicts, evaluators(network.views, parameters))
+    rows = {row.subnet_id: row for row in found if row.is_flagged}
     with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
-        diagnoses = diagnose_all(nats, verdicts, network, during, task_pool)
+        diagnoses = diagnose_all(nats, rows, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)
     if network.views or not network.failures:
         _write(diagnoses, during, form)

@@ -11,7 +11,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.automation.deployments import installed_stacks
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.findings.row import Row, rows_of
+from express_path_cli.findings.row import Row
 from express_path_cli.nat.crossed_nats import CrossedNat, OwnedNats, crossed_nats, nats_by_owner
 from express_path_cli.nat.metrics import LONGEST_RETENTION, finest_period, meters_of, read_metrics
 from express_path_cli.sources.named import named_subnets
@@ -128,14 +128,16 @@ def nats_to_diagnose(
 
 
 def diagnose_all(
-    nats: Sequence[CrossedNat], verdicts: Sequence[Verdict], network: NetworkViews, during: Timing, task_pool: TaskPool
+    nats: Sequence[CrossedNat], rows: Mapping[str, Row], network: NetworkViews, during: Timing, task_pool: TaskPool
 ) -> list[NatDiagnosis]:
-    """Diagnose each NAT and return those with symptoms first; failures are added to the task pool's."""
+    """Diagnose each NAT and return those with symptoms first; failures are added to the task pool's.
+
+    rows: the NON_COMPLIANT subnets, by id.
+    """
     owned_nats = nats_by_owner(nats, network.account_access, task_pool)
     done = task_pool.run(owned_nats, partial(_diagnose_owned, during=during), lambda owned: f"{owned}: metrics")
     by_nat = {nat_id: diagnoses for _, of_place in done for nat_id, diagnoses in of_place.items()}
     used = {subnet_id for nat in nats for subnet_id in nat.subnet_ids}
-    rows = {row.subnet_id: row for row in rows_of(verdicts, network.views) if row.is_flagged}
     named = sorted({(row.account_id, row.region) for row in rows.values() if row.subnet_id in used})
     clients = ((account_id, network.account_access.clients(account_id, region)) for account_id, region in named)
     places = [AccountRegion(account_id, aws) for account_id, aws in clients if aws]

@@ -3,11 +3,12 @@
 from dataclasses import fields, replace
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import PrefixList, RouteTable, Subnet, Tags, Vpc
+from express_path.domain.network.resources import Association, PrefixList, RouteTable, Subnet, Tags, Vpc
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.network import View
 from tests.cli.findings.results import NAT
@@ -25,14 +26,14 @@ def _view(subnet: Tags, route_table: Tags, vpc: Tags) -> View:
         REGION,
         vpcs={"vpc-1": Vpc("vpc-1", ACCOUNT, vpc)},
         subnets={"subnet-1": Subnet("subnet-1", "vpc-1", ACCOUNT, tags=subnet)},
-        route_tables={"rtb-1": RouteTable("rtb-1", "vpc-1", tags=route_table)},
+        route_tables={"rtb-1": RouteTable("rtb-1", "vpc-1", associations=(Association(main=True),), tags=route_table)},
         prefix_lists={"pl-1": PrefixList("pl-1", f"com.amazonaws.{REGION}.s3express", Family.IPV4, ())},
     )
     return View(Account(ACCOUNT), Tracer(snapshot), ("subnet-1",))
 
 
 def _row(verdict: Verdict, view: View) -> Row:
-    [row] = rows_of([verdict], [view])
+    [row] = rows_of([verdict], [view.evaluator(RuleParameters())])
     return row
 
 

@@ -192,7 +192,8 @@ def two_types() -> Result:
     tables = [table(f"rtb-{n}", route("0.0.0.0/0", "nat-1"), subnets=(f"subnet-{n}",)) for n in (1, 2)]
     found = snapshot(subnets=subnets, route_tables=by_id(*tables), prefix_lists=by_id(EXPRESS_LIST, EXPRESS_LIST_6))
     view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
-    rows = rows_of(map(view.evaluator(RuleParameters()).verdict, found.subnets), [view])
+    evaluator = view.evaluator(RuleParameters())
+    rows = rows_of(map(evaluator.verdict, found.subnets), [evaluator])
     return Result(rows, MADE_AT)
 
 

@@ -7,6 +7,7 @@ import yaml
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
+from express_path.domain.remedy.texts import BREAKS
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.row import rows_of
@@ -95,7 +96,7 @@ def changes_in(found: Snapshot, parameters: RuleParameters | None = None) -> lis
     """Return what to do about all flagged subnets of a network."""
     view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
     evaluator = view.evaluator(parameters or RuleParameters())
-    rows = rows_of(map(evaluator.verdict, found.subnets), [view])
+    rows = rows_of(map(evaluator.verdict, found.subnets), [evaluator])
     return changes_of(worklist(rows).flagged)
 
 
@@ -117,7 +118,7 @@ def test_tables_of_a_vpc_share_a_new_endpoint() -> None:
     assert change.remedy.text == (
         "Associate route tables rtb-0, rtb-1 and rtb-2 with a new gateway endpoint for S3 Express in vpc-1, so that S3 "
         "Express traffic no longer crosses nat-1 or nat-2 or leaves through an internet gateway. Gateway endpoints are "
-        "free of charge. One endpoint serves all of these route tables."
+        f"free of charge. One endpoint serves all of these route tables. {BREAKS}"
     )
     assert yaml.safe_load(change.remedy.patches["cloudFormation"])["Resources"]["S3ExpressEndpoint"]["Properties"][
         "RouteTableIds"

@@ -15,7 +15,7 @@ from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
-from express_path_cli.findings.selection import Selection, evaluate_all
+from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.sources.network import View
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import Failure
@@ -54,7 +54,7 @@ def views_of(scenario: str) -> list[View]:
 def result_of(views: Sequence[View], parameters: RuleParameters | None = None, **more: object) -> Result:
     """Return the result of a scan of these views."""
     chosen = parameters or RuleParameters()
-    rows = rows_of(evaluate_all(views, chosen, Selection()), views)
+    rows = rows_of(evaluate_all(views, chosen, Selection()), evaluators(views, chosen))
     listed = {(view.account.id, view.region): frozenset(view.subnet_ids) for view in views}
     return Result(rows, MADE_AT, parameters=chosen, listed=listed, **more)  # type: ignore[arg-type]
 

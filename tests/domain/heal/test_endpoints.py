@@ -241,7 +241,7 @@ def test_table_that_uses_an_endpoint_gets_no_patch(used: VpcEndpoint, others: tu
 
 def test_table_that_uses_an_endpoint_for_one_family_gets_a_patch() -> None:
     """A dual-stack endpoint without its IPv6 route still needs the association."""
-    routes = (TO_NAT, route("pl-express", "vpce-1"), HIJACK)
+    routes = (TO_NAT, route("::/0", "nat-1"), route("pl-express", "vpce-1"))
     assert planned(network(*routes, subnets=(DUAL_STACK,), lists=BOTH, endpoints=(DUAL_ENDPOINT,))).patches
 
 

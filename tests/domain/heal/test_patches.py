@@ -13,7 +13,7 @@ from botocore.session import Session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.domain.heal.patches import associate_patches, create_patches
+from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Plan
 from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
@@ -46,12 +46,12 @@ def options(plan: Plan) -> tuple[str, dict[str, str]]:
 
 @each_plan
 def test_every_plan_has_a_patch_for_each_tool(plan: Plan) -> None:
-    """A person may use any of the three; each ends with a line break, so that it can be appended to a file."""
-    assert set(plan.patches) == {"cloudFormation", "terraform", "cli"}
+    """A person may use any of the three, or the one of the tool that owns the endpoint; each ends with a line break."""
+    assert set(plan.patches) == ({"cloudFormation"} if plan is OWNED else {"cloudFormation", "terraform", "cli"})
     assert all(patch.endswith("\n") for patch in plan.patches.values())
 
 
-@each_plan
+@pytest.mark.parametrize("plan", [ASSOCIATE, CREATE, DUAL])
 def test_cli_patch_uses_options_that_exist(plan: Plan) -> None:
     """The operation and its options are the CLI's spelling of EC2's own (botocore model: ec2)."""
     operation, given = options(plan)
@@ -62,6 +62,21 @@ def test_cli_patch_uses_options_that_exist(plan: Plan) -> None:
     assert set(given) <= known
     required = {f"--{xform_name(member, '-')}" for member in shape.required_members}
     assert required <= set(given)
+
+
+@pytest.mark.parametrize(
+    ("tag", "tools"),
+    [
+        ("managed-by=Terraform", ["terraform"]),
+        ("tool=opentofu", ["terraform"]),
+        ("aws:cloudformation:stack-name=net", ["cloudFormation"]),
+        ("owner=network-team", ["cloudFormation", "terraform"]),
+        ("", ["cloudFormation", "terraform", "cli"]),
+    ],
+)
+def test_patches_are_for_the_tool_that_owns_a_resource(tag: str, tools: list[str]) -> None:
+    """A tag that names no tool still says that a command would be reverted."""
+    assert [*fitting({"cloudFormation": "", "terraform": "", "cli": ""}, tag)] == tools
 
 
 def test_cli_patch_associates() -> None:

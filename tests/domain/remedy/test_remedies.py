@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -14,9 +13,9 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, remedy
 from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
-from express_path.domain.verdict.evaluator import Account
+from express_path.domain.verdict.evaluator import Evaluator
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.make import (
-    ACCOUNT,
     EXPRESS,
     EXPRESS_LIST,
     by_id,
@@ -38,11 +37,16 @@ def network(*tables: RouteTable, **more: object) -> Snapshot:
     return snapshot(**{"subnets": by_id(subnet()), "route_tables": by_id(*tables), **more})
 
 
+def evaluator(found: Snapshot) -> Evaluator:
+    """Return the evaluator of a network."""
+    return Evaluator(Tracer(found), RuleParameters())
+
+
 def remedy_in(found: Snapshot, reason: Reason) -> Remedy:
     """Return the remedy of subnet-1, which has this reason."""
     verdict = verdict_on(found)
     assert verdict.reason is reason
-    result = remedy(verdict, Tracer(found))
+    result = remedy(verdict, evaluator(found))
     assert result is not None
     return result
 
@@ -81,23 +85,54 @@ def test_one_finding_says_what_to_do_if_another_one_creates_the_endpoint() -> No
     """A finding is about its own table; without a new endpoint, there is nothing to say."""
     found = many(2)
     for place in range(2):
-        single = remedy(verdict_on(found, f"subnet-{place}"), Tracer(found))
+        single = remedy(verdict_on(found, f"subnet-{place}"), evaluator(found))
         assert single is not None
         assert single.command.endswith(f"--route-table-ids rtb-{place}")
         assert single.note == "If vpc-1 gets an endpoint for S3 Express first, associate the route table with that one."
     existing = many(1, vpc_endpoints=by_id(endpoint()))
-    assert getattr(remedy(verdict_on(existing, "subnet-0"), Tracer(existing)), "note", None) == ""
+    assert getattr(remedy(verdict_on(existing, "subnet-0"), evaluator(existing)), "note", None) == ""
+
+
+STACK = {"aws:cloudformation:stack-name": "net"}
+
+
+@pytest.mark.parametrize("owned", ["vpce-express", "rtb-1"])
+def test_what_a_stack_owns_is_changed_with_its_template(owned: str) -> None:
+    """For an endpoint or a route table of a stack, there is no command, and only CloudFormation's patch."""
+    tags = {owned: STACK}
+    tables = table("rtb-1", NAT, subnets=("subnet-1",), tags=tags.get("rtb-1", {}))
+    endpoints = by_id(endpoint(tags=tags.get("vpce-express", {})))
+    found = remedy_in(network(tables, vpc_endpoints=endpoints), Reason.NAT_GATEWAY)
+    assert f"{owned} has the tag aws:cloudformation:stack-name=net: make the change in the tool" in found.text
+    assert (found.command, [*found.patches]) == ("", ["cloudFormation"])
+    narrow = route("198.51.100.128/25", "nat-1")
+    partly = remedy_in(
+        network(replace(tables, routes=(NAT, ENDPOINT, narrow)), vpc_endpoints=endpoints), Reason.PARTLY_NAT
+    )
+    assert (partly.command == "") is (owned == "rtb-1")
+
+
+def test_a_remedy_is_one_that_a_heal_would_accept() -> None:
+    """If another route would win over the endpoint's, or an excluded subnet would move, that is what to change first."""
+    narrow = route("198.51.100.128/25", "nat-1")
+    excluded = subnet("subnet-2", tags={"express-path:exclude": ""})
+    beside = network(table("rtb-1", NAT, subnets=("subnet-1", "subnet-2")), subnets=by_id(subnet(), excluded))
+    for found, text in (
+        (network(table("rtb-1", NAT, narrow, subnets=("subnet-1",))), "delete 198.51.100.128/25 from rtb-1"),
+        (beside, "rtb-1 also governs subnet-2"),
+    ):
+        result = remedy_in(found, Reason.NAT_GATEWAY)
+        assert text in result.text
+        assert (result.command, result.patches, result.endpoint) == ("", {}, None)
 
 
 def test_an_endpoint_of_the_vpc_is_associated() -> None:
-    """The command changes the endpoint that exists; a tag of CloudFormation says where to make the change."""
-    tags = {"aws:cloudformation:stack-name": "net"}
+    """The command changes the endpoint that exists, and the text says what that breaks."""
     found = remedy_in(
-        network(table("rtb-1", NAT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint(tags=tags))),
-        Reason.NAT_GATEWAY,
+        network(table("rtb-1", NAT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())), Reason.NAT_GATEWAY
     )
     assert "with gateway endpoint vpce-express," in found.text
-    assert "vpce-express has the tag aws:cloudformation:stack-name=net" in found.text
+    assert "Open TCP connections to S3 Express drop" in found.text
     assert found.command == (
         "aws ec2 modify-vpc-endpoint --region us-east-1 --vpc-endpoint-id vpce-express --add-route-table-ids rtb-1"
     )
@@ -124,7 +159,7 @@ def test_a_list_that_cannot_be_read_may_win_over_the_endpoint(
         prefix_lists=by_id(EXPRESS_LIST, hidden),
     )
     result = remedy_in(found, Reason.NAT_GATEWAY)
-    assert (f"Route pl-hidden -> {target} in rtb-1 may carry S3 Express traffic" in result.text) is may_win
+    assert (f"pl-hidden -> {target} in rtb-1 may carry S3 Express traffic" in result.text) is may_win
     assert ("grant ec2:GetManagedPrefixListEntries" in result.text) is may_win
     assert (result.command == "", result.endpoint is None) == (may_win, may_win)
 
@@ -171,7 +206,7 @@ def test_the_route_that_wins_beside_an_endpoint_is_deleted(destination: str, com
     found = replace(found, subnets=by_id(subnet(dns64=has_dns64)))
     hop = verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",)))).path[0]._replace(destination=destination)
     partly = replace(verdict_on(found), compliance=Compliance.NON_COMPLIANT, reason=Reason.PARTLY_NAT, path=(hop,))
-    result = remedy(partly, Tracer(found))
+    result = remedy(partly, evaluator(found))
     assert result is not None
     assert command in result.command
     assert bool(result.command) is bool(command)
@@ -203,13 +238,6 @@ def test_a_name_of_a_forged_dump_is_no_command() -> None:
     assert found.command == ""
 
 
-class Seen(NamedTuple):
-    """An account, and the network in which its traffic is traced."""
-
-    account: Account
-    tracer: Tracer
-
-
 def test_each_vpc_has_its_own_remedy() -> None:
     """Subnets of one table share a remedy; another VPC's endpoint is not used."""
     subnets = by_id(subnet(), subnet("subnet-2"), subnet("subnet-3", "vpc-2"))
@@ -218,7 +246,7 @@ def test_each_vpc_has_its_own_remedy() -> None:
         table("rtb-2", NAT, subnets=("subnet-3",), vpc_id="vpc-2"),
     )
     both = snapshot(subnets=subnets, route_tables=tables, vpc_endpoints=by_id(endpoint()))
-    remedies = Remedies([Seen(Account(ACCOUNT), Tracer(both))])
+    remedies = Remedies([evaluator(both)])
     first, second, third = (remedies.of(verdict_on(both, subnet_id)) for subnet_id in subnets)
     assert first is second
     assert first is not None

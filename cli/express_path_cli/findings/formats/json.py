@@ -131,6 +131,7 @@ def _change(change: Change) -> dict[str, Any]:
         "routeTableIds": change.route_table_ids,
         "subnets": len(change.rows),
         "endpoint": _endpoint(remedy.endpoint) if remedy.endpoint else None,
+        **({"owner": remedy.owner} if remedy.owner else {}),
     }
 
 

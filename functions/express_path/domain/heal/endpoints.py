@@ -170,14 +170,17 @@ class _Obstacle:
     fix: str
 
 
-def unread_route(tracer: Tracer, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> str:
-    """Return the route that may win over the endpoint's, because its prefix list cannot be read; empty if none does."""
-    if not tracer.index_of(table).unreadable:  # the usual case
-        return ""
-    changed = with_association(tracer.snapshot, table, endpoint)
-    results = Tracer(changed).trace_subnet(changed.route_tables[table.id], changed.subnets[subnet_id]).results
-    outcomes = (outcome for traced in results for outcome in traced.outcomes)
-    return next((_where(outcome, table.id) for outcome in outcomes if outcome.lacks == ENTRIES), "")
+def network_concerns(
+    evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, settings: HealSettings
+) -> Iterator[Concern]:
+    """Yield what in the network blocks the association of a subnet's route table with an endpoint."""
+    snapshot = evaluator.snapshot
+    table = snapshot.route_tables[str(verdict.route_table_id)]
+    changed = with_association(snapshot, table, endpoint)
+    yield from excluded_neighbors(evaluator, table)
+    yield from opened_paths(evaluator, changed, table)
+    yield from blocking_routes(evaluator, changed, verdict.subnet_id)
+    yield from endpoint_concerns(snapshot, table, endpoint, settings)
 
 
 def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Concern]:

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import FULL_ACCESS
@@ -16,6 +16,8 @@ _ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
 (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resources-section-structure.html)."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
 _LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
+_TOOLS = {"cloudFormation": "aws:cloudformation:|cdk", "terraform": "terraform|tofu"}
+"""What the tag of an owner contains, by the name of the tool's patch."""
 
 
 def associate_patches(
@@ -95,6 +97,16 @@ def join_patches(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) -> dict[
         + _terraform_associations(f"data.aws_vpc_endpoint.{name}.id", route_table_ids),
         "cli": f'{modify.strip()} "$({find.strip()})" {shlex.join(["--add-route-table-ids", *route_table_ids])}\n',
     }
+
+
+def fitting(patches: Mapping[str, str], owner: str) -> dict[str, str]:
+    """Return the patches for the tool that owns a resource; all of them if none does.
+
+    owner: text with the tag that shows it, as key=value. Of a tag that names no tool, only the AWS CLI's patch is left out:
+    the next run of the tool would revert what it does.
+    """
+    tool = next((tool for tool, words in _TOOLS.items() if re.search(words, owner, re.IGNORECASE)), "")
+    return {name: patch for name, patch in patches.items() if not owner or name == tool or not (tool or name == "cli")}
 
 
 def _endpoint_name(endpoint: VpcEndpoint) -> str:

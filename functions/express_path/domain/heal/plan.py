@@ -9,22 +9,18 @@ from express_path.domain.heal.claims import may_be_token_of
 from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
     READ_ENTRIES,
-    blocking_routes,
     cures,
-    endpoint_concerns,
     endpoint_to_create,
-    excluded_neighbors,
     is_associated,
     is_closed,
-    opened_paths,
+    network_concerns,
     path_closed,
     prefix_lists_of,
     quota_concerns,
     usable_endpoints,
-    with_association,
 )
-from express_path.domain.heal.ledger import ApprovalState, LedgerView, StartedBy, TableRecord, TableState
-from express_path.domain.heal.patches import associate_patches, create_patches
+from express_path.domain.heal.ledger import ApprovalState, LedgerView, StartedBy, TableRecord, TableState, owner_tag
+from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Evidence, calendar_concerns, preflight
 from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Concern, HealSettings, Plan
@@ -112,6 +108,10 @@ LONGEST_TEXT = 1_500
 """How long the evidence of a concern is, or its cure, in characters."""
 
 
+WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED}
+"""The blockers of plans that have patches: other people may make these changes. What else blocks a heal, blocks them too."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanContext:
     """What a plan is made from, in addition to the snapshot.
@@ -185,11 +185,18 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
         warnings=shortened(warnings),
         patches={
             tool: patch
-            for tool, patch in plan.patches.items()
-            if len(patch) <= MAX_PATCH and not is_associated(evaluator.snapshot, table, endpoint)
+            for tool, patch in fitting(plan.patches, _owner(table, endpoint, context.settings)).items()
+            if len(patch) <= MAX_PATCH
+            and {found.blocker for found in blockers} <= WITH_PATCH
+            and not is_associated(evaluator.snapshot, table, endpoint)
         },
         fingerprint=fingerprint,
     )
+
+
+def _owner(table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings) -> str:
+    """Return the tag that shows which tool owns the endpoint or the route table; empty if none does."""
+    return owner_tag(endpoint, settings) or owner_tag(table, settings)
 
 
 def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
@@ -228,11 +235,7 @@ def _concerns(
 ) -> Iterator[Concern]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    changed = with_association(snapshot, table, endpoint)
-    yield from excluded_neighbors(evaluator, table)
-    yield from opened_paths(evaluator, changed, table)
-    yield from blocking_routes(evaluator, changed, verdict.subnet_id)
-    yield from endpoint_concerns(snapshot, table, endpoint, settings)
+    yield from network_concerns(evaluator, verdict, endpoint, settings)
     yield from quota_concerns(snapshot, table, endpoint, evidence)
     if context.ledger:
         yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)

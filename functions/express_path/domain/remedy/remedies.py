@@ -10,15 +10,14 @@ from typing import Protocol, TypeVar
 
 from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
-    READ_ENTRIES,
     endpoint_to_create,
     is_associated,
-    unread_route,
+    network_concerns,
     usable_endpoints,
 )
 from express_path.domain.heal.ledger import owner_tag
-from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.records import FULL_ACCESS, HealSettings
+from express_path.domain.heal.patches import associate_patches, create_patches, fitting
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
 from express_path.domain.network.resources import RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import nat_on
@@ -26,7 +25,9 @@ from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.texts import (
     ASSOCIATED,
+    BREAKS,
     DEFAULT_ROUTE_WINS,
+    IN_THAT_TOOL,
     NAT64_PAGE,
     NAT64_WINS,
     PAGES,
@@ -39,34 +40,36 @@ from express_path.domain.remedy.texts import (
     how_to_find_out,
     listed,
 )
-from express_path.domain.verdict.evaluator import Account, Verdict
+from express_path.domain.verdict.evaluator import Evaluator, Verdict
 
 
-def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint) -> Remedy:
+def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint, owner: str = "") -> Remedy:
     """Return the remedy that associates the route tables of all these verdicts with an endpoint, in one command.
 
-    The verdicts are of one VPC, the worst first.
+    The verdicts are of one VPC, the worst first. owner: which of the resources infrastructure code owns, in words; then
+    only the patch for that tool is shown.
     """
     table_ids = list(dict.fromkeys(str(verdict.route_table_id) for verdict in verdicts))
     names, url = _joint_names(verdicts, table_ids), PAGES[verdicts[0].reason]
     if endpoint.id == NEW_ENDPOINT:
         named = replace(names, endpoint=f"a new gateway endpoint for S3 Express in {names.vpc}")
-        patches, owner = create_patches(endpoint, table_ids, FULL_ACCESS), ""
+        patches = create_patches(endpoint, table_ids, FULL_ACCESS)
     else:
         named = replace(names, endpoint=f"gateway endpoint {endpoint.id}")
-        patches, owner = associate_patches(endpoint, table_ids), owner_tag(endpoint, HealSettings())
+        patches = associate_patches(endpoint, table_ids)
     text = named.fill(association_text(verdict.reason for verdict in verdicts))
     if endpoint.id == NEW_ENDPOINT and len(table_ids) > 1:
         text += " One endpoint serves all of these route tables."
+    text += f" {BREAKS}"
     if owner:
-        text += f" {endpoint.id} has the tag {owner}: make the change in that tool."
+        text += f" {owner}: {IN_THAT_TOOL}"
     note = ""
     if endpoint.id == NEW_ENDPOINT:
         tables = "the route table" if len(table_ids) == 1 else "the route tables"
         note = f"If {endpoint.vpc_id} gets an endpoint for S3 Express first, associate {tables} with that one."
     is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (*table_ids, endpoint.id, endpoint.vpc_id))
-    command, patches = (patches["cli"].strip(), patches) if is_safe else ("", {})
-    return Remedy(text, command, url, patches, note, endpoint)
+    patches = fitting(patches, owner) if is_safe else {}
+    return Remedy(text, patches.get("cli", "").strip(), url, patches, note, endpoint, owner)
 
 
 def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names:
@@ -148,25 +151,14 @@ def _by_vpc(resources: Mapping[str, _Resource]) -> Mapping[str, Mapping[str, _Re
 _NAT64 = ip_network("64:ff9b::/96")
 
 
-class AccountView(Protocol):
-    """An account, and the network of one Region in which its traffic is traced."""
-
-    @property
-    def account(self) -> Account:
-        """The account whose subnets have verdicts."""
-
-    @property
-    def tracer(self) -> Tracer:
-        """The network."""
-
-
 class Remedies:
     """The remedies of verdicts. Subnets with the same route table, reason and path share one."""
 
-    def __init__(self, views: Iterable[AccountView] = ()) -> None:
-        """Name the endpoints of these views; without the view of a verdict, its remedy has no command."""
-        self._tracers = {(view.account.id, view.tracer.snapshot.region): view.tracer for view in views}
+    def __init__(self, evaluators: Iterable[Evaluator] = ()) -> None:
+        """Name the endpoints of these networks; without the network of a verdict, its remedy has no command."""
+        self._evaluators = {(one.account.id, one.snapshot.region): one for one in evaluators}
         self._networks: dict[Tracer, VpcNetworks] = {}
+        self._in_vpcs: dict[tuple[str, str, str], Evaluator] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
     def of(self, verdict: Verdict) -> Remedy | None:
@@ -178,17 +170,18 @@ class Remedies:
         place = (verdict.account_id, verdict.region, verdict.vpc_id, subnet_id, verdict.route_table_id)
         key = (place, verdict.compliance, verdict.reason, verdict.path, verdict.note)
         if key not in self._remedies:
-            self._remedies[key] = remedy(verdict, self._tracer(verdict))
+            self._remedies[key] = remedy(verdict, self._evaluator(verdict))
         return self._remedies[key]
 
-    def _tracer(self, verdict: Verdict) -> Tracer | None:
-        tracer = self._tracers.get((verdict.account_id, verdict.region))
-        if tracer is None:
-            return None
-        # The accounts of one Region share a tracer.
-        if tracer not in self._networks:
-            self._networks[tracer] = VpcNetworks(tracer.snapshot)
-        return self._networks[tracer].tracer(verdict.vpc_id)
+    def _evaluator(self, verdict: Verdict) -> Evaluator | None:
+        key = (verdict.account_id, verdict.region, verdict.vpc_id)
+        evaluator = self._evaluators.get(key[:2])
+        if evaluator and key not in self._in_vpcs:
+            # The accounts of one Region share a tracer.
+            if evaluator.tracer not in self._networks:
+                self._networks[evaluator.tracer] = VpcNetworks(evaluator.snapshot)
+            self._in_vpcs[key] = evaluator.in_network(self._networks[evaluator.tracer].tracer(verdict.vpc_id))
+        return self._in_vpcs.get(key)
 
 
 def needs_remedy(verdict: Verdict) -> bool:
@@ -198,25 +191,38 @@ def needs_remedy(verdict: Verdict) -> bool:
     return verdict.compliance is not Compliance.COMPLIANT and verdict.reason in TEXTS
 
 
-def remedy(verdict: Verdict, tracer: Tracer | None) -> Remedy | None:
+def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     """Return the remedy of a verdict, with its route table, endpoint, NAT and command; None if nothing has to change.
 
-    The tracer needs only the verdict's VPC. Without one, the remedy has no command.
+    It is one that a heal would accept, as far as the network decides, or it says what blocks a heal.
+    The evaluator needs only the verdict's VPC. Without one, the remedy has no command.
     """
     if not needs_remedy(verdict):
         return None
-    table = tracer.snapshot.route_tables.get(verdict.route_table_id or "") if tracer else None
-    if tracer is None or table is None or verdict.reason not in {*ASSOCIATED, Reason.PARTLY_NAT}:
+    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "") if evaluator else None
+    if evaluator is None or table is None or verdict.reason not in {*ASSOCIATED, Reason.PARTLY_NAT}:
         return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
-    endpoint = _endpoint(tracer, table)
-    if verdict.reason is Reason.PARTLY_NAT or is_associated(tracer.snapshot, table, endpoint):
-        return _other_route(verdict, tracer, f"gateway endpoint {endpoint.id}")
-    unread = unread_route(tracer, table, endpoint, verdict.subnet_id)
-    if unread:
-        return Remedy(
-            f"Route {unread} may carry S3 Express traffic even with an endpoint: {READ_ENTRIES}.", url=PRIORITY_PAGE
-        )
-    return association([verdict], endpoint)
+    endpoint = _endpoint(evaluator.tracer, table)
+    owner = owner_of(table)
+    if verdict.reason is Reason.PARTLY_NAT or is_associated(evaluator.snapshot, table, endpoint):
+        return _other_route(verdict, evaluator.tracer, f"gateway endpoint {endpoint.id}", owner)
+    concerns = list(network_concerns(evaluator, verdict, endpoint, HealSettings()))
+    blockers = [found for found in concerns if found.blocker is not Blocker.OWNED_BY_IAC]
+    if blockers:
+        text = "; ".join(f"{found.evidence} (to fix: {found.cure})" for found in blockers[:MAX_BLOCKERS])
+        text += f"; and {len(blockers) - MAX_BLOCKERS} more" if blockers[MAX_BLOCKERS:] else ""
+        return Remedy(f"An endpoint alone does not fix {table.id}: {text}.", url=PRIORITY_PAGE)
+    return association([verdict], endpoint, owner_of(endpoint) or owner)
+
+
+MAX_BLOCKERS = 3
+"""How many blockers a remedy names. The plan of a heal has all of them."""
+
+
+def owner_of(resource: VpcEndpoint | RouteTable) -> str:
+    """Return which resource infrastructure code owns, and the tag that shows it, in words; empty if no tag shows it."""
+    tag = owner_tag(resource, HealSettings())
+    return f"{resource.id} has the tag {tag}" if tag else ""
 
 
 def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
@@ -226,7 +232,7 @@ def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
     return next(iter([*associated, *usable]), None) or endpoint_to_create(tracer, table)
 
 
-def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str) -> Remedy:
+def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str, owner: str) -> Remedy:
     """Return the remedy for a table that has a route to an endpoint, and another route that wins."""
     names = replace(names_of(verdict), endpoint=endpoint)
     destination = verdict.path[0].destination
@@ -238,6 +244,8 @@ def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str) -> Remedy:
             return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
         if block.prefixlen == 0:
             return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
+    if owner:
+        return Remedy(f"{names.fill(ROUTE_WINS)} {owner}: {IN_THAT_TOOL}", url=PRIORITY_PAGE)
     return Remedy(names.fill(ROUTE_WINS), _delete_route(verdict, destination), PRIORITY_PAGE)
 
 

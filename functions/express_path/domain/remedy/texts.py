@@ -29,6 +29,13 @@ _CAUTIONS = {
     Reason.NAT_BEHIND_APPLIANCE: "The traffic then bypasses {appliance}, so contact the owner first.",
     Reason.NAT_BEYOND_TRANSIT_GATEWAY: "An endpoint beyond the transit gateway does not serve this VPC.",
 }
+BREAKS = (
+    "Open TCP connections to S3 Express drop when the route changes, and policies see aws:SourceVpce instead of "
+    "aws:SourceIp (https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-endpoints-s3.html)."
+)
+"""What an association with an endpoint breaks."""
+IN_THAT_TOOL = "make the change in the tool that it names."
+"""Follows a tag that shows which tool owns a resource."""
 ROUTE_WINS = (
     "{table} already has a route to {endpoint}, but {route} wins for some S3 Express addresses. Check what else uses "
     "that route, then delete it or give it a broader CIDR."
@@ -82,7 +89,7 @@ class Remedy:
     patches: the same change for CloudFormation, Terraform and the AWS CLI, by name; empty if it has none.
     note: what to do instead if somebody makes a similar change first; empty if that makes no difference.
     endpoint: the one to associate the route tables with, None for another change. Tables of one VPC that need the same
-    endpoint can be changed together.
+    endpoint can be changed together. owner: which of them infrastructure code owns, and by which tag; empty if none.
     """
 
     text: str
@@ -91,6 +98,7 @@ class Remedy:
     patches: Mapping[str, str] = field(default_factory=dict, compare=False)
     note: str = ""
     endpoint: VpcEndpoint | None = field(default=None, compare=False)
+    owner: str = ""
 
     @property
     def advice(self) -> str:

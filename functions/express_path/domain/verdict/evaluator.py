@@ -143,13 +143,17 @@ class Evaluator:
         self.tracer = tracer
         self.snapshot = tracer.snapshot
         self.account = account or Account.of(self.snapshot)
-        self._parameters = parameters
+        self.parameters = parameters
         self._decisions: dict[Hashable, Decision] = {}
         self._from_origins: dict[Origin, Decision] = {}
 
     def for_snapshot(self, snapshot: Snapshot) -> "Evaluator":
         """Return an evaluator of another snapshot, for the same account and parameters."""
-        return Evaluator(Tracer(snapshot), self._parameters, self.account)
+        return self.in_network(Tracer(snapshot))
+
+    def in_network(self, tracer: Tracer) -> "Evaluator":
+        """Return an evaluator of another network, for the same account and parameters."""
+        return Evaluator(tracer, self.parameters, self.account)
 
     def verdict(self, subnet_id: str) -> Verdict:
         """Return the verdict on a subnet; DELETED if the snapshot does not contain it."""
@@ -189,7 +193,7 @@ class Evaluator:
 
     def _decide(self, subnet: Subnet, table: RouteTable | None) -> Decision:
         """Decide once for all subnets with the same route table that differ only in their ids and in other tags."""
-        if has_tag(subnet.tags, self._parameters.exclude_tag):
+        if has_tag(subnet.tags, self.parameters.exclude_tag):
             return self._decide_on(subnet, table)
         if table is None:
             return self._decide_on(subnet, None)
@@ -202,15 +206,15 @@ class Evaluator:
     def _decide_on(self, subnet: Subnet, table: RouteTable | None) -> Decision:
         before_routing = self._before_routing(subnet, table)
         if before_routing:
-            return decision_by(before_routing, None, self._parameters)
+            return decision_by(before_routing, None, self.parameters)
         if table is None:
             unknown = Outcome(Reason.UNRESOLVED_EGRESS, note=self.tracer.why_unknown(subnet))
-            return decision_by(unknown, None, self._parameters)
+            return decision_by(unknown, None, self.parameters)
         origin = self.tracer.origin_of(table, subnet)
         decision = self._from_origins.get(origin)
         if decision is None:
             trace = self.tracer.trace_subnet(table, subnet)
-            decision = self._from_origins[origin] = worst_decision(trace, table, self._parameters)
+            decision = self._from_origins[origin] = worst_decision(trace, table, self.parameters)
         return decision
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
@@ -227,13 +231,13 @@ class Evaluator:
         return None
 
     def _lacks_directory_buckets(self, subnet: Subnet) -> bool:
-        return self._parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id)
+        return self.parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id)
 
     def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
         """Return which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
-        if not self._parameters.includes(subnet.vpc_id):
+        if not self.parameters.includes(subnet.vpc_id):
             return _NOT_LISTED
-        tag = self._parameters.exclude_tag
+        tag = self.parameters.exclude_tag
         for resource in (subnet, table, self.snapshot.vpcs.get(subnet.vpc_id)):
             if resource and has_tag(resource.tags, tag):
                 return f"tag {tag} on {resource.id}"
