@@ -14,13 +14,13 @@ from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline
-from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, rows_of, what_to_find_out
+from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, known_id, rows_of, what_to_find_out
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.sources.network import View
 from express_path_cli.sources.proposal.proposal import Proposed
-from express_path_cli.sources.proposal.resource import NewId, UnknownId
+from express_path_cli.sources.proposal.resource import UnknownId
 from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
@@ -39,7 +39,8 @@ _ZONE = "NO_ROUTE or DROPPED is possible: the plan does not say whether its zone
 class TableChange:
     """A route table whose subnets change: how many of them have each reason before and after the apply.
 
-    route_table_id: None for the subnets whose route table is not known.
+    route_table_id: None until AWS gives it an id, and for the subnets whose route table is not known. address: empty if the
+    change does not contain it.
     """
 
     route_table_id: str | None
@@ -52,14 +53,15 @@ class TableChange:
 class ProposedFindings:
     """The rows after the apply, the findings before it, and the differences.
 
-    sentences: the most important ones. is_decided: no resource may change paths in a way that is not judged.
+    before: None if the rows are compared already. sentences: the most important ones. undecided: the resources that may
+    change paths in a way that is not judged.
     """
 
     rows: Sequence[Row]
-    before: Baseline
+    before: Baseline | None
     tables: Sequence[TableChange]
     sentences: Sequence[str]
-    is_decided: bool
+    undecided: Sequence[str]
 
 
 def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> ProposedFindings:
@@ -70,9 +72,9 @@ def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) 
     rows.sort(key=lambda row: row.key)
     tables = _table_changes(before, rows, proposed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}
-    return ProposedFindings(
-        rows, Baseline(findings), tables, _sentences(proposed, before, rows), not proposed.undecided
-    )
+    undecided = [name if kind in name else f"{name} ({kind})" for name, kind in sorted(proposed.undecided.items())]
+    sentences = _sentences(proposed, before, rows, undecided)
+    return ProposedFindings(rows, Baseline(findings), tables, sentences, undecided)
 
 
 def _after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
@@ -156,19 +158,13 @@ def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters) -> Verd
     )
 
 
-def known_id(resource_id: str | None) -> str | None:
-    """Return the id that AWS gave a resource, None as long as a change knows only its address."""
-    return None if not resource_id or isinstance(resource_id, NewId | UnknownId) else resource_id
-
-
 def _row(row: Row, proposed: Proposed) -> Row:
-    """Return a row with its address, and with a remedy only in words if its ids are not known yet."""
+    """Return a row with its address, and what changes it."""
     table_id = row.route_table_id or ""
     if row.remedy and AFTER_APPLY in row.note:
         before, _, after = row.remedy.text.rpartition(how_to_find_out(row))
         row = replace(row, remedy=replace(row.remedy, text=f"{before}{what_to_find_out(row)}{after}"))
     changed_by = dict.fromkeys((*proposed.changed_by.get(table_id, ()), *proposed.changed_by.get(row.subnet_id, ())))
-    is_known = known_id(row.subnet_id) and not isinstance(table_id, NewId)
     if needs_remedy(row):
         causes = sorted(changed_by, key=_cause_order)
         location = proposed.locate(
@@ -180,7 +176,6 @@ def _row(row: Row, proposed: Proposed) -> Row:
         address=proposed.addresses.get(row.subnet_id, ""),
         changed_by=tuple(changed_by),
         availability_zone_id=row.availability_zone_id if _ZONE_ID.fullmatch(row.availability_zone_id) else "",
-        remedy=row.remedy if is_known or row.remedy is None else replace(row.remedy, command="", patches={}),
     )
 
 
@@ -207,16 +202,21 @@ def _table_changes(before: Iterable[Row], after: Iterable[Row], addresses: Mappi
             found[row.route_table_id][row.reason] += 1
     earlier, later = counts
     return [
-        TableChange(table_id, addresses.get(table_id or "", ""), dict(earlier[table_id]), dict(later[table_id]))
-        for table_id in sorted({*earlier, *later}, key=str)
-        if earlier[table_id] != later[table_id]
+        TableChange(
+            known_id(one),
+            addresses.get(one or "", "" if known_id(one) else one or ""),
+            dict(earlier[one]),
+            dict(later[one]),
+        )
+        for one in sorted({*earlier, *later}, key=str)
+        if earlier[one] != later[one]
     ]
 
 
 def table_lines(plan: ProposedFindings) -> Iterator[str]:
     """Yield a line for each route table whose subnets have other verdicts after the apply."""
     for change in plan.tables:
-        name = change.route_table_id or "unknown route table"
+        name = change.route_table_id or change.address or "unknown route table"
         named = f"{name} ({change.address})" if change.address not in ("", name) else name
         yield f"{named}: {_counted(change.before)} -> {_counted(change.after)}"
 
@@ -225,13 +225,13 @@ def _counted(reasons: Mapping[Reason, int]) -> str:
     return ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items())) or "no subnet"
 
 
-def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row]) -> list[str]:
+def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row], undecided: Sequence[str]) -> list[str]:
     """Return what the plan changes, the most important first."""
     earlier = {row.key: row.reason in CROSSES_NAT for row in before}
     new = [row for row in after if row.reason in CROSSES_NAT and not earlier.get(row.key)]
     gone = [row for row in after if row.reason not in CROSSES_NAT and earlier.get(row.key)]
     unresolved = sum(row.reason is Reason.UNRESOLVED_EGRESS for row in after)
-    found = [_undecided(proposed.undecided)] if proposed.undecided else []
+    found = [_undecided(undecided)] if undecided else []
     found += [f"This plan puts {count_text(len(new), 'subnet')} behind a NAT."] if new else []
     lost = _without_endpoint(proposed)
     if lost:
@@ -248,9 +248,8 @@ def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row]) 
     return found or ["This plan puts no subnet behind a NAT."]
 
 
-def _undecided(found: Mapping[str, str]) -> str:
+def _undecided(named: Sequence[str]) -> str:
     """Return which resources may change paths in a way that is not modelled."""
-    named = [address if kind in address else f"{address} ({kind})" for address, kind in sorted(found.items())]
     more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
     return f"Could not be decided: what {', '.join(named[:_MOST])}{more} would change."
 

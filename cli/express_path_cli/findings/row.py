@@ -1,7 +1,7 @@
 """The row: everything that people and files see of a subnet. Formats, worklist, report, and baseline are made from rows."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
@@ -15,6 +15,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy, how_to_find_out
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
+from express_path_cli.sources.proposal.resource import NewId, UnknownId
 
 AFTER_APPLY = "known after the apply"
 """In the note of a row whose path depends on a value that is known only after the apply of a plan."""
@@ -146,7 +147,8 @@ def _other_paths(verdict: Verdict, tracer: Tracer | None) -> tuple[TrafficPath, 
 def combined(rows: Sequence[Row]) -> list[Row]:
     """Return the same rows; those of one VPC that need the same endpoint get one remedy for all of their route tables.
 
-    Otherwise, each of two commands would create an endpoint, and one VPC needs only one.
+    Otherwise, each of two commands would create an endpoint, and one VPC needs only one. A remedy with an id that AWS has
+    not given yet is one only in words.
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
     endpoints: dict[Hashable, VpcEndpoint] = {}
@@ -160,9 +162,32 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     remedies = {
         key: association(worst_first(groups[key]), endpoint, owners[key]) for key, endpoint in endpoints.items()
     }
-    return [
+    found = [
         replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
     ]
+    new = {change_key(row) for row in found if row.remedy and not all(map(known_id, _ids_to_change(row, row.remedy)))}
+    return (
+        [
+            replace(row, remedy=replace(row.remedy, command="", patches={}))
+            if row.remedy and change_key(row) in new
+            else row
+            for row in found
+        ]
+        if new
+        else found
+    )
+
+
+def _ids_to_change(row: Row, remedy: Remedy) -> Iterator[str]:
+    """Yield the ids that a command or a patch may contain."""
+    yield from (row.subnet_id, row.route_table_id or row.subnet_id)
+    if remedy.endpoint:
+        yield from (remedy.endpoint.id, remedy.endpoint.vpc_id, *remedy.endpoint.route_table_ids)
+
+
+def known_id(resource_id: str | None) -> str | None:
+    """Return the id that AWS gave a resource, None as long as a change knows only its address."""
+    return None if not resource_id or isinstance(resource_id, NewId | UnknownId) else resource_id
 
 
 def what_to_find_out(row: Row) -> str:

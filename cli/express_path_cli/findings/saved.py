@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
+from express_path.domain.network.ids import wrong_form
 from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
@@ -17,6 +18,7 @@ from express_path.domain.verdict.parameters import RuleParameters, parse_paramet
 from express_path.errors import ParameterError, RecordError
 from express_path.fields import (
     Description,
+    count,
     flag,
     free_text,
     identifier,
@@ -42,10 +44,12 @@ from express_path_cli.findings.baseline import (
     parameter_words,
 )
 from express_path_cli.findings.options import ScanOptions
+from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row, TrafficPath, combined
-from express_path_cli.findings.scan_file import DOCUMENT, faults_in, finding_in, read_scan
+from express_path_cli.findings.scan_file import DOCUMENT, ReadId, faults_in, finding_in, read_scan
 from express_path_cli.findings.selection import Selection
+from express_path_cli.sources.proposal.resource import NewId
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import Failure, OptionError
 
@@ -59,10 +63,6 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
     Raise OptionError if the file cannot be read, is not the JSON output of a scan, or does not hold a whole one.
     """
     document = read_scan(file)
-    if "plan" in document:
-        raise OptionError(
-            f"{file} is the scan of a plan, which is shown once", "judge the plan again: scan --plan FILE"
-        )
     with faults_in(file):
         result = _result(document)
         evaluated = number(required_object(document, "totals", DOCUMENT), "evaluated", "totals")
@@ -72,20 +72,23 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
             _source(required_object(document, "source", DOCUMENT)),
             parameter_words(result.parameters),
             _selection(result.filters),
+            is_plan=result.plan is not None,
         )
     return result, options
 
 
 def _result(document: Description) -> Result:
     coverage = coverage_in(document)
-    remedies = [_remedy(change, f"changes[{place}]") for place, change in enumerate(_objects(document, "changes"))]
-    found = combined(sorted((_row(row, remedies) for row in document["subnets"]), key=lambda row: row.key))
+    an_id = _id_or_address if "plan" in document else identifier
+    changes = enumerate(_objects(document, "changes"))
+    remedies = [_remedy(change, f"changes[{place}]", an_id) for place, change in changes]
+    found = combined(sorted((_row(row, remedies, an_id) for row in document["subnets"]), key=lambda row: row.key))
     listed: dict[tuple[str, str], set[str]] = {_place(name): set() for name in coverage.accounts}
     for row in found:
         _list(listed, row.account_id, row.region, [row.subnet_id])
     for others in _objects(document, "notSelected"):
-        account_id, region = (identifier(others, name, "notSelected") for name in ("accountId", "region"))
-        _list(listed, account_id, region, ids(others, "subnetIds", "notSelected"))
+        account_id, region = (an_id(others, name, "notSelected") for name in ("accountId", "region"))
+        _list(listed, account_id, region, _ids(others, "subnetIds", "notSelected", an_id))
     return Result(
         found,
         time(document, "madeAt", DOCUMENT),
@@ -93,9 +96,43 @@ def _result(document: Description) -> Result:
         _texts(document, "notes"),
         _parameters(coverage.parameters),
         filters=coverage.filters,
-        comparison=_comparison(document, found) if "fixed" in document else None,
+        comparison=_comparison(document, found, an_id) if "fixed" in document else None,
         listed=listed,
+        plan=_plan(document, found) if "plan" in document else None,
     )
+
+
+def _id_or_address(found: Description, field: str, resource: str) -> str:
+    """Return an id, or what the scan of a plan has in place of one that AWS has not given yet."""
+    text = free_text(found, field, resource)
+    return NewId(identifier({"address": text}, "address", resource)) if wrong_form(text, field) else text
+
+
+def _ids(found: Description, field: str, resource: str, an_id: ReadId) -> tuple[str, ...]:
+    """Return a list of ids."""
+    return tuple(
+        an_id({field.removesuffix("s"): one}, field.removesuffix("s"), resource) for one in _texts(found, field)
+    )
+
+
+def _plan(document: Description, found: Sequence[Row]) -> ProposedFindings:
+    """Return what the plan changes. Its findings are compared with those before it already."""
+    tables = [
+        TableChange(
+            optional_identifier(table, "routeTableId", "routeTables") or None,
+            optional_identifier(table, "address", "routeTables"),
+            _counts(table, "before"),
+            _counts(table, "after"),
+        )
+        for table in _objects(document, "routeTables")
+    ]
+    return ProposedFindings(found, None, tables, _texts(document, "plan"), _texts(document, "undecided"))
+
+
+def _counts(table: Description, field: str) -> dict[Reason, int]:
+    """Return how many subnets have each reason."""
+    found = required_object(table, field, "routeTables")
+    return {member({field: reason}, field, "routeTables", Reason): count(found, reason, field) for reason in found}
 
 
 def _list(listed: Mapping[tuple[str, str], set[str]], account_id: str, region: str, subnet_ids: Iterable[str]) -> None:
@@ -143,19 +180,22 @@ def _failure(found: Description) -> Failure:
     return Failure(where, OptionError(free_text(found, "message", where), optional_free_text(found, "hint", where)))
 
 
-def _row(found: Description, remedies: Sequence[Remedy]) -> Row:
-    subnet_id = identifier(found, "subnetId", DOCUMENT)
+def _row(found: Description, remedies: Sequence[Remedy], an_id: ReadId) -> Row:
+    is_new = an_id is _id_or_address and found.get("subnetId") is None
+    subnet_id = NewId(identifier(found, "address", DOCUMENT)) if is_new else identifier(found, "subnetId", DOCUMENT)
+    table_id = optional_identifier(found, "routeTableId", subnet_id)
+    table_address = optional_identifier(found, "routeTableAddress", subnet_id)
     names = required_object(found, "names", subnet_id)
     change = number(found, "change", subnet_id)
     if change is not None and not 0 <= change < len(remedies):
         raise RecordError(subnet_id, "change", change, "the place of one of the changes")
     return Row(
-        identifier(found, "accountId", subnet_id),
+        an_id(found, "accountId", subnet_id),
         identifier(found, "region", subnet_id),
-        optional_identifier(found, "vpcId", subnet_id),
+        an_id(found, "vpcId", subnet_id) if found.get("vpcId") else "",
         subnet_id,
         optional_identifier(found, "availabilityZoneId", subnet_id),
-        optional_identifier(found, "routeTableId", subnet_id) or None,
+        table_id or (NewId(table_address) if table_address else None),
         member(found, "compliance", subnet_id, Compliance),
         member(found, "reason", subnet_id, Reason),
         free_text(found, "annotation", subnet_id),
@@ -172,6 +212,10 @@ def _row(found: Description, remedies: Sequence[Remedy]) -> Row:
         ),
         None if change is None else remedies[change],
         member(found, "baseline", subnet_id, Mark) if found.get("baseline") is not None else None,
+        address=optional_identifier(found, "address", subnet_id),
+        changed_by=ids(found, "changedBy", subnet_id),
+        file=optional_identifier(found, "file", subnet_id),
+        line=number(found, "line", subnet_id) or 0,
     )
 
 
@@ -186,7 +230,7 @@ def _hops(found: Description, subnet_id: str) -> tuple[Hop, ...]:
     )
 
 
-def _remedy(change: Description, place: str) -> Remedy:
+def _remedy(change: Description, place: str, an_id: ReadId) -> Remedy:
     """Return what to do. With an endpoint, the text, the commands, and the patches are made from it again."""
     endpoint = change.get("endpoint")
     return Remedy(
@@ -194,7 +238,9 @@ def _remedy(change: Description, place: str) -> Remedy:
         "" if endpoint else _command(optional_free_text(change, "command", place), place),
         word(change, "url", place, {*PAGES.values(), NAT64_PAGE}),
         note=optional_free_text(change, "note", place),
-        endpoint=_endpoint(required_object(change, "endpoint", place), f"{place}: endpoint") if endpoint else None,
+        endpoint=_endpoint(required_object(change, "endpoint", place), f"{place}: endpoint", an_id)
+        if endpoint
+        else None,
         owner=optional_free_text(change, "owner", place),
     )
 
@@ -212,26 +258,27 @@ def _command(command: str, place: str) -> str:
     return command
 
 
-def _endpoint(found: Description, place: str) -> VpcEndpoint:
+def _endpoint(found: Description, place: str, an_id: ReadId) -> VpcEndpoint:
+    endpoint_id = found.get("id")
     return VpcEndpoint(
-        optional_identifier({"vpcEndpointId": found.get("id")}, "vpcEndpointId", place) or NEW_ENDPOINT,
-        identifier(found, "vpcId", place),
+        NEW_ENDPOINT if endpoint_id is None else an_id({"vpcEndpointId": endpoint_id}, "vpcEndpointId", place),
+        an_id(found, "vpcId", place),
         "gateway",
         identifier(found, "serviceName", place),
         "available",
         word(found, "ipAddressType", place, ("ipv4", "ipv6", "dualstack")),
-        route_table_ids=ids(found, "routeTableIds", place),
+        route_table_ids=_ids(found, "routeTableIds", place, an_id),
         tags=_tags(found, "tags", place),
     )
 
 
-def _comparison(document: Description, found: Sequence[Row]) -> Comparison:
+def _comparison(document: Description, found: Sequence[Row], an_id: ReadId) -> Comparison:
     """Return the comparison with the baseline of the earlier scan."""
     by_key = {row.key: row for row in found}
     past = []
     for mark in PAST:
         for row in rows(document, mark, DOCUMENT):
-            finding, vpc_id = finding_in(row)
+            finding, vpc_id = finding_in(row, an_id)
             cause = row.get("cause")
             named = Cause[word(row, "cause", finding.subnet_id, Cause.__members__)] if cause is not None else None
             past.append(PastFinding(finding, vpc_id, mark, by_key.get(finding[:3]), named))

@@ -1,13 +1,13 @@
 """Read the JSON document of an earlier scan. It is read strictly, so that a damaged file does not hide a finding."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import RecordError
-from express_path.fields import Description, identifier, optional_identifier
+from express_path.fields import Description, identifier
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
 
@@ -18,6 +18,10 @@ DOCUMENT = "the scan"
 _WRITTEN_BY = WrittenBy(
     "JSON output of a scan", "express-path scan --format json --output", SCHEMA_VERSION, ["subnets"]
 )
+
+
+ReadId = Callable[[Description, str, str], str]
+"""Returns an id that a field of an object must have; the third argument names the object."""
 
 
 class FindingId(NamedTuple):
@@ -53,11 +57,11 @@ def read_findings(file: Path) -> list[FindingId]:
         return list(findings_in(document))
 
 
-def finding_in(row: Description) -> tuple[FindingId, str]:
+def finding_in(row: Description, an_id: ReadId = identifier) -> tuple[FindingId, str]:
     """Return the finding of a row, and its VPC, empty if the row has none. Raise RecordError."""
     subnet_id = _subnet_id(row)
-    fields = (identifier(row, name, subnet_id) for name in ("accountId", "region", "subnetId", "reason"))
-    return FindingId(*fields), optional_identifier(row, "vpcId", subnet_id)
+    fields = (an_id(row, name, subnet_id) for name in ("accountId", "region", "subnetId", "reason"))
+    return FindingId(*fields), an_id(row, "vpcId", subnet_id) if row.get("vpcId") else ""
 
 
 def _subnet_id(row: Description) -> str:

@@ -71,8 +71,8 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
         not row.ignored and (matches(row, asked.failing) or row.baseline in asked.failing)  # one of the words is "new"
         for row in (*result.rows, *result.unlisted)
     )
-    is_decided = result.plan is None or result.plan.is_decided or Reason.UNRESOLVED_EGRESS not in asked.failing
-    return UNDETERMINED if result.failures else fails or not is_decided
+    is_undecided = result.plan and result.plan.undecided and Reason.UNRESOLVED_EGRESS in asked.failing
+    return UNDETERMINED if result.failures else int(fails or bool(is_undecided))
 
 
 def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
@@ -293,7 +293,7 @@ def scan(
     )
     if from_scan:
         scanned = read_earlier(from_scan, given, quiet=quiet)
-        _check_baseline(scanned.result, asked)
+        _check_earlier(scanned.result, asked)
     else:
         scanned = read_now(given, parameters, proposal, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
@@ -316,8 +316,10 @@ def _check_split(given: Mapping[str, object], output: Path | None) -> None:
     check_folder(output)
 
 
-def _check_baseline(earlier: Result, asked: ScanOutput) -> None:
+def _check_earlier(earlier: Result, asked: ScanOutput) -> None:
     """Raise OptionError if an earlier scan has a baseline and gets another one, or has none and needs one."""
+    if asked.split_by and earlier.plan:
+        raise OptionError("--split-by and the scan of a plan cannot be used together", "leave --split-by out")
     if earlier.comparison and asked.baseline:
         raise OptionError(
             "--from and --baseline: the earlier scan was compared with a baseline already", "leave --baseline out"

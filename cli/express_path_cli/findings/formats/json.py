@@ -12,9 +12,9 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.proposed import TableChange, known_id
+from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, change_key
+from express_path_cli.findings.row import Row, change_key, known_id
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
 from express_path_cli.findings.worklist import Change, changes_of, worklist
 from express_path_cli.sources.source import Source
@@ -27,10 +27,9 @@ def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     changes = changes_of(worklist(result.rows).items())
     places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
     subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
-    plan = {"plan": [*result.plan.sentences]} if result.plan else {}
-    tables = {"routeTables": map(_table_change, result.plan.tables)} if result.plan else {}
+    plan = _plan(result.plan) if result.plan else {}
     lists = {"changes": map(_change, changes), "subnets": subnets}
-    yield from document({**_scan(result, scan), **plan, **tables, **lists, **_past(result)})
+    yield from document({**_scan(result, scan), **plan, **lists, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -167,6 +166,12 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
+def _plan(plan: ProposedFindings) -> dict[str, Any]:
+    """Return what a plan changes, and what of it could not be decided."""
+    tables = map(_table_change, plan.tables)
+    return {"plan": [*plan.sentences], "undecided": [*plan.undecided], "routeTables": tables}
+
+
 def _planned(row: Row) -> dict[str, Any]:
     """Return what only the row of a plan has. A table of the plan has an address as long as its ID is not known."""
     table_id = row.route_table_id
@@ -180,8 +185,8 @@ def _planned(row: Row) -> dict[str, Any]:
 
 def _table_change(change: TableChange) -> dict[str, Any]:
     return {
-        "routeTableId": known_id(change.route_table_id),
-        "address": change.address or (None if known_id(change.route_table_id) else change.route_table_id),
+        "routeTableId": change.route_table_id,
+        "address": change.address or None,
         "before": {reason.value: number for reason, number in sorted(change.before.items())},
         "after": {reason.value: number for reason, number in sorted(change.after.items())},
     }

@@ -33,7 +33,7 @@ Calls = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a block is: the file, relative to the folder of the configuration, and its first line."""
+    """Where a block is: the file, relative to the current folder or else to the configuration, and its first line."""
 
     file: str
     line: int
@@ -89,4 +89,5 @@ def _texts(place: Path, root: Path, *suffixes: str) -> Iterator[tuple[str, str]]
             if file.is_relative_to(root) and file.is_file():
                 with file.open("rb") as stream:
                     text = stream.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
-                yield file.relative_to(root).as_posix(), text
+                here = Path.cwd()
+                yield file.relative_to(here if root.is_relative_to(here) else root).as_posix(), text

@@ -57,6 +57,14 @@ def test_blocks_of_all_modules(tmp_path: Path) -> None:
     }
 
 
+def test_files_are_named_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code scanning looks for a file from the root of the repository, and so does who runs the command there."""
+    write(tmp_path / "network", **{"main.tf": 'resource "aws_route" "nat" {\n}\n'})
+    for folder, file in ((tmp_path, "network/main.tf"), (tmp_path / "network", "main.tf")):
+        monkeypatch.chdir(folder)
+        assert lines_of(tmp_path / "network")[(), "aws_route", "nat"] == Location(file, 1)
+
+
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     """Links, sources, and installed modules that lead out of the folder are ignored, and so are pipes."""
     outside, inside = tmp_path / "a", tmp_path / "b"
