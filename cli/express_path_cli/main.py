@@ -67,6 +67,10 @@ COMMANDS = {
         "express_path_cli.org.shadow_command",
         "Before a release, show the subnets on which this version judges otherwise than the deployed one.",
     ),
+    "comment": Listed(
+        "express_path_cli.comment.command",
+        "Write a text as a comment on the pull request of this job, or update the comment of an earlier run.",
+    ),
     "collect": Listed(
         "express_path_cli.collect.command",
         "Save the network as a dump: a folder of JSON files. It changes nothing in AWS.",

@@ -6,16 +6,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
+from tests.docs.comments import TOKEN, Api
 from tests.support import processes
 from tests.support.changing_network import dump_with
-from tests.support.command import invoke
+from tests.support.command import NO_CREDENTIALS, invoke
 from tests.support.plans import PlanBuilder, nat_route, network
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,7 @@ COMPONENT = ROOT / "templates" / "express-path.yml"
 WHEELS = ROOT / "build" / "wheels"
 BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
 ON_A_DUMP = """#!/usr/bin/env bash
-case " $* " in *" --from="*) exec {command} "$@" ;; esac
+case " $* " in *" --from="* | " comment "*) exec {command} "$@" ;; esac
 echo "$*" >> "$READS"
 exec {command} "$@" --from-dump "$DUMP"
 """
@@ -52,16 +53,10 @@ def documented() -> tuple[dict[str, Any], dict[str, Any]]:
     return github, gitlab
 
 
-def plan_commands() -> dict[str, list[str]]:
-    """Return the lines with express-path of each pipeline for plans."""
+def samples_for_plans() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the workflow, the pipeline, and the configuration of Atlantis that judge plans."""
     github, gitlab, atlantis = blocks()[2:]
-    steps = [step for step in atlantis["workflows"]["default"]["plan"]["steps"] if isinstance(step, dict)]
-    scripts = {
-        "github": [step.get("run", "") for step in github["jobs"]["paths"]["steps"]],
-        "gitlab": gitlab["paths"]["script"],
-        "atlantis": [step["run"] for step in steps],
-    }
-    return {name: [line for line in lines if "express-path scan" in line] for name, lines in scripts.items()}
+    return github, gitlab, atlantis
 
 
 def action_inputs(given: Mapping[str, str]) -> dict[str, str]:
@@ -109,8 +104,32 @@ class Runner:
             "RUNNER_TEMP": str(self._temp),
             "GITHUB_OUTPUT": str(self._files / "output"),
             "GITHUB_STEP_SUMMARY": str(self._files / "summary.md"),
+            **NO_CREDENTIALS,
             "AWS_WEB_IDENTITY_TOKEN_FILE": str(self._files / "token"),
             "EXPRESS_PATH_TOKEN": "token",
+        }
+
+    def in_pull_request(self, api: Api) -> None:
+        """Let the jobs that follow be of a pull request whose comments are in an API."""
+        event = self._temp / "event.json"
+        event.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": "c0ffee"}}}), encoding="utf-8")
+        self._environment |= {
+            "GITHUB_EVENT_PATH": str(event),
+            "GITHUB_REPOSITORY": "platform/network",
+            "GITHUB_API_URL": api.url,
+            "GITHUB_SERVER_URL": "https://github.example.com",
+            "GITHUB_RUN_ID": "99",
+        }
+
+    def in_merge_request(self, api: Api, token: str = TOKEN) -> None:
+        """Let the jobs that follow be of a merge request whose notes are in an API."""
+        self._environment |= {
+            "CI_API_V4_URL": api.url,
+            "CI_COMMIT_SHA": "c0ffee",
+            "CI_JOB_URL": "https://gitlab.example.com/jobs/99",
+            "CI_MERGE_REQUEST_IID": "7",
+            "CI_MERGE_REQUEST_PROJECT_ID": "12",
+            "GITLAB_TOKEN": token,
         }
 
     @property
@@ -118,26 +137,39 @@ class Runner:
         """The file that the action uploads to code scanning."""
         return self._temp / "express-path" / "scan.sarif"
 
+    def results(self) -> list[dict[str, Any]]:
+        """Return the results in that file."""
+        found: list[dict[str, Any]] = json.loads(self.sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+        return found
+
     def reads(self) -> list[str]:
         """Return the arguments of each scan that read the account."""
         file = self._files / "reads"
         return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
+    def outputs(self) -> dict[str, str]:
+        """Return the outputs of the action's steps."""
+        lines = (self._files / "output").read_text(encoding="utf-8").splitlines()
+        return {name: value for name, _, value in (line.partition("=") for line in lines)}
+
     def github(self, dump: Path, given: Mapping[str, str]) -> Done:
         """Run the steps of the action that follow its installation, as a runner does: a failed step is the last one."""
         for file in self._files.iterdir():
             file.unlink()
-        known, log, status = action_inputs(given), "", 0
+        known, log, status = action_inputs(given) | {"github.token": TOKEN}, "", 0
         steps = [step for step in ACTION["runs"]["steps"] if "run" in step and step["name"] != "Install"]
         for step in steps:
+            if "if" in step and step["if"] != "${{ inputs.comment == 'true' }}":
+                raise AssertionError(step["if"])
+            if "if" in step and known["inputs.comment"] != "true":
+                continue
             values = {name: _evaluated(text, known) for name, text in step["env"].items()}
             done = self._bash(step["run"], dump, values)
             status, log = done.returncode, log + done.stdout + done.stderr
             if status:
                 break
-            output = self._files / "output"
-            lines = output.read_text(encoding="utf-8").splitlines() if output.exists() and "id" in step else []
-            known |= {f"steps.{step['id']}.outputs.{line.partition('=')[0]}": line.partition("=")[2] for line in lines}
+            if "id" in step:
+                known |= {f"steps.{step['id']}.outputs.{name}": value for name, value in self.outputs().items()}
         summary = self._files / "summary.md"
         return Done(status, log, summary.read_text(encoding="utf-8") if summary.exists() else "")
 
@@ -146,7 +178,8 @@ class Runner:
         for file in self._files.iterdir():
             file.unlink()
         [job] = component(given).values()
-        done = self._bash("\n".join(job["script"]), dump, {})
+        variables = {name: value for name, value in job["variables"].items() if not name.startswith("AWS_")}
+        done = self._bash("\n".join(job["script"]), dump, variables)
         return Done(done.returncode, done.stdout + done.stderr, done.stdout)
 
     def script(self, script: str, dump: Path) -> Done:
@@ -173,13 +206,14 @@ def _evaluated(text: str, known: Mapping[str, str]) -> str:
     return re.sub(r"\$\{\{ ([a-z.-]+) \}\}", lambda found: known[found[1]], text)
 
 
-def inputs_of(pipeline: str) -> dict[str, str]:
+def inputs_of(pipeline: str, *, plan: bool = False) -> dict[str, str]:
     """Return the inputs that the document gives the action or the component."""
-    github, gitlab = documented()
+    github, gitlab, *_ = blocks()[2:] if plan else blocks()
     if pipeline == "gitlab":
         [included] = gitlab["include"]
         return dict(included["inputs"])
-    [step] = [step for step in github["jobs"]["scan"]["steps"] if "express-path@" in step["uses"]]
+    [job] = github["jobs"].values()
+    [step] = [step for step in job["steps"] if "express-path@" in step.get("uses", "")]
     return dict(step["with"])
 
 
@@ -235,7 +269,8 @@ def test_code_scanning_and_the_list_of_tests_get_the_findings(runner: Runner, tm
     [sarif] = json.loads(runner.sarif.read_text(encoding="utf-8"))["runs"]
     assert len(sarif["results"]) == 1
     [upload] = [step for step in ACTION["runs"]["steps"] if "upload-sarif" in step.get("uses", "")]
-    assert upload["with"]["sarif_file"] == "${{ runner.temp }}/express-path/scan.sarif"
+    assert upload["with"]["sarif_file"] == "${{ steps.scan.outputs.sarif }}"
+    assert runner.outputs()["sarif"] == str(runner.sarif)
 
     inputs = inputs_of("gitlab")
     assert runner.gitlab(dump, {**inputs, "arguments": ""}).status == 1
@@ -276,9 +311,9 @@ def test_every_input_is_explained() -> None:
     for name, declared in ACTION["inputs"].items():
         shown = f"`{declared['default']}`" if declared["default"] else "(none)"
         assert f"| `{name}` | {shown} |" in github
-    for name, declared in yaml.safe_load(COMPONENT.read_text(encoding="utf-8").split("\n---\n")[0])["spec"][
-        "inputs"
-    ].items():
+    inputs = yaml.safe_load(COMPONENT.read_text(encoding="utf-8").split("\n---\n")[0])["spec"]["inputs"]
+    assert {"plan", "source", "comment", "arguments"} <= inputs.keys() & ACTION["inputs"].keys()
+    for name, declared in inputs.items():
         assert f"`{name}`" in gitlab
         assert f"`{declared.get('default', name) or 'arguments'}`" in gitlab
 
@@ -307,18 +342,187 @@ def test_what_is_installed_is_pinned_by_hashes() -> None:
     assert re.search(r"^FROM python:[\w.-]+@sha256:[0-9a-f]{64}$", texts[2], re.MULTILINE)
 
 
-@pytest.mark.parametrize("pipeline", plan_commands())
+MAIN = """resource "aws_route_table" "private" {
+}
+
+resource "aws_route" "nat" {
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab", "atlantis"])
 def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_path: Path) -> None:
     """A plan that changes nothing passes, although the network has a finding, and one with a new NAT path fails."""
-    dump, repository = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository
-    (repository / "main.tf").write_text('resource "aws_route" "nat" {\n}\n', encoding="utf-8")
-    script = "\n".join(plan_commands()[pipeline])
-    PlanBuilder().write(repository)
-    done = runner.script(script, dump)
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    folder = runner.repository / ("." if pipeline == "atlantis" else "network")
+    folder.mkdir(exist_ok=True)
+    (folder / "main.tf").write_text(MAIN, encoding="utf-8")
+
+    def run() -> Done:
+        if pipeline != "atlantis":
+            return Done(*getattr(runner, pipeline)(dump, inputs_of(pipeline, plan=True)))
+        steps = samples_for_plans()[2]["workflows"]["default"]["plan"]["steps"]
+        [line] = [step["run"] for step in steps if isinstance(step, dict)]
+        return runner.script(line, dump)
+
+    PlanBuilder().write(folder)
+    done = run()
     assert done.status == 0, done.log
-    nat_route(network()).write(repository)
-    done = runner.script(script, dump)
+    nat_route(network()).write(folder)
+    done = run()
     assert done.status == 1, done.log
+    assert "This plan puts 1 subnet behind a NAT." in done.shown
+    if pipeline != "atlantis":
+        [options] = runner.reads()
+        assert "--plan=network/plan.json" in options
+        assert "--no-terraform" in options
     if pipeline == "github":
-        assert "This plan puts 1 subnet behind a NAT." in done.shown
-        assert '"uri":"main.tf"' in (repository / "express-path.sarif").read_text(encoding="utf-8")
+        [result] = [one for one in runner.results() if one["baselineState"] == "new"]
+        place = result["locations"][0]["physicalLocation"]
+        assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("network/main.tf", 4)
+
+
+def test_terraform_and_a_folder_are_used_where_they_are_asked_for(runner: Runner, tmp_path: Path) -> None:
+    """The action runs the providers of a pull request only if an input says so."""
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    PlanBuilder().write(runner.repository)
+    (runner.repository / "my network").mkdir()
+    (runner.repository / "my network" / "main.tf").write_text(MAIN, encoding="utf-8")
+    for run, inputs in (
+        (runner.github, {"terraform": "true"}),
+        (runner.gitlab, {**inputs_of("gitlab"), "arguments": ""}),
+    ):
+        done = run(dump, {**inputs, "plan": "plan.json", "source": "my network"})
+        assert done.status == 1, done.log  # the network has a finding
+        [options] = runner.reads()
+        assert "--plan=plan.json" in options
+        assert "--source=my network" in options
+        assert ("--no-terraform" in options) is (run == runner.gitlab)
+
+
+# --- the comment -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """Return an API with the comments of a pull request."""
+    with Api() as served:
+        yield served
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_a_pull_request_has_one_comment(pipeline: str, runner: Runner, api: Api, tmp_path: Path) -> None:
+    """The first run writes it, and each later run changes that one: when the finding is new, and when it is gone.
+
+    Comments of others stay, even if they begin with the same line, and so does that of another plan. AWS is read once.
+    """
+    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
+    run, inputs = getattr(runner, pipeline), inputs_of(pipeline, plan=True)
+    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
+    folder.mkdir()
+    nat_route(network()).write(folder)
+    assert run(dump, inputs).status == 1
+    [first] = api.comments
+    assert "This plan puts 1 subnet behind a NAT." in first["body"]
+    assert "network/plan.json: Commit c0ffee, [log](https://" in first["body"]
+    assert len(runner.reads()) == 1
+
+    foreign = [{**first, "id": 1, **api.author("somebody")}, {**first, "id": 2, "body": f"> {first['body']}"}]
+    many = [{**first, "id": number, "body": "another bot"} for number in range(3, 250)]
+    api.comments[:0] = [dict(one) for one in (*foreign, *many)]
+    before = [dict(one) for one in api.comments[:-1]]
+    PlanBuilder().write(folder)
+    assert run(dump, inputs).status == 0
+    assert api.comments[:-1] == before
+    assert api.comments[-1]["id"] == first["id"]
+    assert "This plan puts no subnet behind a NAT." in api.comments[-1]["body"]
+
+    PlanBuilder().write(runner.repository)
+    assert run(dump, {**inputs, "plan": "plan.json"}).status == 0
+    *_, same, other = api.comments
+    assert same["id"] == first["id"] != other["id"]
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_a_scan_that_fails_does_not_leave_a_green_comment(
+    pipeline: str, runner: Runner, api: Api, tmp_path: Path
+) -> None:
+    """The comment says that there is no result, and the status is that of the scan."""
+    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
+    run, inputs = getattr(runner, pipeline), inputs_of(pipeline, plan=True)
+    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
+    folder.mkdir()
+    PlanBuilder().write(folder)
+    assert run(dump, inputs).status == 0
+    (folder / "plan.json").write_text("{", encoding="utf-8")
+    (runner.repository / OUTPUT).unlink()
+    assert run(dump, inputs).status == 2
+    [comment] = api.comments
+    assert "The scan failed." in comment["body"]
+    assert "no subnet behind a NAT" not in comment["body"]
+
+
+@pytest.mark.parametrize("status", [0, 1])
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_a_token_that_may_only_read_changes_no_status(
+    pipeline: str, status: int, runner: Runner, api: Api, tmp_path: Path
+) -> None:
+    """As in the pull request of a fork: the log has a notice, and everything else is written."""
+    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
+    api.is_read_only = True
+    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
+    folder.mkdir()
+    (nat_route(network()) if status else PlanBuilder()).write(folder)
+    done = getattr(runner, pipeline)(dump, inputs_of(pipeline, plan=True))
+    assert done.status == status, done.log
+    assert "comments failed: HTTP Error 403" in done.log.replace("notes", "comments")
+    assert "because the token may not write one" in done.log
+    assert ("::notice::" in done.log) is (pipeline == "github")
+    assert TOKEN not in done.log
+    assert not api.comments
+    assert (runner.repository / OUTPUT).exists()
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_there_is_no_comment_without_a_pull_request_or_if_it_is_not_wanted(
+    pipeline: str, runner: Runner, api: Api, tmp_path: Path
+) -> None:
+    """Neither the API is called, nor does the log have a warning."""
+    run, inputs = getattr(runner, pipeline), {**inputs_of(pipeline), "arguments": ""}
+    dump = dump_with(tmp_path / "now", {"good": "endpoint"})
+    assert run(dump, inputs).status == 0
+    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
+    done = run(dump, {**inputs, "comment": "false"})
+    assert done.status == 0
+    assert "because the token may not" not in done.log
+    if pipeline == "gitlab":
+        runner.in_merge_request(api, token="")
+        assert "no comment" in run(dump, inputs).log
+    assert not api.calls
+
+
+def test_the_action_has_little_code() -> None:
+    """What decides is in the command."""
+    scripts = [step["run"] for step in ACTION["runs"]["steps"] if "run" in step]
+    assert sum(len(script.strip().splitlines()) for script in scripts) <= 40
+
+
+def test_samples_have_what_they_call() -> None:
+    """A job calls only what its steps install or its image has: the image of express-path has no Terraform."""
+    github, gitlab, atlantis = samples_for_plans()
+    [job] = github["jobs"].values()
+    used = [step.get("uses", step.get("run", "")).partition("@")[0] for step in job["steps"]]
+    first = next(place for place, one in enumerate(used) if one.startswith("terraform "))
+    assert "hashicorp/setup-terraform" in used[:first]
+    assert used.index("platform/express-path") > first
+    assert not any(one.startswith("express-path") for one in used)
+    for name, image in (("plan", "hashicorp/terraform"), ("express-path", "")):
+        lines = gitlab[name].get("script", [])
+        assert gitlab[name].get("image", {}).get("name", "").startswith(image)
+        assert {line.split()[0] for line in lines} <= {"terraform", "(umask"}
+    assert gitlab["express-path"]["needs"] == ["plan"]
+    assert gitlab["plan"]["artifacts"]["paths"] == [gitlab["include"][0]["inputs"]["plan"]]
+    assert gitlab["plan"]["artifacts"]["access"] == "none"
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert "/usr/local/bin/express-path" in text[text.index("### Atlantis") :]
+    assert atlantis

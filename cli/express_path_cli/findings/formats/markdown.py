@@ -17,9 +17,9 @@ from express_path_cli.findings.worklist import WorkItem, changes_of, item_record
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
 
-MAX_COMMENT = 65_536
-"""The longest comment that GitHub accepts, in characters. Its documentation does not name the limit, its error does:
-"Body is too long (maximum is 65536 characters)"."""
+MAX_COMMENT = 64_000
+"""The longest comment that GitHub accepts, in characters, without what `express-path comment` adds. Its documentation does
+not name the limit, its error does: "Body is too long (maximum is 65536 characters)"."""
 _MAX_ROWS = 20
 """How many rows of each kind are shown if the text would be too long for a comment with all of them."""
 _MARK = {Compliance.NON_COMPLIANT: "❌", Compliance.COMPLIANT: "✅", Compliance.NOT_APPLICABLE: "⚪"}
@@ -209,8 +209,9 @@ def _named(resource: str, name: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def plain(text: str) -> str:
-    """Escape all Markdown in a text, such as the name of an account or a message from AWS."""
-    return re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
+    """Escape all Markdown in a text, such as the name of an account or a message from AWS. It mentions nobody."""
+    escaped = re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"(?<!\w)@(?=\w)", "@<!-- -->", escaped)
 
 
 def _code(text: str) -> str:

@@ -152,3 +152,10 @@ def test_no_text_is_markup(odd: str) -> None:
     assert {element.tag for body in page.iter("tbody") for element in body.iter()} <= {"tbody", "tr", "td", "code"}
     [listed, *_] = ["".join(item.itertext()).strip() for item in page.iter("li")]
     assert listed.startswith(f"account 1 ({shown}): sts:AssumeRole failed")
+
+
+def test_a_comment_mentions_nobody() -> None:
+    """A tag that names a person or a team on GitHub notifies nobody, and an address of e-mail stays as it is."""
+    text = rendered(Format.MARKDOWN, result_of(replace(FLAGGED, vpc_name="@octocat of me@example.com (@org/team)")))
+    assert not re.search(r"(?<![\w])@(octocat|org)", text)
+    assert "octocat of me@example.com" in text
