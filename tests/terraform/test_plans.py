@@ -127,6 +127,20 @@ def test_three_configurations(workspace: Workspace) -> None:
     assert scores[0].subnets > 5
 
 
+def test_the_code_of_a_finding_cures_it(workspace: Workspace) -> None:
+    """Appended to the configuration, it takes every subnet of the next plan off the NAT."""
+    main = workspace.folder / "main.tf"
+    main.write_text((Path(__file__).parent / "main.tf").read_text(encoding="utf-8"), encoding="utf-8")
+    workspace.init()
+    options = ("--plan", str(workspace.plan_file()), "--plan-only", "--no-terraform")
+    document = json.loads(invoke(["scan", "--format", "json", *options]).stdout)
+    assert document["totals"]["compliances"]["NON_COMPLIANT"] > 0
+    with main.open("a", encoding="utf-8") as file:
+        file.writelines(change["patches"].get("terraform", "") for change in document["changes"])
+    options = ("--plan", str(workspace.plan_file()), *options[2:])
+    assert "NON_COMPLIANT" not in {row["compliance"] for row in scanned(*options)}
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> None:

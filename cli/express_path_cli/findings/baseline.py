@@ -3,6 +3,7 @@
 A finding is a NON_COMPLIANT subnet. It is identified by account, Region, subnet, and reason.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,7 @@ from express_path.fields import Description, identifier, ids, nested, number, ro
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.scan_file import DOCUMENT, FindingId, faults_in, finding_in, findings_in, read_scan
 from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.texts import count_text
 
 _WITHOUT_A_PATH = frozenset(
     {
@@ -34,12 +36,13 @@ PAST = (Mark.FIXED, Mark.UNKNOWN, Mark.REPLACED)
 
 
 class Cause(StrEnum):
-    """Why it is unknown whether a finding is fixed. The values are for people, the names for JSON."""
+    """Why a finding that is gone does not count as fixed. The values are for people, the names for JSON."""
 
     NOT_READ = "its account and Region were not read"
     NOT_SELECTED = "the subnet was not selected"
     NOT_LISTED = "the subnet is no longer listed"
     PATH_UNKNOWN = "its path is not known"
+    DROPPED = "AWS drops its traffic now"
     OTHER_PARAMETERS = "the rule parameters were different"
 
 
@@ -170,6 +173,8 @@ def _cause(
         return Cause.NOT_SELECTED if finding.subnet_id in listed[place] else Cause.NOT_LISTED
     if now.reason == finding.reason:
         return Cause.OTHER_PARAMETERS
+    if now.reason is Reason.DROPPED:
+        return Cause.DROPPED
     return Cause.PATH_UNKNOWN if now.reason in _WITHOUT_A_PATH else None
 
 
@@ -270,30 +275,44 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def comparison_lines(comparison: Comparison, most: int | None = None) -> Iterator[str]:
-    """Yield a line for each finding that is new, fixed, or unknown, and for each kind at most this many."""
+    """Yield a line for each route table with findings that are new, fixed, or unknown, for each kind at most this many."""
     replaced = {past.finding[:3]: past for past in comparison.past if past.mark is Mark.REPLACED}
     kinds = {
-        Mark.NEW: [_new(row, replaced.get(row.key)) for row in comparison.new],
-        Mark.FIXED: [past_text(past) for past in comparison.fixed],
-        Mark.UNKNOWN: [past_text(past) for past in comparison.unknown],
+        Mark.NEW: [(_new(row, replaced.get(row.key)), row.subnet_id) for row in comparison.new],
+        Mark.FIXED: [(_gone(past), past.finding.subnet_id) for past in comparison.fixed],
+        Mark.UNKNOWN: [(_gone(past), past.finding.subnet_id) for past in comparison.unknown],
     }
-    for mark, lines in kinds.items():
+    for mark, found in kinds.items():
+        by_table: defaultdict[str, list[str]] = defaultdict(list)
+        for where, subnet_id in found:
+            by_table[where].append(subnet_id)
+        lines = [
+            f"{mark}: {where}: {ids[0] if len(ids) == 1 else count_text(len(ids), 'subnet')}"
+            for where, ids in by_table.items()
+        ]
         yield from lines[:most]
         if most is not None and len(lines) > most:
-            yield f"{mark}: {len(lines) - most} more, which --format json lists"
+            yield f"{mark}: {len(lines) - most} more route tables, which --format json lists"
 
 
 def _new(row: Row, before: PastFinding | None) -> str:
+    """Return where a new finding is, and its reason. before: the finding that it replaces."""
     reason = f"{before.finding.reason} -> {row.reason}" if before else row.reason
-    return f"{Mark.NEW}: {_where(row.account_id, row.region, row.vpc_id, row.subnet_id)} {reason}"
+    return _where(row.account_id, row.region, row.vpc_id, row.route_table_id or "", reason)
+
+
+def _gone(past: PastFinding) -> str:
+    """Return where a finding of the baseline was, and what became of it."""
+    finding, now = past.finding, past.now
+    reason = f"{finding.reason} -> {now.reason}" if now else finding.reason
+    cause = f"({past.cause})" if past.cause else ""
+    table_id = (now.route_table_id if now else None) or ""
+    return _where(finding.account_id, finding.region, past.vpc_id, table_id, reason, cause)
 
 
 def past_text(past: PastFinding) -> str:
     """Return what happened to a finding of the baseline, in one line."""
-    finding, now = past.finding, past.now
-    reason = f"{finding.reason} -> {now.reason}" if now else finding.reason
-    where = _where(finding.account_id, finding.region, past.vpc_id, finding.subnet_id)
-    return f"{past.mark}: {where} {reason}" + (f" ({past.cause})" if past.cause else "")
+    return f"{past.mark}: {past.finding.subnet_id} {_gone(past)}"
 
 
 def _where(*names: str) -> str:

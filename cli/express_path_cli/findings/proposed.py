@@ -241,7 +241,13 @@ def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row], 
             if len(lost) == 1
             else f"Route tables {', '.join(lost[:_MOST])}{more} lose the endpoint."
         )
-    off = [row for row in gone if row.reason is not Reason.UNRESOLVED_EGRESS]
+    dropped = [row for row in gone if row.reason is Reason.DROPPED]
+    found += (
+        [f"After this plan, AWS drops the S3 Express traffic of {count_text(len(dropped), 'subnet')}."]
+        if dropped
+        else []
+    )
+    off = [row for row in gone if row.reason not in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED)]
     found += [f"This plan takes {count_text(len(off), 'subnet')} off a NAT."] if off else []
     if unresolved:
         found.append(f"The egress path of {count_text(unresolved, 'subnet')} is not known before the apply.")

@@ -1,12 +1,14 @@
 """The row: everything that people and files see of a subnet. Formats, worklist, report, and baseline are made from rows."""
 
+import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
+from express_path.domain.heal.patches import LOGICAL_ID
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import SubnetTags
 from express_path.domain.path.outcomes import Hop
@@ -147,42 +149,64 @@ def _other_paths(verdict: Verdict, tracer: Tracer | None) -> tuple[TrafficPath, 
 def combined(rows: Sequence[Row]) -> list[Row]:
     """Return the same rows; those of one VPC that need the same endpoint get one remedy for all of their route tables.
 
-    Otherwise, each of two commands would create an endpoint, and one VPC needs only one. A remedy with an id that AWS has
-    not given yet is one only in words.
+    Otherwise, each of two commands would create an endpoint, and one VPC needs only one.
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
-    endpoints: dict[Hashable, VpcEndpoint] = {}
-    owners: dict[Hashable, str] = {}
     for row in rows:
-        if row.remedy and row.remedy.endpoint:
-            key = change_key(row)
-            groups[key].append(row)
-            endpoints.setdefault(key, row.remedy.endpoint)
-            owners[key] = owners.get(key) or row.remedy.owner
-    remedies = {
-        key: association(worst_first(groups[key]), endpoint, owners[key]) for key, endpoint in endpoints.items()
-    }
-    found = [
-        replace(row, remedy=remedies[change_key(row)]) if row.remedy and row.remedy.endpoint else row for row in rows
-    ]
-    new = {change_key(row) for row in found if row.remedy and not all(map(known_id, _ids_to_change(row, row.remedy)))}
-    return (
-        [
-            replace(row, remedy=replace(row.remedy, command="", patches={}))
-            if row.remedy and change_key(row) in new
-            else row
-            for row in found
-        ]
-        if new
-        else found
-    )
+        if row.remedy and (row.remedy.endpoint or not all(map(known_id, (row.subnet_id, row.route_table_id or "-")))):
+            groups[change_key(row)].append(row)
+    remedies = {key: _joint_remedy(worst_first(group)) for key, group in groups.items()}
+    return [replace(row, remedy=remedies[key]) if (key := change_key(row)) in remedies else row for row in rows]
 
 
-def _ids_to_change(row: Row, remedy: Remedy) -> Iterator[str]:
-    """Yield the ids that a command or a patch may contain."""
-    yield from (row.subnet_id, row.route_table_id or row.subnet_id)
-    if remedy.endpoint:
-        yield from (remedy.endpoint.id, remedy.endpoint.vpc_id, *remedy.endpoint.route_table_ids)
+def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
+    """Return the one remedy of these rows; in terms of addresses if AWS has not given an id yet."""
+    remedy = rows[0].remedy
+    endpoint = remedy.endpoint if remedy else None
+    if remedy is None or endpoint is None:
+        return remedy and replace(remedy, command="", patches={})
+    owner = next((row.remedy.owner for row in rows if row.remedy and row.remedy.owner), "")
+    joint = association(rows, endpoint, owner)
+    ids = (*(row.route_table_id for row in rows), endpoint.id, endpoint.vpc_id, *endpoint.route_table_ids)
+    new = [one for one in dict.fromkeys(ids) if one and not known_id(one)]
+    return replace(joint, command="", patches=_snippet(rows, joint, endpoint, new)) if new else joint
+
+
+_ADDRESS = re.compile(r"(Resources\.|(?:module\.[^.]+\.)*)(.+)")
+"""The address of a resource: of a template, or the modules of Terraform's configuration; and the name inside them."""
+
+
+_RESOURCE = re.compile(r"[\w-]+\.[\w-]+(\[.*\])?")
+"""A resource of Terraform, not an attribute of one."""
+
+
+def _snippet(rows: Sequence[Row], joint: Remedy, endpoint: VpcEndpoint, new: Sequence[str]) -> dict[str, str]:
+    """Return the change as code that refers to resources by their addresses; empty if no code can.
+
+    Terraform's code belongs into the module of the resources, and reaches none of another module.
+    """
+    found = {one: _ADDRESS.fullmatch(one) for one in new if not isinstance(one, UnknownId)}
+    inside = {address[1] for address in found.values() if address}
+    if len(found) < len(new) or len(inside) > 1:
+        return {}
+    of = inside.pop()
+    tool = "cloudFormation" if of == "Resources." else "terraform"
+    expressions = {re.sub(r"\W+", "_", one[len(of) :]).strip("_"): one[len(of) :] for one in new}
+    names = dict(zip(new, expressions, strict=True))
+    named = [replace(row, route_table_id=names.get(str(row.route_table_id), row.route_table_id)) for row in rows]
+    tables = tuple(names.get(one, one) for one in endpoint.route_table_ids)
+    vpc_id, endpoint_id = (names.get(one, one) for one in (endpoint.vpc_id, endpoint.id))
+    tags = endpoint.tags if known_id(endpoint.id) else {**endpoint.tags, LOGICAL_ID: endpoint_id}
+    changed = replace(endpoint, id=endpoint_id, vpc_id=vpc_id, route_table_ids=tables, tags=tags)
+    code = association(named, changed, joint.owner).patches.get(tool, "")
+    for name, expression in expressions.items():
+        if tool == "terraform":
+            attribute = ".id" * bool(_RESOURCE.fullmatch(expression))
+            code = code.replace(f'"{name}"', f"{expression}{attribute}").replace(f" of {name}", f" of {expression}")
+        else:
+            code = re.sub(rf"(?m)(?<= ){name}$", f"!Ref {name}", code)
+    comment = f"# in {of.removesuffix('.')}\n" if of.startswith("module.") else ""
+    return {tool: comment + code} if code else {}
 
 
 def known_id(resource_id: str | None) -> str | None:

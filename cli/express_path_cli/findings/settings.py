@@ -16,7 +16,7 @@ from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.aws.options import parameter_pairs
-from express_path_cli.findings.row import Ignored, Row, combined
+from express_path_cli.findings.row import Ignored, Row
 from express_path_cli.terminal.errors import OptionError, did_you_mean, hint_for
 from express_path_cli.terminal.texts import count_text
 
@@ -89,12 +89,6 @@ class Applied(NamedTuple):
 
     rows: list[Row]
     notes: list[str]
-
-    @property
-    def counting(self) -> list[Row]:
-        """The rows without the findings that are ignored; a change that several tables share is only for those left."""
-        counting = [row for row in self.rows if not row.ignored]
-        return counting if len(counting) == len(self.rows) else combined(counting)
 
 
 def this_day() -> date:

@@ -11,7 +11,7 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 from express_path.domain.remedy.texts import Remedy
-from express_path_cli.findings.row import Mark, Row, change_key, what_to_find_out
+from express_path_cli.findings.row import Mark, Row, change_key, combined, what_to_find_out
 from express_path_cli.terminal.tables import Layout, Record
 from express_path_cli.terminal.texts import count_text
 
@@ -89,10 +89,16 @@ def _items(rows: Iterable[Row]) -> Sequence[WorkItem]:
     return sorted((WorkItem(tuple(grouped)) for grouped in groups.values()), key=_worst_first)
 
 
-def _worst_first(item: WorkItem) -> tuple[int, int, str, str, str, str]:
+def _worst_first(item: WorkItem) -> tuple[bool, int, int, str, str, str, str]:
+    """Return the key that sorts items: those that are new since the baseline, then the worst reason, then by size."""
     row = item.first
     place = (row.account_id, row.region, row.vpc_id, row.route_table_id or "")
-    return (SEVERITY_ORDER[row.reason], -len(item.rows), *place)
+    return (item.mark is not Mark.NEW, SEVERITY_ORDER[row.reason], -len(item.rows), *place)
+
+
+def news(rows: Iterable[Row]) -> Worklist:
+    """Return the worklist of rows of which a comparison says something: findings that are new, or gone and not fixed."""
+    return worklist(combined([row for row in rows if row.baseline in (Mark.NEW, Mark.UNKNOWN)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,16 @@ class Change:
     def route_table_ids(self) -> list[str]:
         """The route tables to change; empty if they are not known."""
         return list(dict.fromkeys(row.route_table_id for row in self.rows if row.route_table_id))
+
+    @property
+    def place(self) -> str:
+        """Where the configuration of a plan causes it, as file:line; empty if that is not known."""
+        return next((f"{row.file}:{row.line}" for row in self.rows if row.file), "")
+
+    @property
+    def code(self) -> str:
+        """The command, or without one the code for the tools that can make the change; empty if there is none."""
+        return self.remedy.command or "\n".join(patch.rstrip("\n") for patch in self.remedy.patches.values())
 
     @property
     def subnets(self) -> Counter[Reason]:

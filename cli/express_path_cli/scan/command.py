@@ -22,6 +22,7 @@ from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.output import WITH_IGNORED, Format, format_of, write_result
 from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import combined
 from express_path_cli.findings.selection import NEVER, NEW, WORDS, Selection, matches, parse_words
 from express_path_cli.findings.settings import Settings, read_settings
 from express_path_cli.findings.split import INDEX, check_folder, write_split
@@ -51,15 +52,18 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     """Compare and write a scan, and return the exit status."""
     applied = asked.settings.applied(scan.result.rows)
     show_failures_and_notes((), applied.notes[1:], quiet=quiet)
-    has_all = output_format in WITH_IGNORED
-    shown = [row for row in (applied.rows if has_all else applied.counting) if matches(row, asked.shown)]
-    listed = {row.key for row in shown}
-    unlisted = [row for row in applied.rows if row.key not in listed]
-    result = replace(scan.result, rows=shown, unlisted=unlisted, settings=applied.notes)
+    result = replace(scan.result, rows=applied.rows, settings=applied.notes)
     # The network without a plan is what the plan is compared with.
     baseline = asked.baseline or (result.plan.before if result.plan else None)
     if baseline:
         result = _compared(result, baseline, quiet=quiet)
+    has_all = output_format in WITH_IGNORED
+    kept = [row for row in result.rows if has_all or not row.ignored]
+    kept = kept if len(kept) == len(result.rows) else combined(kept)  # a shared change is only for those left
+    shown = [row for row in kept if matches(row, asked.shown) or row.baseline in asked.shown]
+    listed = {row.key for row in shown}
+    unlisted = [row for row in result.rows if row.key not in listed]
+    result = replace(result, rows=shown, unlisted=unlisted)
     if asked.split_by and output and not scan.is_empty:
         write_split(result, asked.split_by, output)
         if not quiet:
@@ -105,8 +109,12 @@ def _complete_word(incomplete: str) -> list[str]:
     return [word.lower() if incomplete.islower() else word for word in WORDS]
 
 
+def _complete_shown(incomplete: str) -> list[str]:
+    return [*_complete_word(incomplete), NEW]
+
+
 def _complete_failing(incomplete: str) -> list[str]:
-    return [*_complete_word(incomplete), NEW, NEVER]
+    return [*_complete_shown(incomplete), NEVER]
 
 
 def _complete_split() -> list[str]:
@@ -196,9 +204,9 @@ Shown = Annotated[
     typer.Option(
         "--show",
         metavar="WORD",
-        autocompletion=_complete_word,
-        help="List the subnets with this compliance or reason, one per line, instead of the worklist; repeatable. The exit "
-        "status still depends on all subnets.",
+        autocompletion=_complete_shown,
+        help="List the subnets with this compliance or reason, one per line, instead of the worklist; repeatable. `new`: "
+        "those with a finding that is not in the --baseline. The exit status still depends on all subnets.",
         rich_help_panel=options.HOW,
     ),
 ]
@@ -274,15 +282,15 @@ def scan(
         settings = replace(settings, parameters={})
     show_failures_and_notes((), settings.title, quiet=quiet)
     parameters = settings.rule_parameters(parameter)
-    shown = parse_words("--show", show or WORDS)
+    shown = parse_words("--show", show or WORDS, NEW)
     grouping = parse_grouping(split_by) if split_by else None
     if grouping:
         _check_split({"--plan": plan, "--format": output_format, "--show": show}, output)
     chosen = Format.MARKDOWN if grouping else output_format or format_of(output)
     given = ScanOptions(network, parameter_words(parameters), _selection(vpc, tag), bool(plan))
     failing = _failing(fail_on)
-    if NEW in failing and not (baseline or from_scan or plan):
-        raise _no_baseline()
+    if NEW in failing | shown and not (baseline or from_scan or plan):
+        raise _no_baseline("--fail-on" if NEW in failing else "--show")
     asked = ScanOutput(
         read_baseline(baseline) if baseline else None,
         failing,
@@ -324,12 +332,12 @@ def _check_earlier(earlier: Result, asked: ScanOutput) -> None:
         raise OptionError(
             "--from and --baseline: the earlier scan was compared with a baseline already", "leave --baseline out"
         )
-    if NEW in asked.failing and not earlier.comparison and not asked.baseline:
-        raise _no_baseline()
+    if NEW in asked.failing | asked.shown and not earlier.comparison and not asked.baseline:
+        raise _no_baseline("--fail-on" if NEW in asked.failing else "--show")
 
 
-def _no_baseline() -> OptionError:
-    return OptionError("--fail-on new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
+def _no_baseline(option: str) -> OptionError:
+    return OptionError(f"{option} new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
 
 
 def _selection(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:

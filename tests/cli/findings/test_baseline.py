@@ -1,6 +1,7 @@
 """A scan compared with an earlier one: which findings are new, unchanged, fixed, or unknown, and when that fails."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from express_path_cli.findings.baseline import (
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.terminal.errors import OptionError
-from tests.cli.findings.results import compared
+from tests.cli.findings.results import FLAGGED, compared
 from tests.support.changing_network import dump_with
 from tests.support.command import invoke
 
@@ -75,7 +76,10 @@ def subnets(rows: list[dict[str, Any]], *keys: str) -> dict[str, Any]:
 
 
 def test_each_finding_is_new_unchanged_fixed_or_unknown(tmp_path: Path) -> None:
-    """Only a subnet whose path was followed to an end without a NAT is fixed; another reason is a new finding."""
+    """Only a subnet whose path was followed to an end without a NAT is fixed; another reason is a new finding.
+
+    Behind a NAT gateway that was deleted, AWS drops the traffic, so nothing is fixed.
+    """
     last = baseline_of(tmp_path, BEFORE)
     document = scanned(dump_with(tmp_path / "after", AFTER), "--baseline", str(last))
     assert subnets(document["subnets"], "baseline") == {
@@ -84,15 +88,16 @@ def test_each_finding_is_new_unchanged_fixed_or_unknown(tmp_path: Path) -> None:
         "healed": ("fixed",),
         "worse": ("new",),
         "cut": ("fixed",),
-        "dropped": ("fixed",),
+        "dropped": ("unknown",),
         "silenced": ("unknown",),
         "hidden": ("unknown",),
         "good": ("new",),
         "added": ("new",),
     }
-    assert subnets(document["fixed"], "now") == {"healed": ("ENDPOINT",), "cut": ("NO_ROUTE",), "dropped": ("DROPPED",)}
+    assert subnets(document["fixed"], "now") == {"healed": ("ENDPOINT",), "cut": ("NO_ROUTE",)}
     assert subnets(document["unknown"], "now", "cause") == {
         "silenced": ("EXCLUDED", "PATH_UNKNOWN"),
+        "dropped": ("DROPPED", "DROPPED"),
         "hidden": ("UNRESOLVED_EGRESS", "PATH_UNKNOWN"),
         "deleted": (None, "NOT_LISTED"),
     }
@@ -259,24 +264,27 @@ def test_what_a_baseline_covered_is_read(tmp_path: Path) -> None:
 
 
 def test_a_comparison_is_in_words() -> None:
-    """The counts are one line; each finding that is new, fixed, or unknown has a line, or the first of them."""
+    """The counts are one line; each route table with findings that are not unchanged has a line, or the first of them."""
     comparison = compared().comparison
     assert comparison
     assert comparison_text(comparison) == (
         "Compared with the baseline: 2 new (1 NON_COMPLIANT before, for another reason), 1 unchanged, 1 fixed, 2 unknown"
     )
     where = "111122223333 us-east-1 vpc-0edcd841989b4dde2"
+    table = f"{where} {FLAGGED.route_table_id}"
     assert list(comparison_lines(comparison)) == [
-        f"new: {where} subnet-new NAT_GATEWAY",
-        f"new: {where} subnet-worse NAT_GATEWAY -> PARTLY_NAT",
-        f"fixed: {where} subnet-fixed NAT_GATEWAY -> ENDPOINT",
-        f"unknown: {where} subnet-gone NAT_GATEWAY (the subnet is no longer listed)",
-        f"unknown: {where} subnet-hidden NAT_GATEWAY -> UNRESOLVED_EGRESS (its path is not known)",
+        f"new: {table} NAT_GATEWAY: subnet-new",
+        f"new: {table} NAT_GATEWAY -> PARTLY_NAT: subnet-worse",
+        f"fixed: {table} NAT_GATEWAY -> ENDPOINT: subnet-fixed",
+        f"unknown: {where} NAT_GATEWAY (the subnet is no longer listed): subnet-gone",
+        f"unknown: {where} NAT_GATEWAY -> UNRESOLVED_EGRESS (its path is not known): subnet-hidden",
     ]
     assert [line for line in comparison_lines(comparison, 1) if "more" in line] == [
-        "new: 1 more, which --format json lists",
-        "unknown: 1 more, which --format json lists",
+        "new: 1 more route tables, which --format json lists",
+        "unknown: 1 more route tables, which --format json lists",
     ]
+    many = replace(comparison, new=[replace(FLAGGED, subnet_id=f"subnet-{number}") for number in range(9)])
+    assert next(comparison_lines(many)) == f"new: {table} NAT_GATEWAY: 9 subnets"
 
 
 NOW = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(list(Reason)))

@@ -1,6 +1,7 @@
 """scan --from with the scan of a plan: every format is the one of the scan itself, and no command has an address."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,13 +124,14 @@ def test_a_template_is_kept_with_its_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*ALONE, *OVER_SAMPLE])
-def test_no_command_or_patch_has_an_address(name: str, tmp_path: Path) -> None:
-    """AWS has not given the resource an id yet, so the change is described in words."""
+def test_what_has_no_id_yet_is_changed_in_code(name: str, tmp_path: Path) -> None:
+    """No command has an address, and only Terraform's code refers to it."""
     shown = invoke(["scan", *given(name, tmp_path), "--format", "json"]).stdout
     for change in json.loads(shown)["changes"]:
         assert "aws_" not in change["command"]
         if change["endpoint"] and "aws_" in json.dumps([change["endpoint"], change["routeTableIds"]]):
-            assert (change["command"], change["patches"]) == ("", {})
+            assert (change["command"], [*change["patches"]]) == ("", ["terraform"])
+            assert not re.search(r' = "(aws_|module)', change["patches"]["terraform"])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from express_path_cli.findings.proposed import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing
-from express_path_cli.findings.worklist import WorkItem, changes_of, item_record, worklist
+from express_path_cli.findings.worklist import WorkItem, changes_of, item_record, news, worklist
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
 
@@ -118,13 +118,17 @@ class _Document:
 
     def _changes(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets as a list, worst first, with commands that can be copied."""
-        changes = changes_of(self._worklist.flagged)
+        found = news(self._result.rows) if self._result.comparison else self._worklist
+        changes = changes_of(found.flagged)
         if changes:
             yield from ("### What to do", "")
             for change in changes[: self._length.most]:
                 remedy, reason = change.remedy, change.rows[0].reason
                 command = f" {_code(remedy.command)}" if remedy.command else ""
-                yield f"- {reason}, {change.counted(reason)}: {plain(remedy.text)}{command}"
+                where = f", {_code(change.place)}" if change.place else ""
+                yield f"- {reason}, {change.counted(reason)}{where}: {plain(remedy.text)}{command}"
+                if change.code and not command:
+                    yield from ("", *(f"  {line}".rstrip() for line in ("```", *change.code.splitlines(), "```")), "")
             if self._length.most is not None and len(changes) > self._length.most:
                 yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
             yield ""

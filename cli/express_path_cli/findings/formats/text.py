@@ -11,7 +11,7 @@ from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing
-from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, worklist
+from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, news, worklist
 from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines
 from express_path_cli.terminal.texts import count_text
 
@@ -43,6 +43,7 @@ class _Table:
     def __init__(self, result: Result, options: RenderOptions, screen: Screen) -> None:
         self._result, self._options, self._screen = result, options, screen
         self._worklist = worklist(result.rows)
+        self._advised = news(result.rows) if result.comparison else self._worklist
 
     def lines(self) -> Iterator[str]:
         """Yield every line."""
@@ -114,7 +115,7 @@ class _Table:
 
     def _changes(self) -> Iterator[str]:
         """Yield what to do, worst first, with an example of each reason. A command is one line that can be copied."""
-        found = self._worklist
+        found = self._advised
         changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
         if not changes:
             return
@@ -128,8 +129,9 @@ class _Table:
         for change in (changes[place] for place in sorted(examples)):
             reason, remedy, tables = change.rows[0].reason, change.remedy, change.route_table_ids
             where = f" of {tables[0]}" if len(tables) == 1 and tables[0] not in remedy.text else ""
+            where += f", {change.place}" if change.place else ""
             yield from self._screen.folded(f"{reason}, {change.counted(reason)}{where}: {remedy.text}")
-            yield from map(printable, filter(None, [remedy.command]))
+            yield from map(printable, change.code.splitlines())
         yield from self._rest(len(changes) - _MAX_CHANGES, "change")
 
     def _rest(self, number: int, noun: str) -> Iterator[str]:
@@ -147,7 +149,8 @@ class _Table:
         for sentence in sentences:
             yield ""
             yield from self._screen.folded(sentence)
-        commands = self._options.scan.next_commands(self._worklist, lists_subnets=self._options.lists_subnets)
+        is_enough = self._options.lists_subnets or result.comparison is not None
+        commands = self._options.scan.next_commands(self._advised, lists_subnets=is_enough)
         for purpose, command in commands:
             yield ""
             yield from self._screen.folded(f"{purpose}:")

@@ -10,7 +10,7 @@ from express_path.domain.heal.records import FULL_ACCESS
 from express_path.domain.network.resources import VpcEndpoint
 
 _STACK = "aws:cloudformation:stack-name"
-_LOGICAL_ID = "aws:cloudformation:logical-id"
+LOGICAL_ID = "aws:cloudformation:logical-id"
 _ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
 """A logical ID of CloudFormation
 (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resources-section-structure.html)."""
@@ -25,7 +25,7 @@ def associate_patches(
 ) -> dict[str, str]:
     """Return the patches that associate route tables with an existing endpoint; policies may include its policy."""
     policy = next((found.document for found in policies if found.holder == endpoint.id), FULL_ACCESS)
-    logical_id = endpoint.tags.get(_LOGICAL_ID, "")
+    logical_id = endpoint.tags.get(LOGICAL_ID, "")
     if not _ALPHANUMERIC.fullmatch(logical_id):
         logical_id = _LOGICAL_ID_OF_NEW
     tables = sorted({*endpoint.route_table_ids, *route_table_ids})

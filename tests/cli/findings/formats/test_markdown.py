@@ -104,8 +104,8 @@ def test_a_comparison_is_counted_and_listed() -> None:
         "**Compared with the baseline: 2 new (1 NON\\_COMPLIANT before, for another reason), 1 unchanged, 1 fixed, "
         "2 unknown**\n"
     ) in text
-    assert f"- fixed: 111122223333 us-east-1 {FLAGGED.vpc_id} subnet-fixed NAT\\_GATEWAY -> ENDPOINT\n" in text
-    assert "subnet-gone NAT\\_GATEWAY (the subnet is no longer listed)\n" in text
+    assert f"{FLAGGED.vpc_id} {FLAGGED.route_table_id} NAT\\_GATEWAY -> ENDPOINT: subnet-fixed\n" in text
+    assert "NAT\\_GATEWAY (the subnet is no longer listed): subnet-gone\n" in text
     *_, subnets = tables_in(text)
     assert subnets[0][-1] == "Baseline"
     assert {row[4]: row[-1] for row in subnets[1:]} == {

@@ -14,7 +14,7 @@ from express_path.domain.remedy.texts import Remedy
 from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.selection import Selection
 from express_path_cli.findings.summary import EXCLUDED_FIX
 from express_path_cli.terminal.tables import Screen
@@ -255,7 +255,10 @@ def test_a_comparison_is_counted_and_listed() -> None:
     """The counts come first, then what is new, fixed, or unknown; each row counts its new subnets, or has its mark."""
     lines = lines_of(compared())
     assert lines[1].startswith("Compared with the baseline: 2 new (1 NON_COMPLIANT before, for another reason), 1 unch")
-    assert f"  fixed: 111122223333 us-east-1 {FLAGGED.vpc_id} subnet-fixed NAT_GATEWAY -> ENDPOINT" in lines
+    assert (
+        f"  fixed: 111122223333 us-east-1 {FLAGGED.vpc_id} {FLAGGED.route_table_id} NAT_GATEWAY -> ENDPOINT: subnet-fixed"
+        in lines
+    )
     [row] = [line.split()[:3] for line in lines if line.endswith(NAT.id) and " NAT_GATEWAY " in line]
     assert row == ["2", "1", "NAT_GATEWAY"]
     details = lines_of(compared(), RenderOptions(lists_subnets=True))
@@ -265,15 +268,30 @@ def test_a_comparison_is_counted_and_listed() -> None:
     }
 
 
+def test_advice_is_about_what_is_new() -> None:
+    """With a baseline, new route tables come first, and only they have a change and a next command."""
+    new = replace(FLAGGED, route_table_id="rtb-new", subnet_id="subnet-new", baseline=Mark.NEW)
+    old = [replace(FLAGGED, subnet_id=f"subnet-{number}", baseline=Mark.UNCHANGED) for number in range(3)]
+    result = replace(compared(), rows=[*old, new])
+    lines = lines_of(result)
+    tables = [line.split()[3] for line in lines if line.endswith(NAT.id)]
+    assert tables == ["rtb-new", FLAGGED.route_table_id]
+    advice = lines[lines.index("What to do") :]
+    assert any(line.startswith("NAT_GATEWAY, 1 subnet") for line in advice)
+    assert not any("subnet-0" in line or FLAGGED.route_table_id in line for line in advice)
+
+
 def test_a_terminal_shows_the_first_findings_of_each_mark() -> None:
     """In a pipe, the list is complete."""
     result = compared()
-    comparison = replace(result.comparison, new=[FLAGGED] * 25)  # type: ignore[type-var]
+    comparison = replace(
+        result.comparison, new=[replace(FLAGGED, route_table_id=f"rtb-{number}") for number in range(25)]
+    )  # type: ignore[type-var]
     result = replace(result, comparison=comparison)
     screen = Screen(Console(file=io.StringIO(), force_terminal=True, color_system=None, width=200))
     shown = "".join(as_text(result, RenderOptions(), screen)).splitlines()
     assert sum(line.startswith("  new: 1111") for line in shown) == 20
-    assert "  new: 5 more, which --format json lists" in shown
+    assert "  new: 5 more route tables, which --format json lists" in shown
     assert sum(line.startswith("  new: 1111") for line in lines_of(result)) == 25
 
 
