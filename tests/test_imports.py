@@ -92,7 +92,7 @@ RANKS = (
     {"aws"},
     {"sources"},
     {"findings", "automation", "installation", "nat"},
-    {"scan", "explain", "heal", "undo", "stop", "doctor", "traffic", "org", "collect", "schema", "policies"},
+    {"scan", "explain", "heal", "undo", "stop", "doctor", "traffic", "org", "collect", "comment", "schema", "policies"},
     {"main"},
 )
 INSTRUMENT_USES = {"terminal", "aws", "nat"}

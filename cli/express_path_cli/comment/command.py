@@ -1,4 +1,4 @@
-"""What `express-path comment` does: keep one comment on the pull request of a pipeline up to date, on GitHub or GitLab.
+"""What `express-path comment` does: keep one comment on the pull request of a job up to date, on GitHub or GitLab.
 
 The comment of an earlier run begins with a line that readers do not see, and has the same author: anybody can write that
 line, and a token may change what others wrote.
@@ -6,12 +6,10 @@ line, and a token may change what others wrote.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http.client import HTTPException
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
@@ -22,102 +20,62 @@ from express_path_cli.findings.formats.markdown import MAX_COMMENT, plain
 from express_path_cli.terminal.errors import OptionError, say
 
 EXAMPLES = """
+express-path scan --from scan.json --output scan.md  # the text
 express-path comment scan.md  # in a job of a pull request, with GITHUB_TOKEN or GITLAB_TOKEN
 """
 _PAGE = 100
 """How many comments one call returns, which is the most that both APIs allow."""
-_BOT = "github-actions[bot]"
-"""The author of what a job writes with its own token: https://docs.github.com/en/actions/concepts/security/github_token."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """The comments of a pull request.
+class Service(NamedTuple):
+    """How an API has the comments of a pull request, with variables of the job in braces.
 
-    url: of the list. one: of each comment, without its id. update: the method that changes one. headers: with the token.
-    author and name: the fields with the author of a comment, and with the name of the author. run: which commit is judged,
-    and where the log is, in Markdown.
+    user: the URL of who writes, empty if it is me. author and name: the fields with the author of a comment, and the name
+    there. one: the URL of a comment, without its id. run: which commit is judged, and where the log is, in Markdown.
     """
 
-    url: str
-    one: str
-    update: str
-    headers: Mapping[str, str]
+    header: str
+    token: str
+    user: str
+    me: str
     author: str
     name: str
+    comments: str
+    one: str
+    update: str
     run: str
 
-    def write(self, text: str, marker: str, me: str) -> str:
-        """Write a comment, or change that of an earlier run, and return what was done."""
-        for found in self._comments():
-            is_own = (found.get(self.author) or {}).get(self.name) == me
-            if is_own and str(found.get("body")).startswith(marker):
-                self.call(self.update, f"{self.one}/{found['id']}", text)
-                return "updated the comment"
-        self.call("POST", self.url, text)
-        return "wrote a comment"
 
-    def _comments(self) -> Iterator[Mapping[str, Any]]:
-        for page in count(1):
-            found = self.call("GET", f"{self.url}?per_page={_PAGE}&page={page}")
-            yield from found
-            if len(found) < _PAGE:
-                return
-
-    def call(self, method: str, url: str, text: str | None = None) -> Any:  # noqa: ANN401  # JSON
-        """Call the API and return its answer. Raise OptionError if it refuses or does not answer."""
-        body = None if text is None else json.dumps({"body": text}).encode()
-        headers = {**self.headers, "Content-Type": "application/json"}
-        try:
-            with urlopen(Request(url, body, headers, method=method), timeout=60) as answer:  # noqa: S310  # of the job's environment
-                return json.load(answer)
-        except (OSError, HTTPException, ValueError) as error:
-            raise OptionError(
-                f"{method} {url} failed: {error}",
-                "the token must be allowed to write comments: pull-requests: write, or the scope api on GitLab",
-            ) from error
-
-
-def _github(given: Mapping[str, str]) -> Thread | None:
-    """Return the pull request for which a job of GitHub Actions runs, None if there is none.
-
-    https://docs.github.com/en/rest/issues/comments
-    """
-    event = json.loads(Path(given["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
-    found, repository = event.get("pull_request"), given["GITHUB_REPOSITORY"]
-    if not found or not given.get("GITHUB_TOKEN"):
-        return None
-    url = f"{given['GITHUB_API_URL']}/repos/{repository}/issues"
-    log = f"{given['GITHUB_SERVER_URL']}/{repository}/actions/runs/{given['GITHUB_RUN_ID']}"
-    return Thread(
-        f"{url}/{found['number']}/comments",
-        f"{url}/comments",
-        "PATCH",
-        {"Authorization": f"Bearer {given['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"},
-        "user",
-        "login",
-        f"Commit {found['head']['sha']}, [log]({log})",
-    )
-
-
-def _gitlab(given: Mapping[str, str]) -> Thread | None:
-    """Return the merge request for which a job of GitLab runs, None if there is none.
-
-    https://docs.gitlab.com/api/notes/#merge-requests
-    """
-    number = given.get("CI_MERGE_REQUEST_IID")
-    if not number or not given.get("GITLAB_TOKEN"):
-        return None
-    project = f"{given['CI_API_V4_URL']}/projects/{given['CI_MERGE_REQUEST_PROJECT_ID']}"
-    url = f"{project}/merge_requests/{number}/notes"
-    run = f"Commit {given['CI_COMMIT_SHA']}, [log]({given['CI_JOB_URL']})"
-    return Thread(url, url, "PUT", {"PRIVATE-TOKEN": given["GITLAB_TOKEN"]}, "author", "username", run)
-
-
+GITHUB = Service(
+    "Authorization",
+    "Bearer {GITHUB_TOKEN}",
+    "",
+    "github-actions[bot]",  # https://docs.github.com/en/actions/concepts/security/github_token
+    "user",
+    "login",
+    "{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/{PULL}/comments",
+    "{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/comments",
+    "PATCH",
+    "Commit {COMMIT}, [log]({GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID})",
+)
+"""https://docs.github.com/en/rest/issues/comments"""
+_NOTES = "{CI_API_V4_URL}/projects/{CI_MERGE_REQUEST_PROJECT_ID}/merge_requests/{CI_MERGE_REQUEST_IID}/notes"
+GITLAB = Service(
+    "PRIVATE-TOKEN",
+    "{GITLAB_TOKEN}",
+    "{CI_API_V4_URL}/user",
+    "",
+    "author",
+    "username",
+    _NOTES,
+    _NOTES,
+    "PUT",
+    "Commit {CI_COMMIT_SHA}, [log]({CI_JOB_URL})",
+)
+"""https://docs.gitlab.com/api/notes/#merge-requests"""
 TextFile = Annotated[Path, typer.Argument(metavar="FILE", help="The text, in Markdown.", show_default=False)]
 About = Annotated[
-    str,
-    typer.Option(metavar="TEXT", help="What the text is about, such as the plan. Each has a comment of its own."),
+    str, typer.Option(metavar="TEXT", help="What the text is about, such as the plan. Each has a comment of its own.")
 ]
 
 
@@ -130,18 +88,54 @@ def comment(*, file: TextFile, about: About = "", quiet: options.Quiet = False) 
     Exit status: 0, or 2 if the comment could not be written.
     """
     try:
-        text = file.read_text(encoding="utf-8")[:MAX_COMMENT]
+        text, job = file.read_text(encoding="utf-8")[:MAX_COMMENT], _job()
     except (OSError, ValueError) as error:
         raise OptionError(f"{file} cannot be read: {error}", "write it with scan --output") from error
-    is_github = bool(os.environ.get("GITHUB_EVENT_PATH"))
-    thread = (_github if is_github else _gitlab)(os.environ)
-    if thread is None:
+    try:
+        service = Service(*(part.format_map(job) for part in (GITHUB if "PULL" in job else GITLAB)))
+    except KeyError:
         done = "no comment: there is no pull request, or no token"
     else:
-        api = os.environ.get("CI_API_V4_URL")
-        me = _BOT if is_github else str(thread.call("GET", f"{api}/user")["username"])
-        marker = f"<!-- express-path {quote(about).replace('-', '%2D')} -->"
+        marker = f"<!-- express-path {quote(about).replace('-', '%2D')} -->\n"
         judged = f"{plain(about)}: " if about else ""
-        done = thread.write(f"{marker}\n{text}\n\n{judged}{thread.run}\n", marker, me)
+        done = _write(service, f"{marker}{text}\n\n{judged}{service.run}\n", marker)
     if not quiet:
         say(done)
+
+
+def _job() -> dict[str, str]:
+    """Return the variables of the job that have a value, and the pull request of a job of GitHub Actions."""
+    job = {name: value for name, value in os.environ.items() if value}
+    event = job.get("GITHUB_EVENT_PATH")
+    pull = json.loads(Path(event).read_text(encoding="utf-8")).get("pull_request") if event else None
+    return job | ({"PULL": str(pull["number"]), "COMMIT": pull["head"]["sha"]} if pull else {})
+
+
+def _write(service: Service, text: str, marker: str) -> str:
+    """Write a comment, or change that of an earlier run, and return what was done."""
+    me = _call(service, "GET", service.user)[service.name] if service.user else service.me
+    for page in count(1):
+        found = _call(service, "GET", f"{service.comments}?per_page={_PAGE}&page={page}")
+        for one in found:
+            # The author of a comment is null on GitHub if the account is gone.
+            if one["body"].startswith(marker) and (one[service.author] or {}).get(service.name) == me:
+                _call(service, service.update, f"{service.one}/{one['id']}", text)
+                return "updated the comment"
+        if len(found) < _PAGE:
+            break
+    _call(service, "POST", service.comments, text)
+    return "wrote a comment"
+
+
+def _call(service: Service, method: str, url: str, text: str = "") -> Any:  # noqa: ANN401  # JSON
+    """Call the API and return its answer. Raise OptionError if it refuses or does not answer."""
+    headers = {service.header: service.token, "Content-Type": "application/json"}
+    body = json.dumps({"body": text}).encode() if text else None
+    try:
+        with urlopen(Request(url, body, headers, method=method), timeout=60) as answer:  # noqa: S310  # the job's own API
+            return json.load(answer)
+    except (OSError, HTTPException, ValueError) as error:
+        raise OptionError(
+            f"{method} {url} failed: {error}",
+            "the token must be allowed to write comments: pull-requests: write, or the scope api on GitLab",
+        ) from error
