@@ -6,19 +6,20 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
-from tests.docs.comments import TOKEN, Api
+from tests.docs.comments import TOKEN, Api, api
 from tests.support import processes
 from tests.support.changing_network import dump_with
 from tests.support.command import NO_CREDENTIALS, invoke
 from tests.support.plans import PlanBuilder, nat_route, network
 
+__all__ = ["api"]
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "pipeline.md"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -51,12 +52,6 @@ def documented() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the GitHub workflow and the GitLab pipeline for the network."""
     github, gitlab, *_ = blocks()
     return github, gitlab
-
-
-def samples_for_plans() -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Return the workflow, the pipeline, and the configuration of Atlantis that judge plans."""
-    github, gitlab, atlantis = blocks()[2:]
-    return github, gitlab, atlantis
 
 
 def action_inputs(given: Mapping[str, str]) -> dict[str, str]:
@@ -109,28 +104,9 @@ class Runner:
             "EXPRESS_PATH_TOKEN": "token",
         }
 
-    def in_pull_request(self, api: Api) -> None:
+    def in_pull_request(self, pipeline: str, api: Api) -> None:
         """Let the jobs that follow be of a pull request whose comments are in an API."""
-        event = self._temp / "event.json"
-        event.write_text(json.dumps({"pull_request": {"number": 7, "head": {"sha": "c0ffee"}}}), encoding="utf-8")
-        self._environment |= {
-            "GITHUB_EVENT_PATH": str(event),
-            "GITHUB_REPOSITORY": "platform/network",
-            "GITHUB_API_URL": api.url,
-            "GITHUB_SERVER_URL": "https://github.example.com",
-            "GITHUB_RUN_ID": "99",
-        }
-
-    def in_merge_request(self, api: Api, token: str = TOKEN) -> None:
-        """Let the jobs that follow be of a merge request whose notes are in an API."""
-        self._environment |= {
-            "CI_API_V4_URL": api.url,
-            "CI_COMMIT_SHA": "c0ffee",
-            "CI_JOB_URL": "https://gitlab.example.com/jobs/99",
-            "CI_MERGE_REQUEST_IID": "7",
-            "CI_MERGE_REQUEST_PROJECT_ID": "12",
-            "GITLAB_TOKEN": token,
-        }
+        self._environment |= api.job(pipeline, self._temp)
 
     @property
     def sarif(self) -> Path:
@@ -361,7 +337,7 @@ def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_pat
     def run() -> Done:
         if pipeline != "atlantis":
             return Done(*getattr(runner, pipeline)(dump, inputs_of(pipeline, plan=True)))
-        steps = samples_for_plans()[2]["workflows"]["default"]["plan"]["steps"]
+        steps = blocks()[4]["workflows"]["default"]["plan"]["steps"]
         [line] = [step["run"] for step in steps if isinstance(step, dict)]
         return runner.script(line, dump)
 
@@ -384,120 +360,82 @@ def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_pat
 
 def test_terraform_and_a_folder_are_used_where_they_are_asked_for(runner: Runner, tmp_path: Path) -> None:
     """The action runs the providers of a pull request only if an input says so."""
-    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    dump = dump_with(tmp_path / "now", {"good": "endpoint"})
     PlanBuilder().write(runner.repository)
     (runner.repository / "my network").mkdir()
     (runner.repository / "my network" / "main.tf").write_text(MAIN, encoding="utf-8")
-    for run, inputs in (
-        (runner.github, {"terraform": "true"}),
-        (runner.gitlab, {**inputs_of("gitlab"), "arguments": ""}),
-    ):
-        done = run(dump, {**inputs, "plan": "plan.json", "source": "my network"})
-        assert done.status == 1, done.log  # the network has a finding
+    given = {"plan": "plan.json", "source": "my network"}
+    for run, inputs in ((runner.github, {"terraform": "true"}), (runner.gitlab, inputs_of("gitlab"))):
+        done = run(dump, {**inputs, **given})
+        assert done.status == 0, done.log
         [options] = runner.reads()
+        assert ("--no-terraform" in options) is (run == runner.gitlab)
         assert "--plan=plan.json" in options
         assert "--source=my network" in options
-        assert ("--no-terraform" in options) is (run == runner.gitlab)
 
 
-# --- the comment -----------------------------------------------------------------------------------------------------
+@pytest.fixture(params=["github", "gitlab"])
+def job(request: pytest.FixtureRequest, runner: Runner, api: Api, tmp_path: Path) -> Callable[..., Done]:
+    """Return how to run the documented job for plans in a pull request, with a plan and inputs."""
+    runner.in_pull_request(request.param, api)
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    (runner.repository / "network").mkdir()
+
+    def run(changed: PlanBuilder | None, **inputs: str) -> Done:
+        given = {**inputs_of(request.param, plan=True), **inputs}
+        file = runner.repository / given["plan"]
+        changed.write(file.parent) if changed else file.write_text("{", encoding="utf-8")
+        (runner.repository / OUTPUT).unlink(missing_ok=True)
+        done: Done = getattr(runner, request.param)(dump, given)
+        return done
+
+    return run
 
 
-@pytest.fixture
-def api() -> Iterator[Api]:
-    """Return an API with the comments of a pull request."""
-    with Api() as served:
-        yield served
-
-
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
-def test_a_pull_request_has_one_comment(pipeline: str, runner: Runner, api: Api, tmp_path: Path) -> None:
+def test_a_pull_request_has_one_comment(job: Callable[..., Done], runner: Runner, api: Api) -> None:
     """The first run writes it, and each later run changes that one: when the finding is new, and when it is gone.
 
     Comments of others stay, even if they begin with the same line, and so does that of another plan. AWS is read once.
     """
-    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
-    run, inputs = getattr(runner, pipeline), inputs_of(pipeline, plan=True)
-    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
-    folder.mkdir()
-    nat_route(network()).write(folder)
-    assert run(dump, inputs).status == 1
+    assert job(nat_route(network())).status == 1
     [first] = api.comments
     assert "This plan puts 1 subnet behind a NAT." in first["body"]
     assert "network/plan.json: Commit c0ffee, [log](https://" in first["body"]
     assert len(runner.reads()) == 1
 
-    foreign = [{**first, "id": 1, **api.author("somebody")}, {**first, "id": 2, "body": f"> {first['body']}"}]
-    many = [{**first, "id": number, "body": "another bot"} for number in range(3, 250)]
-    api.comments[:0] = [dict(one) for one in (*foreign, *many)]
-    before = [dict(one) for one in api.comments[:-1]]
-    PlanBuilder().write(folder)
-    assert run(dump, inputs).status == 0
+    foreign = {**first, "id": 1, "user": {"login": "somebody"}, "author": {"username": "somebody"}}
+    before = [foreign, *({**first, "id": number, "body": f"> {first['body']}"} for number in range(2, 250))]
+    api.comments[:0] = [dict(one) for one in before]
+    assert job(PlanBuilder()).status == 0
     assert api.comments[:-1] == before
     assert api.comments[-1]["id"] == first["id"]
     assert "This plan puts no subnet behind a NAT." in api.comments[-1]["body"]
 
-    PlanBuilder().write(runner.repository)
-    assert run(dump, {**inputs, "plan": "plan.json"}).status == 0
-    *_, same, other = api.comments
-    assert same["id"] == first["id"] != other["id"]
+    assert job(None).status == 2  # nothing is green that was not judged
+    assert "The scan failed." in api.comments[-1]["body"]
+    assert "no subnet behind a NAT" not in api.comments[-1]["body"]
 
-
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
-def test_a_scan_that_fails_does_not_leave_a_green_comment(
-    pipeline: str, runner: Runner, api: Api, tmp_path: Path
-) -> None:
-    """The comment says that there is no result, and the status is that of the scan."""
-    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
-    run, inputs = getattr(runner, pipeline), inputs_of(pipeline, plan=True)
-    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
-    folder.mkdir()
-    PlanBuilder().write(folder)
-    assert run(dump, inputs).status == 0
-    (folder / "plan.json").write_text("{", encoding="utf-8")
-    (runner.repository / OUTPUT).unlink()
-    assert run(dump, inputs).status == 2
-    [comment] = api.comments
-    assert "The scan failed." in comment["body"]
-    assert "no subnet behind a NAT" not in comment["body"]
+    assert job(PlanBuilder(), plan="plan.json").status == 0
+    assert [one["id"] for one in api.comments[-2:]] == [first["id"], 1000 + len(before) + 1]
 
 
 @pytest.mark.parametrize("status", [0, 1])
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
 def test_a_token_that_may_only_read_changes_no_status(
-    pipeline: str, status: int, runner: Runner, api: Api, tmp_path: Path
+    status: int, job: Callable[..., Done], runner: Runner, api: Api
 ) -> None:
     """As in the pull request of a fork: the log has a notice, and everything else is written."""
-    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
     api.is_read_only = True
-    dump, folder = dump_with(tmp_path / "now", {"old": "nat"}), runner.repository / "network"
-    folder.mkdir()
-    (nat_route(network()) if status else PlanBuilder()).write(folder)
-    done = getattr(runner, pipeline)(dump, inputs_of(pipeline, plan=True))
-    assert done.status == status, done.log
-    assert "comments failed: HTTP Error 403" in done.log.replace("notes", "comments")
-    assert "because the token may not write one" in done.log
-    assert ("::notice::" in done.log) is (pipeline == "github")
+    done = job(nat_route(network()) if status else PlanBuilder())
+    assert (done.status, api.comments) == (status, []), done.log
+    assert "failed: HTTP Error 403" in done.log
+    assert "has no comment, because the token may not write one" in done.log
     assert TOKEN not in done.log
-    assert not api.comments
     assert (runner.repository / OUTPUT).exists()
 
 
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
-def test_there_is_no_comment_without_a_pull_request_or_if_it_is_not_wanted(
-    pipeline: str, runner: Runner, api: Api, tmp_path: Path
-) -> None:
-    """Neither the API is called, nor does the log have a warning."""
-    run, inputs = getattr(runner, pipeline), {**inputs_of(pipeline), "arguments": ""}
-    dump = dump_with(tmp_path / "now", {"good": "endpoint"})
-    assert run(dump, inputs).status == 0
-    (runner.in_pull_request if pipeline == "github" else runner.in_merge_request)(api)
-    done = run(dump, {**inputs, "comment": "false"})
-    assert done.status == 0
-    assert "because the token may not" not in done.log
-    if pipeline == "gitlab":
-        runner.in_merge_request(api, token="")
-        assert "no comment" in run(dump, inputs).log
+def test_a_comment_can_be_turned_off(job: Callable[..., Done], api: Api) -> None:
+    """The API is not called."""
+    assert job(PlanBuilder(), comment="false").status == 0
     assert not api.calls
 
 
@@ -509,20 +447,11 @@ def test_the_action_has_little_code() -> None:
 
 def test_samples_have_what_they_call() -> None:
     """A job calls only what its steps install or its image has: the image of express-path has no Terraform."""
-    github, gitlab, atlantis = samples_for_plans()
+    github, gitlab = blocks()[2:4]
     [job] = github["jobs"].values()
-    used = [step.get("uses", step.get("run", "")).partition("@")[0] for step in job["steps"]]
-    first = next(place for place, one in enumerate(used) if one.startswith("terraform "))
-    assert "hashicorp/setup-terraform" in used[:first]
-    assert used.index("platform/express-path") > first
-    assert not any(one.startswith("express-path") for one in used)
-    for name, image in (("plan", "hashicorp/terraform"), ("express-path", "")):
-        lines = gitlab[name].get("script", [])
-        assert gitlab[name].get("image", {}).get("name", "").startswith(image)
-        assert {line.split()[0] for line in lines} <= {"terraform", "(umask"}
-    assert gitlab["express-path"]["needs"] == ["plan"]
+    used = [re.split("[@ ]", step.get("uses") or step["run"])[0] for step in job["steps"]]
+    assert used[2:] == ["hashicorp/setup-terraform", *["terraform"] * 3, "platform/express-path"]
+    assert gitlab["plan"]["image"]["name"].startswith("hashicorp/terraform:")
+    assert {line.split()[0] for line in gitlab["plan"]["script"]} == {"(umask", "terraform"}
+    assert gitlab["express-path"].keys() == {"needs", "rules"}
     assert gitlab["plan"]["artifacts"]["paths"] == [gitlab["include"][0]["inputs"]["plan"]]
-    assert gitlab["plan"]["artifacts"]["access"] == "none"
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert "/usr/local/bin/express-path" in text[text.index("### Atlantis") :]
-    assert atlantis
