@@ -12,6 +12,7 @@ from uuid import uuid4
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.heal_reader import ENDED
 
+RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STOPPED = "stopped"
 """The last step of a heal that ends because somebody stopped all heals."""
 _NO_OUTPUT = "No output available yet because the step is not successfully executed"

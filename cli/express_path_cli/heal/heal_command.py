@@ -1,6 +1,5 @@
 """express-path heal: start the runbook that heals, and watch its runs."""
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,10 +20,10 @@ from express_path_cli.terminal.errors import OptionError, locating_errors, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
-_TARGET = re.compile(r"(subnet|rtb)-[0-9a-f]{8,17}")
 EXAMPLES = """
 express-path heal subnet-0a1b2c3d4e5f60718 --dry-run  # what a heal would change
 express-path heal subnet-0a1b2c3d4e5f60718  # show it, ask, and heal
+express-path heal data-private  # what has this Name tag: a subnet, a route table, or a VPC
 express-path heal rtb-0a1b2c3d4e5f60718 rtb-1a1b2c3d4e5f60718  # several route tables, with one plan
 express-path heal --from scan.json  # everything that a scan found in this account and Region
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo a heal
@@ -33,7 +32,9 @@ express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # undo a heal
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show every step of the runs.")]
 Targets = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TARGET...", help="Subnet IDs and route table IDs. One run heals a route table."),
+    typer.Argument(
+        metavar="TARGET...", help="IDs or Name tags of subnets, route tables, and VPCs. One run heals a route table."
+    ),
 ]
 FromScan = Annotated[
     Path | None,
@@ -109,13 +110,6 @@ def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
     if bool(named) == bool(from_scan):
         both, neither = "targets and --from cannot be used together", "give a subnet, a route table, or --from FILE"
         raise OptionError(both if named else neither, "express-path heal --help shows the options")
-    for target in named:
-        if not _TARGET.fullmatch(target):
-            raise OptionError(
-                f"{target} is not a subnet or a route table",
-                "give the whole ID: that of a subnet looks like subnet-0a1b2c3d4e5f60718, that of a route table like "
-                "rtb-0a1b2c3d4e5f60718",
-            )
     return named
 
 

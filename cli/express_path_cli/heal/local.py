@@ -15,6 +15,7 @@ from express_path_cli.heal.tables import (
     Network,
     TablePlan,
     TableTarget,
+    breaks,
     plan_lines,
     subnet_plan,
     sums,
@@ -51,7 +52,8 @@ def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: b
     proposals = [proposal for plan in plans for proposal in plan.proposals.values()]
     for unchecked in sorted({name for proposal in proposals for name in proposal.unchecked}):
         echo(f"not checked: {unchecked}")
-    echo(sums(tables))
+    for line in (*breaks(tables), sums(tables)):
+        echo(line)
     patches = list(_patches(network, plans))
     echo("nothing was changed" + ("; to make these changes:" if patches else ""))
     for patch in patches:

@@ -14,14 +14,16 @@ from express_path.domain.heal.records import Action
 from express_path.domain.path.origins import families_of
 from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Evaluator, Verdict
+from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation import runs
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
-from express_path_cli.automation.runs import Job, Run
+from express_path_cli.automation.runs import RUN_ID, Job, Run
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.heal.running import Batch, BatchResult, request_approval
+from express_path_cli.sources.named import named_subnets
+from express_path_cli.sources.network import View
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DECLINED, UNDETERMINED, OptionError, locating_errors
 from express_path_cli.terminal.questions import confirm
@@ -67,7 +69,7 @@ class Network:
         return subnet_id in self._verdicts
 
     def targets(self, ids: Iterable[str]) -> list[TableTarget]:
-        """Return the route tables that subnets and route tables name, sorted by VPC. Raise OptionError."""
+        """Return the route tables of what these IDs and Name tags name, sorted by VPC. Raise OptionError."""
         named: defaultdict[str, list[Verdict]] = defaultdict(list)
         for target in dict.fromkeys(ids):
             if target in self._snapshot.route_tables:
@@ -78,9 +80,17 @@ class Network:
                 owner = self._snapshot.subnets[target].owner_id
                 raise OptionError(f"{target} belongs to account {owner}", "heal it with credentials of that account")
             else:
-                raise OptionError(f"{self.account_region}: {target} does not exist", "check --region and --profile")
+                for subnet_id in self._named(target):
+                    named[_target_id(self._verdicts[subnet_id])].append(self._verdicts[subnet_id])
         found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
         return sorted(found, key=lambda target: (target.vpc_id, target.id))
+
+    def _named(self, name: str) -> list[str]:
+        """Return the own subnets of what has this Name tag, or of the VPC with this ID."""
+        if re.fullmatch(r"(subnet|rtb)-[0-9a-f]{8,17}", name):
+            raise OptionError(f"{self.account_region}: {name} does not exist", "check --region and --profile")
+        view = View(Account.of(self._snapshot), self.evaluator.tracer, tuple(self._verdicts))
+        return [found.subnet_id for found in named_subnets([view], name, "check the name, --region, and --profile")]
 
     def _target(self, target_id: str, verdicts: Sequence[Verdict]) -> TableTarget:
         table = self._snapshot.route_tables.get(target_id)
@@ -117,8 +127,8 @@ _CHANGES = (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE)
 class SubnetPlan:
     """The plan of one dry run.
 
-    findings: the blockers and the warnings, each with its evidence and its fix. endpoint: the endpoint to associate, or
-    the kind of endpoint to create.
+    findings: the blockers and the warnings, each with its evidence and its fix, and which policies were judged. endpoint:
+    the endpoint to associate, or the kind of endpoint to create. patch: what people change instead of a blocked heal.
     """
 
     subnet_id: str
@@ -126,6 +136,7 @@ class SubnetPlan:
     verdict: str
     findings: tuple[str, ...]
     endpoint: str
+    patch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,9 @@ def subnet_plan(table: TableTarget, subnet_id: str, outputs: Mapping[str, str]) 
     service, family = (outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
     new = f"gateway endpoint {service} ({family})"
     endpoint = new if action is Action.CREATE_AND_ASSOCIATE else outputs.get("plan.EndpointId", "")
-    return SubnetPlan(subnet_id, action, verdict.partition(": ")[2], tuple(findings), endpoint)
+    return SubnetPlan(
+        subnet_id, action, verdict.partition(": ")[2], tuple(findings), endpoint, outputs.get("plan.Patch", "")
+    )
 
 
 def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
@@ -181,6 +194,7 @@ def _table_lines(plan: TablePlan) -> Iterator[str]:
     for blocked in plan.blocked:
         yield f"BLOCKED for {blocked.subnet_id}: {blocked.verdict}"
         yield from blocked.findings
+        yield from (f"  {line}" for line in blocked.patch.splitlines())
     if not change and not plan.blocked:
         yield f"nothing to do: {plan.plans[0].verdict}" if plan.plans else "nothing to do: no subnet uses it"
 
@@ -194,7 +208,6 @@ def _moved(subnet_ids: Sequence[str]) -> str:
 BLOCKED = DECLINED
 """The exit status of a heal that is blocked."""
 NOTHING = "nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region"
-_RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +233,8 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     blocked = any(plan.blocked for plan in planned)
     status = UNDETERMINED if unknown else BLOCKED if blocked else 0
     changes = [plan for plan in planned if plan.change]
-    echo(sums(planned, unknown))
+    for line in (*breaks(planned), sums(planned, unknown)):
+        echo(line)
     if unknown and not given.keep_going:
         echo("nothing was changed: a plan is missing; --keep-going heals the others")
     elif not changes:
@@ -230,6 +244,15 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     else:
         return max(status, _apply(deployment, changes, given))
     return status
+
+
+def breaks(plans: Iterable[TablePlan]) -> Iterator[str]:
+    """Yield what the changes of these plans break, if there are any."""
+    if moved := sum(len(plan.table.moved_subnet_ids) for plan in plans if plan.change):
+        yield (
+            f"open TCP connections to S3 Express from {count_text(moved, 'subnet')} will drop for a moment, and policies will see "
+            "aws:SourceVpce instead of aws:SourceIp"
+        )
 
 
 def _question(deployment: Deployment, changes: Sequence[TablePlan]) -> str:
@@ -252,7 +275,7 @@ def _done(run: Run, deployment: Deployment) -> Iterator[str]:
 
 def undone_by(run: Run) -> str:
     """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
-    found = _RUN_ID.search(run.outputs.get("verify.Undo", ""))
+    found = RUN_ID.search(run.outputs.get("verify.Undo", ""))
     return found[0] if found else ""
 
 
@@ -289,7 +312,6 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
         _request_approvals(deployment, jobs)
         return 0
-    echo("open TCP connections to S3 Express from the subnets that move will drop for a moment")
     confirm(yes=given.yes, question=_question(deployment, changes))
     batch = Batch(deployment, "heal", jobs, verbose=given.verbose)
     result = batch.run(lambda run: _done(run, deployment), keep_going=given.keep_going)

@@ -1,6 +1,6 @@
 """What a person names on the command line: a subnet, a route table, or a VPC, by its ID or by its Name tag."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.domain.network.resources import Tags
@@ -58,6 +58,18 @@ def vpc_of(aws: "Aws", named: str, where: str) -> str:
 
     Raise ApiError, and OptionError if there is none or if several resources have the name.
     """
+    found = resources_named(aws, named)
+    if not found:
+        raise OptionError(
+            f"{where} has no subnet, route table, or VPC that is named {named}",
+            "check --region and --profile",
+        )
+    _only_one(named, list(found))
+    return next(iter(found.values()))
+
+
+def resources_named(aws: "Aws", named: str) -> Mapping[str, str]:
+    """Return the VPC of each subnet, route table, and VPC that has this ID or name, by its ID. Raise ApiError."""
     from express_path.adapters.aws import filtered  # noqa: PLC0415  # dumps do not need boto3
 
     lists = (
@@ -75,13 +87,7 @@ def vpc_of(aws: "Aws", named: str, where: str) -> str:
             # In the values of EC2's filters, * and ? match other characters, too.
             if {"Key": "Name", "Value": named} in row.get("Tags", []):
                 found[row[key]] = row["VpcId"]
-    if not found:
-        raise OptionError(
-            f"{where} has no subnet, route table, or VPC that is named {named}",
-            "check --region and --profile",
-        )
-    _only_one(named, list(found))
-    return next(iter(found.values()))
+    return found
 
 
 def _only_one(named: str, ids: Sequence[str]) -> None:

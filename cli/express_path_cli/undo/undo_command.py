@@ -18,11 +18,19 @@ from express_path_cli.undo.undoing import Undo, UndoState, find_heals, healed_at
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
+express-path undo data-private  # the heal of what has this Name tag: a subnet, a route table, or a VPC
 express-path undo --since 2026-11-25T09:00Z --dry-run  # what the heals of this account and Region since then changed
 express-path undo --since 2026-11-25T09:00Z --organization --role-name Operations --all-regions  # everywhere
 express-path heals  # which heals can be undone
 """
-RunIds = Annotated[list[str] | None, typer.Argument(metavar="RUN-ID...", help="The IDs of the heals' runs.")]
+RunIds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TARGET...",
+        help="The IDs of the heals' runs; or the IDs or Name tags of subnets, route tables, and VPCs, for the heals that "
+        "can be undone.",
+    ),
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -30,6 +38,8 @@ Since = Annotated[
     ),
 ]
 SCHEMA_VERSION = 1
+MOST_NAMED = 3
+"""How many route tables a question names."""
 
 
 def undo(
@@ -83,7 +93,7 @@ def undo(
         for line in _heals(result):
             echo(line)
     if result.planned and not dry_run:
-        confirm(yes=yes, question=f"Undo {count_text(result.planned, 'heal')} now?")
+        confirm(yes=yes, question=_question(result))
         with watching(quiet=quiet) as watch:
             result = undo_heals(result, workers, watch)
         if form is TextFormat.TEXT:
@@ -143,6 +153,16 @@ def _heals(result: Undo) -> Iterator[str]:
             f"{_STATES[outcome.state]}"
         )
         yield from (f"  {line}" for line in ([outcome.why] if outcome.why else outcome.changes))
+
+
+def _question(result: Undo) -> str:
+    """Return the question that names what changes: the route tables, or how many there are, and where."""
+    planned = [outcome for outcome in result.outcomes if outcome.state is UndoState.TO_UNDO and outcome.changes]
+    tables = sorted({outcome.heal.run.route_table_id for outcome in planned})
+    places = sorted({str(outcome.deployment.place) for outcome in planned})
+    of = ", ".join(tables) if len(tables) <= MOST_NAMED else count_text(len(tables), "route table")
+    where = places[0] if len(places) == 1 else f"{len(places)} accounts and Regions"
+    return f"Undo {count_text(result.planned, 'heal')} of {of} in {where}?"
 
 
 def _totals(result: Undo) -> str:

@@ -1,5 +1,6 @@
 """Undo heals of the selected deployments: which heals there were, and the runs that undo them."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,9 +12,10 @@ from express_path.adapters.aws import Aws
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
-from express_path_cli.automation.runs import Job, Run, RunQueue, cause_of, has_succeeded
+from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, cause_of, has_succeeded
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
+from express_path_cli.sources.named import resources_named
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError
 from express_path_cli.terminal.progress import Watch
 
@@ -39,14 +41,31 @@ class FoundHeals:
         ledgers = [replace(row, heals=[heal for heal in row.heals if is_wanted(heal)]) for row in self.ledgers]
         return replace(self, ledgers=ledgers)
 
-    def named(self, run_ids: Sequence[str]) -> "FoundHeals":
-        """Return the same with only the heals of these runs. Raise OptionError if one is in no ledger, or in several."""
-        known = [heal.run.run_id for row in self.ledgers for heal in row.heals]
-        for run_id in run_ids:
-            if known.count(run_id) != 1:
-                where = "several ledgers have" if run_id in known else "no ledger here has"
-                raise OptionError(f"{where} the heal of run {run_id}", "express-path heals lists heals")
-        return self.only(lambda heal: heal.run.run_id in run_ids)
+    def named(self, targets: Sequence[str]) -> "FoundHeals":
+        """Return the same with only the heals of these runs, or of what has this ID or Name tag and can be undone.
+
+        Raise OptionError if a run is in no ledger, or in several, or if nothing can be undone; and ApiError.
+        """
+        wanted = {run_id for target in targets for run_id in self._runs_of(target)}
+        return self.only(lambda heal: heal.run.run_id in wanted)
+
+    def _runs_of(self, target: str) -> Sequence[str]:
+        every = [heal for row in self.ledgers for heal in row.heals]
+        runs = [heal.run.run_id for heal in every if heal.run.run_id == target]
+        if not runs and not RUN_ID.fullmatch(target):
+            ids = {target}
+            if not re.fullmatch(r"(subnet|rtb|vpc)-[0-9a-f]+", target):
+                ids = {one for row in self.ledgers for one in resources_named(row.deployment.place.aws, target)}
+            healed = [heal for heal in every if heal.can_be_undone]
+            runs = [
+                one.run.run_id for one in healed if ids & {one.run.subnet_id, one.run.route_table_id, one.run.vpc_id}
+            ]
+            if not runs:
+                raise OptionError(f"no heal of {target} can be undone", "express-path heals lists heals")
+        elif len(runs) != 1:
+            where = "several ledgers have" if runs else "no ledger here has"
+            raise OptionError(f"{where} the heal of run {target}", "express-path heals lists heals")
+        return runs
 
 
 def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:

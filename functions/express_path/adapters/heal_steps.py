@@ -11,7 +11,7 @@ from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, StartedBy, Stop, TableRecord
-from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan
+from express_path.domain.heal.records import NONE, Action, Concern, HealSettings, Plan
 from express_path.domain.heal.undo import Undo
 from express_path.errors import BlockedError, ContractError, RecordError
 from express_path.fields import (
@@ -195,7 +195,17 @@ def turn_answer(next_step: NextStep) -> dict[str, str]:
 def stopped_answer(stop: Stop) -> dict[str, Any]:
     """Return the answer to any step before a change if somebody stopped all heals. What does not apply is NONE."""
     names = (
-        *("action", "vpcId", "routeTableId", "endpointId", "serviceName", "ipAddressType", "ledgerTable", "seenRun"),
+        *(
+            "action",
+            "vpcId",
+            "routeTableId",
+            "endpointId",
+            "serviceName",
+            "ipAddressType",
+            "patch",
+            "ledgerTable",
+            "seenRun",
+        ),
         *(
             "seenState",
             "now",
@@ -231,6 +241,8 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "blockers": [_concern(blocker) for blocker in plan.blockers],
         "warnings": [_concern(warning) for warning in plan.warnings],
         "patches": dict(plan.patches),
+        # Of a blocked plan, people make the change.
+        "patch": "\n".join(plan.patches.values()) if plan.action is Action.BLOCKED else "",
         "fingerprint": plan.fingerprint,
         "verdict": verdict_answer(plan.verdict),
         "summary": summary(plan),
@@ -274,10 +286,26 @@ def blocked_error(plan: Plan) -> BlockedError:
 
 
 def summary(plan: Plan) -> str:
-    """Return a plan in one line, with every blocker and warning by name and what to do about it."""
+    """Return a plan in one line, with every blocker and warning by name and what to do about it, and what was judged."""
     line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
     line += "".join(f" | {found.blocker}: {found.evidence}; {found.cure}" for found in plan.blockers)
-    return line + "".join(f" | warning {found.blocker}: {found.evidence}; {found.cure}" for found in plan.warnings)
+    line += "".join(f" | warning {found.blocker}: {found.evidence}; {found.cure}" for found in plan.warnings)
+    return (
+        f"{line} | {_judged(plan.judged)}" if plan.action in (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE) else line
+    )
+
+
+MOST_NAMED = 5
+"""How many policies a summary names."""
+
+
+def _judged(holders: Sequence[str]) -> str:
+    """Return which policies were judged, and which a plan cannot read."""
+    more = f" and {len(holders) - MOST_NAMED} more" if len(holders) > MOST_NAMED else ""
+    return (
+        f"policies judged: {', '.join(holders[:MOST_NAMED]) or 'none'}{more}; not judged: identity policies, SCPs, RCPs, and "
+        "policies of other accounts' buckets"
+    )
 
 
 class UndoAction(StrEnum):

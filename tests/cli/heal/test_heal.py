@@ -56,7 +56,8 @@ def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     healed = invoke_at_terminal(["heal", vpc.subnet], "y\n")
     assert healed.returncode == 0, healed.stderr
     question = f"Heal 1 subnet of {vpc.id} in account 123456789012 us-east-1? [y/N]"
-    assert f"will drop for a moment\n{question}" in healed.stdout
+    assert f"1 to heal\n{question}" in healed.stdout
+    assert "open TCP connections to S3 Express from 1 subnet will drop for a moment" in healed.stdout
     for doing in ("creating the endpoint", "associating the route table", "verifying that"):
         assert f"  {vpc.table}: {doing}" in healed.stdout
     assert verdict(vpc.subnet) == "COMPLIANT"
@@ -66,7 +67,7 @@ def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     assert (again.exit_code, "1 with nothing to do\n" in again.stdout) == (0, True), again.stderr
     undone = invoke_at_terminal(["undo", run_id], "y\n")
     assert undone.returncode == 0, undone.stderr
-    assert "Undo 1 heal now?" in undone.stdout
+    assert f"Undo 1 heal of {vpc.table} in account 123456789012 us-east-1?" in undone.stdout
     assert vpc.table in undone.stdout
     assert "deleted: vpce-" in undone.stdout
     assert verdict(vpc.subnet) == "NON_COMPLIANT"

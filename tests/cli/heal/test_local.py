@@ -36,7 +36,8 @@ def test_route_tables_of_a_vpc_get_one_endpoint(sandbox: Sandbox, builder: Build
     assert result.exit_code == 0, result.stderr
     assert sandbox.calls.mutating() == []
     assert "no stack of express-path was found in account 123456789012 us-east-1" in result.stdout
-    assert "not checked: the change calendar\n2 to heal\nnothing was changed; to make these changes:" in result.stdout
+    assert "not checked: the change calendar\nopen TCP connections" in result.stdout
+    assert "\n2 to heal\nnothing was changed; to make these changes:" in result.stdout
     assert "runbook" not in result.stdout.partition("plan for")[2]
     found = sections(result.stdout)
     assert found["AWS CLI"].count("aws ec2 ") == 1

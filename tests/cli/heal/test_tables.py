@@ -70,7 +70,11 @@ def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_pa
     plan, question, progress = result.stdout.partition(" of 2 VPCs in account 123456789012 us-east-1? [y/N]")
     assert question
     assert plan.count("create gateway endpoint com.amazonaws.us-east-1.s3express (ipv4)") == 2
-    [line] = lines_about(plan, first.tables[0])
+    line, judged = lines_about(plan, first.tables[0])
+    assert judged.endswith(
+        "policies judged: none; not judged: identity policies, SCPs, RCPs, and policies of other accounts' buckets"
+    )
+    assert "open TCP connections to S3 Express from 11 subnets will drop" in plan
     assert line.endswith(f"associate with the new endpoint; 2 subnets move: {', '.join(sorted(first.subnets[:2]))}")
     assert any("BLOCKED for " in line for line in lines_about(plan, blocked))
     assert any("MORE_SPECIFIC_ROUTE: 192.0.2.1/32" in line for line in lines_about(plan, blocked))
@@ -96,6 +100,24 @@ def test_eight_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_pa
     undone = invoke([*undo_failed, "--yes"])  # the failed run has confirmed nothing, unless it created the endpoint
     assert undone.exit_code == 0 or "not undone" in undone.stdout, undone.stderr
     assert network(deployment, [first, second]) == before
+
+
+@pytest.mark.usefixtures("deployment")
+def test_a_blocked_table_shows_the_patch_for_its_owner(builder: Builder) -> None:
+    """What has a Name tag is found by it; the endpoint belongs to a stack, so its template is to be changed."""
+    vpc = Vpc(builder)
+    builder.tag(vpc.table, "Name", "data-private")
+    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
+    shown = invoke(["heal", "data-private"])
+    assert shown.exit_code == 1
+    assert "1 blocked, 1 with nothing to do" in invoke(["heal", vpc.id]).stdout.splitlines()
+    lines = lines_about(shown.stdout, vpc.table)
+    assert any("OWNED_BY_IAC" in line for line in lines)
+    assert any(
+        line.endswith("Stack network: change RouteTableIds as below. Keep all other properties of the resource.")
+        for line in lines
+    )
+    assert any(line.endswith(f"- {vpc.table}") for line in lines)
 
 
 def test_the_dry_run_of_tables_changes_nothing(deployment: Deployment, builder: Builder) -> None:
@@ -204,7 +226,7 @@ def test_approvers_are_asked_for_each_table(
     ("given", "message"),
     [
         (["rtb-0123456789abcdef0"], "rtb-0123456789abcdef0 does not exist (check --region and --profile)"),
-        (["rtb-1"], "rtb-1 is not a subnet or a route table (give the whole ID"),
+        (["rtb-1"], "no subnet, and no route table or VPC that has subnets, is named rtb-1 (check the name"),
         ([], "give a subnet, a route table, or --from FILE (express-path heal --help shows the options)"),
         (["rtb-01234567", "--from", "scan.json"], "targets and --from cannot be used together"),
         (

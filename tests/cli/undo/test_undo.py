@@ -23,8 +23,10 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
     refused = invoke(["undo", healed])
     assert (refused.exit_code, "--yes" in refused.stderr) == (2, True)
     assert refused.stdout.splitlines() == planned
-    shown = invoke(["undo", healed, "--dry-run"])
-    assert (shown.exit_code, "1 heal: 1 to undo\n" in shown.stdout) == (0, True)
+    builder.tag(vpc.table, "Name", "data-private")
+    for named in ("data-private", vpc.table, vpc.id):
+        shown = invoke(["undo", named, "--dry-run"])
+        assert (shown.exit_code, "1 heal: 1 to undo\n" in shown.stdout) == (0, True), shown.stderr
     assert list(deployment.associations(vpc.id)) == [endpoint]
     result = invoke(["undo", healed, "--yes"])
     assert result.exit_code == 0, result.stderr
@@ -47,6 +49,7 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
     ("words", "hint"),
     [
         (("00000000-0000-0000-0000-000000000000",), "no ledger here has the heal of run 0000"),
+        (("data-private",), "no heal of data-private can be undone (express-path heals"),
         ((), "give either runs or --since (express-path heals"),
         (("--since", "yesterday"), "ISO 8601"),
         (("--since", "2999-01-01T00:00+14:00"), "is in the future (use a time in the past: it is 20"),

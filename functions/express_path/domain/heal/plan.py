@@ -108,8 +108,8 @@ LONGEST_TEXT = 1_500
 """How long the evidence of a concern is, or its cure, in characters."""
 
 
-WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED}
-"""The blockers of plans that have patches: other people may make these changes. What else blocks a heal, blocks them too."""
+WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED, Blocker.CHANGE_CALENDAR_CLOSED}
+"""The blockers of plans that have patches: other people may make these changes, or later. What else blocks a heal, blocks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +191,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
             and not is_associated(evaluator.snapshot, table, endpoint)
         },
         fingerprint=fingerprint,
+        judged=tuple(policy.holder for policy in context.evidence.policies if not policy.fault),
     )
 
 

@@ -108,7 +108,7 @@ class Plan:
 
     endpoint_id is the endpoint to associate. If it is None, an endpoint with policy and ip_address_type is created.
     patches are the same change for CloudFormation, Terraform, and the AWS CLI. fingerprint identifies what an approval
-    approves; it is empty if there is nothing to heal.
+    approves; it is empty if there is nothing to heal. judged names the holders of the policies that were read.
     """
 
     action: Action
@@ -121,6 +121,7 @@ class Plan:
     warnings: tuple[Concern, ...] = ()
     patches: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str = ""
+    judged: tuple[str, ...] = ()
 
 
 LONGEST_POLICY = 20480
