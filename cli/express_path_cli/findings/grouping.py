@@ -1,7 +1,7 @@
 """Group rows by account, or by the values of tags."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.path.reasons import Reason
@@ -30,16 +30,45 @@ class Grouping:
         """The titles of a group's values."""
         return tuple(f"{TAG}{key}" for key in self.tag_keys) or ("Account",)
 
-    def values(self, row: Row) -> tuple[str, ...]:
-        """Return the values that the rows of a group share, in the order of the titles."""
-        return tuple(row.tags.get(key, f"(no tag {key})") for key in self.tag_keys) or (row.account_id,)
+
+Values = tuple[str | None, ...]
+"""What the subnets of an owner have in common, in the order of the titles: an account, or values of tags; None for nobody."""
+UNOWNED = "unowned"
+
+
+def owner_text(values: Values) -> str:
+    """Return an owner in words."""
+    return " / ".join(UNOWNED if value is None else value or "(empty)" for value in values)
+
+
+def owners_of(rows: Iterable[Row], grouping: Grouping) -> Mapping[tuple[str, str, str], Values]:
+    """Return the owner of each row, by its key: that of its route table, because people change route tables.
+
+    An owner is whoever the tag of the route table names, else that of the VPC, else that of all subnets if they agree.
+    """
+    tables: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        tables[row.account_id, row.region, row.vpc_id, row.route_table_id or row.subnet_id].append(row)
+    found = {}
+    for table in tables.values():
+        values = tuple(_value(table, key) for key in grouping.tag_keys) or (table[0].account_id,)
+        found.update({row.key: values for row in table})
+    return found
+
+
+def _value(rows: Sequence[Row], key: str) -> str | None:
+    """Return the value of a tag for the rows of one route table, None if nothing says it for all of them."""
+    if key in rows[0].table_tags:
+        return rows[0].table_tags[key]
+    values = {row.tags.get(key) for row in rows}
+    return values.pop() if len(values) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """The rows that share these values, and how many of them need work. route_tables: those of flagged subnets."""
 
-    values: tuple[str, ...]
+    values: Values
     rows: Sequence[Row]
     flagged: int
     dropped: int
@@ -63,16 +92,18 @@ def parse_grouping(given: str) -> Grouping:
     return Grouping(given)
 
 
-def groups(rows: Iterable[Row], grouping: Grouping) -> list[Group]:
+def groups(rows: Sequence[Row], grouping: Grouping) -> list[Group]:
     """Return the groups of rows: those with the most flagged subnets first, then dropped, then unresolved."""
-    members: dict[tuple[str, ...], list[Row]] = {}
+    owners, members = owners_of(rows, grouping), dict[Values, list[Row]]()
     for row in rows:
-        members.setdefault(grouping.values(row), []).append(row)
+        members.setdefault(owners[row.key], []).append(row)
     found = [_group(values, here) for values, here in members.items()]
-    return sorted(found, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, group.values))
+    return sorted(
+        found, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, owner_text(group.values))
+    )
 
 
-def _group(values: tuple[str, ...], rows: Sequence[Row]) -> Group:
+def _group(values: Values, rows: Sequence[Row]) -> Group:
     flagged = [row for row in rows if row.is_flagged]
     others = Counter(row.reason for row in rows if not row.is_flagged)
     tables = {(row.region, row.vpc_id, row.route_table_id) for row in flagged}
@@ -88,5 +119,6 @@ def group_record(group: Group, grouping: Grouping) -> Record:
         "DROPPED": group.dropped,
         "Unresolved": group.unresolved,
     }
-    values = dict(zip(grouping.titles, group.values, strict=True))
+    texts = (owner_text((value,)) for value in group.values)
+    values: dict[str, object] = dict(zip(grouping.titles, texts, strict=True))
     return Record({title: [str(value)] for title, value in (values | numbers).items()})

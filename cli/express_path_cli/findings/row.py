@@ -60,7 +60,7 @@ class Row(Verdict):
     """A verdict with what else is shown of its subnet. `schema/scan.schema.json` describes it.
 
     The names are Name tags, empty without one. tags: all tags that the subnet has, or else its route table, or else its
-    VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
+    VPC. table_tags: those that the route table has, or else the VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
     tables that are changed together; None if nothing has to change. baseline: None without a baseline, and without a
     finding. ignored: None unless the configuration file has an entry for the finding.
 
@@ -73,6 +73,7 @@ class Row(Verdict):
     route_table_name: str = ""
     vpc_name: str = ""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    table_tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     other_paths: tuple[TrafficPath, ...] = ()
     remedy: Remedy | None = None
     baseline: Mark | None = None
@@ -119,6 +120,7 @@ def rows_of(verdicts: Iterable[Verdict], evaluators: Sequence[Evaluator] = ()) -
                 found.route_table.get("Name", ""),
                 found.vpc.get("Name", ""),
                 found.merged(),
+                {**found.vpc, **found.route_table},
                 _other_paths(verdict, tracer),
                 remedies.of(verdict),
             )

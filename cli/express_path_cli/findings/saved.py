@@ -206,6 +206,7 @@ def _row(found: Description, remedies: Sequence[Remedy], an_id: ReadId) -> Row:
         optional_free_text(names, "routeTable", subnet_id),
         optional_free_text(names, "vpc", subnet_id),
         _tags(found, "tags", subnet_id),
+        _tags(found, "tableTags", subnet_id) if "tableTags" in found else {},
         tuple(
             TrafficPath(member(path, "reason", subnet_id, Reason), _hops(path, subnet_id))
             for path in rows(found, "otherPaths", subnet_id)

@@ -1,4 +1,4 @@
-"""Split a scan by owner: a folder for each, with a page for a ticket, its subnets, commands, and patches.
+"""Split a scan by owner: a folder for each, with a ticket, its subnets, commands, and patches.
 
 Each route table is changed by one owner, and each endpoint is created by one, so that no two files make the same change.
 """
@@ -11,20 +11,21 @@ from hashlib import sha256
 from pathlib import Path
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
-from express_path.domain.heal.patches import join_patches
+from express_path.domain.heal.patches import fitting, join_patches
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.remedy.remedies import association
-from express_path.domain.remedy.texts import PAGES, Remedy
+from express_path.domain.remedy.texts import BREAKS, Remedy
 from express_path_cli.findings.formats.csv import as_csv
-from express_path_cli.findings.formats.markdown import as_markdown, plain, table
-from express_path_cli.findings.grouping import Grouping, group_record, groups
+from express_path_cli.findings.formats.markdown import plain, table
+from express_path_cli.findings.grouping import UNOWNED, Grouping, Values, group_record, groups, owner_text, owners_of
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key, worst_first
+from express_path_cli.findings.summary import summary
+from express_path_cli.findings.worklist import changes_of, worklist
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import to_json, write_file
+from express_path_cli.terminal.tables import aligned, printable
 
-Values = tuple[str, ...]
-"""The values that the subnets of an owner share, such as the value of the tag owner."""
 INDEX = "index.md"
 """The page with all owners."""
 _MAX_NAME = 60
@@ -50,7 +51,7 @@ class _Change:
 
     def others(self, values: Values) -> list[Values]:
         """Return the other owners who change route tables."""
-        return sorted({*self.owners.values()} - {values})
+        return sorted({*self.owners.values()} - {values}, key=owner_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +87,13 @@ def write_split(result: Result, grouping: Grouping, folder: Path) -> None:
 
 
 class _Split:
-    """The owners of one result."""
+    """The owners of one result. What the configuration file ignores moves with its route table, so it counts here, too."""
 
     def __init__(self, result: Result, grouping: Grouping) -> None:
         self._result, self._grouping = result, grouping
-        self._groups = groups(result.rows, grouping)
-        self._nobody = tuple(f"(no tag {key})" for key in grouping.tag_keys)
-        self._names = _folder_names([group.values for group in self._groups], self._nobody)
+        rows = [*result.rows, *result.unlisted]
+        self._owners, self._groups = owners_of(rows, grouping), groups(rows, grouping)
+        self._names = _folder_names([group.values for group in self._groups])
         self._changes = dict(self._find_changes())
 
     def files(self) -> Iterator[tuple[str, str]]:
@@ -109,16 +110,12 @@ class _Split:
                 rows[change_key(row)].append(row)
         for key, unordered in rows.items():
             found = worst_first(unordered)
-            by_table: defaultdict[str, Counter[Values]] = defaultdict(Counter)
-            for row in found:
-                by_table[str(row.route_table_id)][self._grouping.values(row)] += 1
-            owners = {table_id: self._main(counts) for table_id, counts in by_table.items()}
+            owners = {str(row.route_table_id): self._owners[row.key] for row in found}
+            counts = Counter(owners.values())
+            # The owner of the most tables creates the endpoint: of several the first, and nobody only if there is no other.
+            creator = min(counts, key=lambda values: (None in values, -counts[values], owner_text(values)))
             if found[0].remedy and found[0].remedy.endpoint:
-                yield key, _Change(found[0].remedy.endpoint, found, owners, self._main(Counter(owners.values())))
-
-    def _main(self, counts: Counter[Values]) -> Values:
-        """Return the owner with the most of something: of several the first, and nobody only if there is nobody else."""
-        return min(counts, key=lambda values: (values == self._nobody, -counts[values], values))
+                yield key, _Change(found[0].remedy.endpoint, found, owners, creator)
 
     def _files_of(self, values: Values, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         patches = {
@@ -126,32 +123,19 @@ class _Split:
             for key, change in self._changes.items()
             if values in change.owners.values()
         }
-        shown = [self._with_remedy(row, values, patches) for row in rows]
+        shown = [
+            replace(row, remedy=patches[key].remedy) if (key := change_key(row)) in patches else row for row in rows
+        ]
         own = replace(self._result, rows=shown, unlisted=(), comparison=None)
         name = self._names[values]
         places: defaultdict[str, list[_Patch]] = defaultdict(list)
         for patch in patches.values():
             places[_file_name(f"{patch.account_id}-{patch.region}") + _SECOND * patch.waits].append(patch)
-        yield (
-            f"{name}/ticket.md",
-            "\n".join([f"# {plain(' / '.join(values)) or '(empty)'}", "", *as_markdown(own), *_how_to_use(places)]),
-        )
-        yield f"{name}/subnets.csv", "".join(as_csv(own))
-        for place, here in places.items():
-            for file, text in _files_of_place(here):
-                yield f"{name}/{place}/{file}", text
-
-    def _with_remedy(self, row: Row, values: Values, patches: Mapping[Hashable, _Patch]) -> Row:
-        """Return a row with what its owner does about it."""
-        key = change_key(row)
-        change = self._changes.get(key)
-        if change is None:
-            return row
-        changer = change.owners[str(row.route_table_id)]
-        if changer == values:
-            return replace(row, remedy=patches[key].remedy)
-        text = f"{self._owner(changer)} has the most subnets in route table {row.route_table_id}, and changes it."
-        return replace(row, remedy=Remedy(f"{text} There is nothing to run here.", url=PAGES[row.reason]))
+        files = {f"{place}/{file}": text for place, here in places.items() for file, text in _files_of_place(here)}
+        yield f"{name}/{TICKET}", "\n".join(_ticket(own, owner_text(values), self._grouping.tag_keys, files))
+        yield f"{name}/{SUBNETS}", "".join(as_csv(own))
+        for file, text in files.items():
+            yield f"{name}/{file}", text
 
     def _patch(self, change: _Change, values: Values) -> _Patch:
         row, endpoint = change.rows[0], change.endpoint
@@ -161,25 +145,28 @@ class _Split:
     def _remedy(self, change: _Change, values: Values) -> Remedy:
         """Return what an owner does about its route tables, with patches for these alone."""
         mine = [row for row in change.rows if change.owners[str(row.route_table_id)] == values]
-        remedy, others = association(mine, change.endpoint), change.others(values)
+        owned = next((row.remedy.owner for row in change.rows if row.remedy and row.remedy.owner), "")
+        remedy, others = association(mine, change.endpoint, owned), change.others(values)
         if not others or not remedy.patches:
             return remedy
         patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
         if change.creator == values:
             listed = ", ".join(map(self._owner, others))
             text = f"{remedy.text} {listed} also have route tables that need it; the CloudFormation template has these, too."
-            return replace(remedy, text=text, patches={**association(change.rows, change.endpoint).patches, **patches})
+            return replace(
+                remedy, text=text, patches={**association(change.rows, change.endpoint, owned).patches, **patches}
+            )
         text = f"{remedy.text} The CloudFormation template of {self._owner(change.creator)} has these route tables."
         if change.endpoint.id == NEW_ENDPOINT:
             tables = list(dict.fromkeys(str(row.route_table_id) for row in mine))
-            patches = join_patches(change.endpoint, tables)
+            patches = fitting(join_patches(change.endpoint, tables), owned)
             text = (
                 f"First, {self._owner(change.creator)} creates the endpoint, because one serves the VPC. Then: {text}"
             )
-        return replace(remedy, text=text, command=patches["cli"].strip(), patches=patches)
+        return replace(remedy, text=text, command=patches.get("cli", "").strip(), patches=patches)
 
     def _owner(self, values: Values) -> str:
-        text, name = " / ".join(values), self._names[values]
+        text, name = owner_text(values), self._names[values]
         return name if name == text else f"{text} ({name})"
 
     def _index(self) -> Iterator[str]:
@@ -188,7 +175,7 @@ class _Split:
             yield from (plain(line), "")
         yield from (f"**{plain(self._result.summary)}**", "")
         records = [group_record(group, self._grouping) for group in self._groups]
-        pages = [f"[{self._names[group.values]}]({self._names[group.values]}/ticket.md)" for group in self._groups]
+        pages = [f"[{self._names[group.values]}]({self._names[group.values]}/{TICKET})" for group in self._groups]
         cells = [
             [*(plain(value) for values in record.cells.values() for value in values), page if group.needs_work else ""]
             for record, page, group in zip(records, pages, self._groups, strict=True)
@@ -219,35 +206,91 @@ class _Split:
         yield ""
 
     def _link(self, values: Values) -> str:
-        return f"[{self._names[values]}]({self._names[values]}/ticket.md)"
+        return f"[{self._names[values]}]({self._names[values]}/{TICKET})"
 
 
-def _how_to_use(places: Iterable[str]) -> Iterator[str]:
-    """Yield what the folders of a ticket contain."""
-    if places := list(places):
-        yield from ("", "### Files", "")
-        yield "Use `commands.sh`, Terraform, or CloudFormation. A folder is for one account and Region, and has a `.tf` for each VPC, and"
-        yield "a `.yaml` for each endpoint whose list of route tables you keep:"
-        yield from ("", *(f"- `{place}`{_WHEN * place.endswith(_SECOND)}" for place in places), "")
+TICKET, SUBNETS = "ticket.txt", "subnets.csv"
+_MOST_ROWS = 40
+"""How many subnets a ticket lists. The CSV file has all of them."""
+_WHY = (
+    "Traffic of these subnets to S3 Express One Zone crosses a NAT, which charges for every byte and limits the throughput. "
+    "A gateway endpoint for S3 Express is free of charge, and takes the traffic off the NAT."
+)
 
 
-_WHEN = ": when the other owners have created these endpoints"
+def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a ticket, as plain text. own: the rows of one owner. files: what is beside the ticket."""
+    found = worklist([row for row in own.rows if not row.ignored])
+    changes = changes_of(found.flagged)
+    yield from (f"Paths to S3 Express One Zone: {printable(owner)}", "", _WHY, "")
+    yield from map(printable, own.settings)
+    yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {summary(own.rows, ignored=len(own.ignored))}", "")
+    if changes:
+        yield "What to change:"
+        for change in changes:
+            text = change.remedy.text.replace(f" {BREAKS}", "")
+            yield f"- {printable(f'{change.rows[0].reason}, {change.counted(change.rows[0].reason)}: {text}')}"
+            yield from (f"  {printable(line)}" for line in change.code.splitlines())
+        yield ""
+        if files := list(files):
+            yield from (
+                "Use the commands, Terraform, or CloudFormation; each folder is for one account and Region:",
+                *files,
+            )
+            yield from (f"Folders that end with {_SECOND} need endpoints that other owners create first.", "")
+        if any(change.remedy.endpoint for change in changes):
+            yield from (f"What breaks: {BREAKS} Choose a time with little traffic.", "")
+        vpcs = sorted({(row.region, row.vpc_id) for change in changes for row in change.rows})
+        yield "How to verify: these print no NON_COMPLIANT subnet of this ticket, with credentials of its account:"
+        yield from (f"  express-path scan --region {region} --vpc {vpc_id}" for region, vpc_id in vpcs)
+        yield ""
+    for title, items in {
+        "AWS drops the traffic": found.dropped,
+        "The path could not be followed": found.unresolved,
+    }.items():
+        if items:
+            notes = (f"- {item.first.route_table_id or item.first.vpc_id}: {item.first.note}" for item in items)
+            yield from (f"{title}:", *map(printable, notes), "")
+    tables = {table_id for change in changes for table_id in change.route_table_ids}
+    moving = [row for row in own.rows if row.route_table_id in tables]
+    if moving:
+        yield f"Subnets that move ({len(moving)}):"
+        titles = (
+            "Account",
+            "Region",
+            "VPC",
+            "Route table",
+            "Subnet",
+            "Name",
+            "Reason",
+            *(f"Owner ({key})" for key in tag_keys),
+        )
+        cells = (
+            (
+                *(row.account_id, row.region, row.vpc_id, str(row.route_table_id), row.subnet_id, row.subnet_name),
+                *(row.reason, *(row.tags.get(key, UNOWNED) for key in tag_keys)),
+            )
+            for row in worst_first(moving)[:_MOST_ROWS]
+        )
+        yield from aligned([titles, *cells])
+        if len(moving) > _MOST_ROWS:
+            yield f"and {len(moving) - _MOST_ROWS} more in {SUBNETS}"
+    yield ""
 
 
 def _files_of_place(patches: Sequence[_Patch]) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file for one account and Region."""
     account_id, region = patches[0].account_id, patches[0].region
-    commands = [patch.remedy.command for patch in patches if patch.remedy.command]
-    if not commands:
-        return
-    yield "commands.sh", "\n".join(["#!/bin/sh", "set -eu", *commands, ""])
-    yield (
-        "provider.tf",
-        (
-            f'provider "aws" {{\n  region              = {to_json(region).decode()}\n'
-            f"  allowed_account_ids = [{to_json(account_id).decode()}]\n}}\n"
-        ),
-    )
+    if commands := [patch.remedy.command for patch in patches if patch.remedy.command]:
+        yield "commands.sh", "\n".join(["#!/bin/sh", "set -eu", *commands, ""])
+    if any("terraform" in patch.remedy.patches for patch in patches):
+        yield (
+            "provider.tf",
+            (
+                f'provider "aws" {{\n  region              = {to_json(region).decode()}\n'
+                f"  allowed_account_ids = [{to_json(account_id).decode()}]\n}}\n"
+            ),
+        )
     several = Counter(patch.endpoint.vpc_id for patch in patches)
     for patch in patches:
         endpoint = patch.endpoint
@@ -257,19 +300,15 @@ def _files_of_place(patches: Sequence[_Patch]) -> Iterator[tuple[str, str]]:
                 yield f"{_file_name(endpoint.vpc_id)}{kind}.{suffix}", patch.remedy.patches[tool]
 
 
-def _folder_names(owners: Iterable[Values], nobody: Values) -> dict[Values, str]:
+def _folder_names(owners: Iterable[Values]) -> dict[Values, str]:
     """Return a folder name for each owner: its own text if that is safe and unlike all others, else with a hash."""
-    texts = {values: "/".join(values) if values != nobody else "no-tag-" + "-".join(_keys(nobody)) for values in owners}
+    texts = {values: "/".join(UNOWNED if value is None else value for value in values) for values in owners}
     plain_names = Counter(_file_name(text).casefold() for text in texts.values())
     return {
         values: name if name == text and plain_names[name.casefold()] == 1 else f"{name}-{_digest(values)}"
         for values, text in texts.items()
         for name in [_file_name(text)]
     }
-
-
-def _keys(nobody: Values) -> list[str]:
-    return [_file_name(value.removeprefix("(no tag ").removesuffix(")")) for value in nobody]
 
 
 def _digest(values: Values) -> str:

@@ -215,7 +215,7 @@ SplitBy = Annotated[
     typer.Option(
         metavar="WORD",
         autocompletion=_complete_split,
-        help="Write a folder for each owner into the folder that --output names: a page for a ticket, the subnets, commands, "
+        help="Write a folder for each owner into the folder that --output names: a ticket, the subnets, commands, "
         "and patches. WORD is tag:KEY,... or account.",
         rich_help_panel=options.HOW,
     ),

@@ -5,28 +5,52 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.grouping import Grouping, groups, parse_grouping
+from express_path_cli.findings.grouping import Grouping, groups, owners_of, parse_grouping
 from express_path_cli.findings.row import Row
 from express_path_cli.terminal.errors import OptionError
 from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, UNKNOWN
 
 ELSEWHERE = replace(FLAGGED, account_id="444455556666", region="eu-west-1", vpc_id="vpc-2", reason=Reason.PARTLY_NAT)
 ROWS = [COMPLIANT, ELSEWHERE, DROPPED, UNKNOWN, LABELED, FLAGGED]
+TABLES = [replace(row, subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}") for number, row in enumerate(ROWS)]
 
 
 @pytest.mark.parametrize(
     ("by", "values"),
     [
         ("account", [("111122223333",), ("444455556666",)]),
-        ("tag:owner", [("(no tag owner)",), ("data:team",)]),
-        ("tag:owner,env", [("(no tag owner)", "(no tag env)"), ("data:team", "(no tag env)")]),
+        ("tag:owner", [(None,), ("data:team",)]),
+        ("tag:owner,env", [(None, None), ("data:team", None)]),
     ],
 )
-def test_groups_have_the_most_work_first(by: str, values: list[tuple[str, ...]]) -> None:
+def test_groups_have_the_most_work_first(by: str, values: list[tuple[str | None, ...]]) -> None:
     """Flagged subnets come before dropped ones, and those before unresolved ones."""
     grouping = parse_grouping(by)
-    assert [group.values for group in groups(ROWS, grouping)] == values
+    assert [group.values for group in groups(TABLES, grouping)] == values
     assert all(len(grouping.titles) == len(found) for found in values)
+
+
+@pytest.mark.parametrize(
+    ("table", "subnets", "owner"),
+    [
+        ("net", ["data", "web"], "net"),
+        ("", ["data", "web"], ""),
+        (None, ["data", "data"], "data"),
+        (None, ["data", "web"], None),
+        (None, ["data", None], None),
+    ],
+)
+def test_the_owner_is_that_of_the_route_table(table: str | None, subnets: list[str | None], owner: str | None) -> None:
+    """Its tag counts, or that of the VPC; else that of all its subnets, if they agree."""
+
+    def tags(value: str | None) -> dict[str, str]:
+        return {} if value is None else {"owner": value}
+
+    rows = [
+        replace(FLAGGED, subnet_id=f"subnet-{number}", tags=tags(table) | tags(value), table_tags=tags(table))
+        for number, value in enumerate(subnets)
+    ]
+    assert {*owners_of(rows, Grouping("tag:owner")).values()} == {(owner,)}
 
 
 def test_a_group_counts_its_subnets_and_their_tables() -> None:

@@ -4,8 +4,9 @@ import csv
 import io
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.grouping import Grouping
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import rows_of
+from express_path_cli.findings.row import Ignored, rows_of
 from express_path_cli.findings.split import write_split
 from express_path_cli.sources.network import View
 from sandbox.pytest_plugin import emptied
@@ -60,41 +61,60 @@ def rows_in(file: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8"), newline="")))
 
 
-def flagged_by_owner(scan: str) -> Counter[str]:
-    """Return how many findings each owner has in the document."""
+def test_the_index_counts_the_findings_of_each_owner(scan: str, split: Path) -> None:
+    """The numbers are those of the scan, and of the CSV files; a table whose subnets have several owners is unowned."""
     rows = json.loads(Path(scan).read_text(encoding="utf-8"))["subnets"]
-    return Counter(row["tags"].get("owner", "") for row in rows if row["compliance"] == "NON_COMPLIANT")
-
-
-def test_filter_and_split_agree(scan: str, split: Path, tmp_path: Path) -> None:
-    """Each counts the same findings of each owner, whether the tag is that of a subnet, a route table, or a VPC."""
-    found = flagged_by_owner(scan)
-    document = json.loads(Path(scan).read_text(encoding="utf-8"))
-    assert document["totals"]["evaluated"] == SUBNETS
-    assert len({row["routeTableId"] for row in document["subnets"] if row["compliance"] == "NON_COMPLIANT"}) == TABLES
+    by_table: defaultdict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        by_table[row["routeTableId"]].add(row.get("tableTags", {}).get("owner", row["tags"].get("owner", "")))
+    flagged = [row["routeTableId"] for row in rows if row["compliance"] == "NON_COMPLIANT"]
+    assert (len(rows), len(set(flagged))) == (SUBNETS, TABLES)
+    found = Counter("unowned" if len(owners) > 1 else min(owners) for owners in map(by_table.__getitem__, flagged))
     assert len(found) == 4
-    for owner in filter(None, found):
-        written = tmp_path / "one.json"
-        invoke(["scan", "--from", scan, "--tag", f"owner={owner}", "--output", str(written)])
-        totals = json.loads(written.read_text(encoding="utf-8"))["totals"]
-        assert totals["compliances"]["NON_COMPLIANT"] == found[owner]
     index = (split / "index.md").read_text(encoding="utf-8")
-    cells = [line.strip("| ").split(" | ") for line in index.splitlines() if line.endswith("ticket.md) |")]
+    cells = [line.strip("| ").split(" | ") for line in index.splitlines() if line.endswith("ticket.txt) |")]
     pages = {cell[-1]: int(cell[2]) for cell in cells if cell[2].isdecimal()}
     assert sorted(pages.values()) == sorted(found.values())
     for link, number in pages.items():
-        rows = rows_in(split / re.findall(r"\((.*)/ticket.md\)", link)[0] / "subnets.csv")
-        assert sum(row["compliance"] == "NON_COMPLIANT" for row in rows) == number
+        rows_of_owner = rows_in(split / re.findall(r"\((.*)/ticket.txt\)", link)[0] / "subnets.csv")
+        assert sum(row["compliance"] == "NON_COMPLIANT" for row in rows_of_owner) == number
 
 
 def test_every_finding_is_in_one_folder(scan: str, split: Path) -> None:
-    """The files of all owners together have each finding once, and each ticket names its subnets."""
+    """The files of all owners together have each finding once. A ticket names its subnets, or 40 and the file with the rest."""
     rows = json.loads(Path(scan).read_text(encoding="utf-8"))["subnets"]
     expected = Counter(row["subnetId"] for row in rows if row["compliance"] == "NON_COMPLIANT")
-    files = list(split.glob("*/subnets.csv"))
-    found = [(file, row) for file in files for row in rows_in(file) if row["compliance"] == "NON_COMPLIANT"]
-    assert Counter(row["subnetId"] for _, row in found) == expected
-    assert all(row["subnetId"] in file.with_name("ticket.md").read_text(encoding="utf-8") for file, row in found)
+    found: Counter[str] = Counter()
+    for file in split.glob("*/subnets.csv"):
+        own = [row["subnetId"] for row in rows_in(file) if row["compliance"] == "NON_COMPLIANT"]
+        found.update(own)
+        ticket = file.with_name("ticket.txt").read_text(encoding="utf-8")
+        assert sum(subnet_id in ticket for subnet_id in own) == min(len(own), 40)
+        assert (f"and {len(own) - 40} more in subnets.csv" in ticket) is (len(own) > 40)
+    assert found == expected
+
+
+def test_a_ticket_says_all_that_its_reader_needs(tmp_path: Path) -> None:
+    """Why, when, what to change, what breaks, how to verify, and every subnet that moves, in text that needs no renderer."""
+    data, web = (replace(FLAGGED, subnet_id=f"subnet-{owner}", tags={"owner": owner}) for owner in ("data_1", "web"))
+    ignored = replace(web, subnet_id="subnet-ignored", ignored=Ignored("moves in March", date(2026, 3, 31)))
+    write_split(replace(result_of(data, web), unlisted=[ignored]), OWNER, tmp_path)
+    ticket = (tmp_path / "unowned" / "ticket.txt").read_text(encoding="utf-8")
+    for text in (
+        "charges for every byte",
+        f"Scan of {MADE_AT:%Y-%m-%d %H:%M} UTC",
+        "What to change:",
+        "1 finding ignored",
+    ):
+        assert text in ticket
+    assert f"express-path scan --region us-east-1 --vpc {FLAGGED.vpc_id}" in ticket
+    moved = [line.split() for line in ticket.splitlines() if "subnet-" in line]
+    assert {(cells[4], cells[-1]) for cells in moved} == {
+        ("subnet-data_1", "data_1"),
+        ("subnet-web", "web"),
+        ("subnet-ignored", "web"),
+    }
+    assert "\\" not in ticket
 
 
 def test_every_route_table_is_changed_once(scan: str, split: Path) -> None:
@@ -120,14 +140,12 @@ def test_every_route_table_is_changed_once(scan: str, split: Path) -> None:
 
 
 def test_an_owner_knows_what_the_others_do(split: Path) -> None:
-    """Who does not create the endpoint of a VPC finds it by its VPC; whose table another owner changes runs nothing."""
-    tickets = {file.parent.name: file.read_text(encoding="utf-8") for file in split.glob("*/ticket.md")}
+    """Who does not create the endpoint of a VPC finds it by its VPC."""
+    tickets = {file.parent.name: file.read_text(encoding="utf-8") for file in split.glob("*/ticket.txt")}
     waiting = {file.parent.parent.name for file in split.rglob("*-second/commands.sh")}
     assert waiting
     for name in waiting:
         assert re.search(r"First, .* creates the endpoint, because one serves the VPC\.", tickets[name])
-    assert "There is nothing to run here." in tickets["no-tag-owner"]
-    assert not list((split / "no-tag-owner").glob("*/"))
     assert "(data-team-" in (split / "index.md").read_text(encoding="utf-8")
 
 
@@ -164,7 +182,7 @@ TEXTS = st.text(max_size=90) | st.sampled_from(
         "\u00fc",
         "a\nb",
         "_",
-        "no-tag-owner",
+        "unowned",
     ]
 )
 
@@ -173,15 +191,18 @@ TEXTS = st.text(max_size=90) | st.sampled_from(
 def test_any_owner_has_a_safe_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory, owners: list[str]) -> None:
     """No tag leaves the folder, hides files, or shares them with another owner, also where case does not count."""
     rows = [
-        *(replace(FLAGGED, subnet_id=f"subnet-{number}", tags={"owner": owner}) for number, owner in enumerate(owners)),
+        *(
+            replace(FLAGGED, subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}", table_tags={"owner": owner})
+            for number, owner in enumerate(owners)
+        ),
         replace(FLAGGED, subnet_id="subnet-nobody"),
     ]
     folder = tmp_path_factory.mktemp("split")
     write_split(result_of(*rows), OWNER, folder)
     names = [path.name for path in folder.iterdir() if path.is_dir()]
-    assert len(names) == len({name.casefold() for name in names}) == len({*owners, "(no tag owner)"})
+    assert len(names) == len({name.casefold() for name in names}) == len({*owners, None})
     assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,80}", name) for name in names)
-    assert len(list(folder.glob("*/ticket.md"))) == len(names)
+    assert len(list(folder.glob("*/ticket.txt"))) == len(names)
     found = [row["subnetId"] for file in folder.glob("*/subnets.csv") for row in rows_in(file)]
     assert sorted(found) == sorted(row.subnet_id for row in rows)
 
@@ -212,8 +233,8 @@ def test_other_work_is_only_in_the_ticket(tmp_path: Path) -> None:
     """A route that may have other users is deleted by a person, not by a script."""
     row = replace(FLAGGED, reason=Reason.PARTLY_NAT, tags={"owner": "web"})
     write_split(result_of(row), OWNER, tmp_path)
-    assert sorted(path.name for path in (tmp_path / "web").iterdir()) == ["subnets.csv", "ticket.md"]
-    assert "aws ec2" in (tmp_path / "web" / "ticket.md").read_text(encoding="utf-8")
+    assert sorted(path.name for path in (tmp_path / "web").iterdir()) == ["subnets.csv", "ticket.txt"]
+    assert "aws ec2" in (tmp_path / "web" / "ticket.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

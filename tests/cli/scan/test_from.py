@@ -113,4 +113,4 @@ def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path:
         command, *more = options
         assert invoke([command, "--from", file, *more]).exit_code == 1
     assert list(sandbox.calls) == []
-    assert network.subnet in (tmp_path / "owners" / "web" / "ticket.md").read_text(encoding="utf-8")
+    assert network.subnet in (tmp_path / "owners" / "web" / "ticket.txt").read_text(encoding="utf-8")

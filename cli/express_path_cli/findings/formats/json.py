@@ -215,6 +215,7 @@ def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict
         "path": list(map(_hop, row.path)),
         "names": row.names(),
         "tags": row.tags,
+        **({"tableTags": row.table_tags} if row.table_tags else {}),
         "change": change,
         **{name: value for name, value in optional.items() if value},
         **({"ignored": {"why": row.ignored.why, "expires": row.ignored.expires.isoformat()}} if row.ignored else {}),

@@ -48,7 +48,7 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
     found = document(compared())
     assert found.keys() == SCHEMA.schema["properties"].keys() - {"plan", "routeTables", "undecided"}
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys() - OF_PLANS
-    optional = {"note", "lacks", "otherPaths", "ignored"}
+    optional = {"note", "lacks", "otherPaths", "ignored", "tableTags"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
     assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
@@ -56,6 +56,7 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
     other = replace(
         FLAGGED,
         note="a note",
+        table_tags={"owner": "net"},
         lacks="ec2:DescribeVpcs",
         other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),),
         ignored=Ignored("why", date(2026, 3, 31)),
