@@ -1,6 +1,7 @@
 """express-path explain: a subnet's path, route by route, and its heal; or what a reason means."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,17 +23,21 @@ from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, explain_named, route_text
 from express_path_cli.findings.formats.text import STYLES
+from express_path_cli.findings.row import Row, worst_first
+from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.settings import read_settings
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.console import Terminal, echo
-from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.tables import printable
+from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
 express-path explain data-private  # what has this Name tag: a subnet, a route table, or a VPC
 express-path explain rtb-0a1b2c3d4e5f60718 --from-dump dump  # every path of a route table's subnets, without AWS
+express-path explain subnet-0a1b2c3d4e5f60718 --from scan.json  # what an earlier scan found, without AWS
 express-path explain NAT_GATEWAY  # what a reason means, and what to do about it
 """
 
@@ -53,6 +58,7 @@ Named = Annotated[
 def explain(
     *,
     named: Named,
+    from_scan: options.FromScan = None,
     from_dump: options.FromDump = None,
     example: options.Example = False,
     region: options.Region = None,
@@ -76,6 +82,17 @@ def explain(
     if named.upper() in Reason.__members__:
         _show_reason(Reason(named.upper()), parameters, form)
         return
+    if from_scan:
+        for option, value in {
+            "--from-dump": from_dump,
+            "--example": example,
+            "--region": region,
+            "--profile": profile,
+        }.items():
+            if value:
+                raise OptionError(f"--from and {option} cannot be used together", f"leave {option} out")
+        _explain_saved(from_scan, named, form)
+        return
     live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
     explained = explain_named(named, Source(from_dump, live=live, example=example), parameters)
     if form is TextFormat.JSON:
@@ -85,6 +102,40 @@ def explain(
     show_failures_and_notes(explained.failures, quiet=True)
     if explained.failures:
         raise typer.Exit(UNDETERMINED)
+
+
+def _explain_saved(file: Path, named: str, form: TextFormat) -> None:
+    """Show what the file of a scan has about the subnets with this ID or name, or of this route table or VPC.
+
+    Raise OptionError if the file cannot be read, or has none.
+    """
+    result, _ = read_saved(file)
+    texts = ("subnet_id", "route_table_id", "vpc_id", "subnet_name", "route_table_name", "vpc_name", "address")
+    rows = [row for row in result.rows if named in (getattr(row, text) for text in texts)]
+    if not rows:
+        raise OptionError(f"{file} has no subnet, route table, or VPC that is named {named}", "check the name")
+    if form is TextFormat.JSON:
+        fields = [_row_fields(row) for row in rows]
+        echo(json_document(SCHEMA_VERSION, fields[0] if len(fields) == 1 else {"explanations": fields}), nl=False)
+        return
+    console, shown = _console(), worst_first(rows)
+    for row in shown[:MOST_SUBNETS]:
+        console.print(Group(*_verdict(row, ()), *_heading("Path")))
+        for path in (row.path, *(other.hops for other in row.other_paths)):
+            console.print(_line(escape(" -> ".join(f"{hop.destination} {hop.id}" for hop in path) or "none"), 2))
+        console.print(Group(*_remedy(row), *_code(row)), soft_wrap=True)
+        console.print()
+    if len(shown) > MOST_SUBNETS:
+        console.print(_line(f"{count_text(len(shown) - MOST_SUBNETS, 'more subnet')}; name one of them to see it."))
+    console.print(
+        _line(
+            f"From the scan of {result.made_at:%Y-%m-%d %H:%M} UTC. Without --from, each route and the plan of a heal follow."
+        )
+    )
+
+
+MOST_SUBNETS = 10
+"""How many subnets of a saved scan are shown."""
 
 
 def _print_explanations(explanations: Sequence[Explanation]) -> None:
@@ -137,22 +188,28 @@ def as_explanation_json(explanations: Sequence[Explanation]) -> str:
 
 def _explanation_fields(explanation: Explanation) -> dict[str, Any]:
     """Return verdict, competing routes, capacity and plan; the plan has the form that the runbook gets."""
-    row, remedy = explanation.row, explanation.row.remedy
     return {
-        "accountId": row.account_id,
-        "region": row.region,
-        "vpcId": row.vpc_id,
-        **verdict_answer(row),
-        "names": row.names(),
+        **_row_fields(explanation.row),
         "isMainRouteTable": explanation.is_main,
-        "advice": remedy.advice if remedy else "",
-        "remedy": _remedy_fields(remedy) if remedy else None,
         "contests": [_route_selection(selection) for selection in explanation.route_selections],
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
         "plan": plan_fields(explanation.proposal.plan),
         "unchecked": list(explanation.proposal.unchecked),
         "notes": list(explanation.notes),
         "alike": list(explanation.alike),
+    }
+
+
+def _row_fields(row: Row) -> dict[str, Any]:
+    """Return the verdict, and what to do about it."""
+    return {
+        "accountId": row.account_id,
+        "region": row.region,
+        "vpcId": row.vpc_id,
+        **verdict_answer(row),
+        "names": row.names(),
+        "advice": row.remedy.advice if row.remedy else "",
+        "remedy": _remedy_fields(row.remedy) if row.remedy else None,
     }
 
 
@@ -201,10 +258,10 @@ _ACTIONS = {
 def as_explanation(explanation: Explanation) -> RenderableType:
     """Return the text without patches; long lines wrap, nothing is cut."""
     return Group(
-        *_verdict(explanation),
+        *_verdict(explanation.row, explanation.alike),
         *_path(explanation),
         *_routes(explanation),
-        *_remedy(explanation),
+        *_remedy(explanation.row),
         *_healing(explanation),
         *_notes(explanation),
     )
@@ -225,26 +282,32 @@ def _line(markup: str, indent: int = 0) -> RenderableType:
     return Padding(Text.from_markup(markup), (0, 0, 0, indent), expand=False)
 
 
-def _remedy(explanation: Explanation) -> Iterator[RenderableType]:
+def _remedy(row: Row) -> Iterator[RenderableType]:
     """Yield what to do. The command is in the patches, too, which are not wrapped."""
-    if explanation.row.remedy:
+    if row.remedy:
         yield from _heading("What to do")
-        yield _line(escape(explanation.row.remedy.advice), 2)
+        yield _line(escape(row.remedy.advice), 2)
+
+
+def _code(row: Row) -> Iterator[RenderableType]:
+    """Yield the command of a saved scan, or the patch for the tool that owns the resource."""
+    patches = row.remedy.patches.values() if row.remedy else ()
+    for text in [row.remedy.command] if row.remedy and row.remedy.command else patches:
+        yield from (Text(), Text(text.rstrip("\n")))
 
 
 def _heading(title: str) -> Iterator[RenderableType]:
     yield from (Text(), _line(f"[bold]{title}[/bold]"))
 
 
-def _verdict(explanation: Explanation) -> Iterator[RenderableType]:
-    row = explanation.row
+def _verdict(row: Row, alike: Sequence[str]) -> Iterator[RenderableType]:
     subnet = f"[bold]{escape(row.subnet_id)}[/bold]{escape(_name(row.subnet_name))}"
     yield _line(f"{subnet}  {escape(row.availability_zone_id or '')}")
     yield _line(escape(f"{row.vpc_id}{_name(row.vpc_name)}  {row.region}  account {row.account_id}"))
     yield _line(f"[{STYLES[row.compliance]}]{row.compliance}[/]  {row.reason}")
     yield _line(escape(row.annotation))
-    if explanation.alike:
-        yield _line(f"[dim]The same path: {escape(', '.join(explanation.alike))}[/dim]")
+    if alike:
+        yield _line(f"[dim]The same path: {escape(', '.join(alike))}[/dim]")
 
 
 def _path(explanation: Explanation) -> Iterator[RenderableType]:

@@ -64,6 +64,15 @@ def _value(rows: Sequence[Row], key: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
+_OWNER_KEYS = ("owner", "Owner", "team", "Team")
+
+
+def owner_grouping(rows: Iterable[Row]) -> Grouping | None:
+    """Return the grouping by the tag that most likely names owners, None if no row has one."""
+    keys = {key for row in rows for key in row.tags}
+    return next((Grouping(f"{TAG}{key}") for key in _OWNER_KEYS if key in keys), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """The rows that share these values, and how many of them need work. route_tables: those of flagged subnets."""

@@ -23,13 +23,14 @@ class NextCommand(NamedTuple):
 class ScanOptions:
     """The options of a scan: its source, rule parameters as NAME=VALUE, and selected subnets.
 
-    is_plan: a plan is judged, whose network other commands cannot read.
+    is_plan: a plan is judged, whose network other commands cannot read. file: that of an earlier scan, if it is shown.
     """
 
     source: Source = field(default_factory=Source)
     parameters: tuple[str, ...] = ()
     selection: Selection = field(default_factory=Selection)
     is_plan: bool = False
+    file: str = ""
 
     def next_commands(self, worklist: Worklist, *, lists_subnets: bool) -> Iterator[NextCommand]:
         """Yield the commands for the first item of a worklist; none if there is nothing to do."""
@@ -40,7 +41,8 @@ class ScanOptions:
             yield NextCommand("To list these subnets", self._list(worklist))
         first = items[0].first
         elsewhere = f", with credentials of account {first.account_id}" if self._reads_many_accounts() else ""
-        yield NextCommand(f"To see why, route by route, and what to change{elsewhere}", self._explain(first))
+        why = "its path" if self.file else "why, route by route,"
+        yield NextCommand(f"To see {why} and what to change{'' if self.file else elsewhere}", self._explain(first))
         healable = [
             item.first for item in worklist.flagged if item.first.reason in NAT_REASONS and item.first.route_table_id
         ]
@@ -67,9 +69,18 @@ class ScanOptions:
         """Return the options that read and select the same."""
         selected = [("--vpc", vpc_id) for vpc_id in sorted(self.selection.vpc_ids)]
         selected += [("--tag", tag) for tag in self.selection.tags]
+        if self.file:
+            return ["--from", self.file, *(word for option in selected for word in option)]
         return [*self.source.options(), *self._parameters(), *(word for option in selected for word in option)]
 
+    def handover(self, by: str) -> NextCommand:
+        """Return the command that writes a ticket for each owner."""
+        words = ["express-path", "scan", *self._scanned(), "--split-by", by, "--output", "owners"]
+        return NextCommand("To hand the work to its owners, with a ticket for each", shlex.join(words))
+
     def _explain(self, row: Row) -> str:
+        if self.file:
+            return shlex.join(["express-path", "explain", row.subnet_id, "--from", self.file])
         is_needed = not self.source.dump or self.source.live.regions
         region = ["--region", row.region] if is_needed else []
         return shlex.join(["express-path", "explain", row.subnet_id, *region, *self.explain_options()])

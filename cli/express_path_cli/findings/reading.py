@@ -74,6 +74,7 @@ def read_now(
         filters=selection.options,
         listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
         plan=judged,
+        account_names=network.account_names,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
@@ -101,7 +102,7 @@ def read_earlier(file: Path, given: ScanOptions, *, quiet: bool) -> Scan:
     _check(given)
     result, options = read_saved(file)
     selection = options.selection & given.selection
-    options = replace(options, selection=selection)
+    options = replace(options, selection=selection, file=str(file))
     missing = (
         *given.selection.missing_vpcs({row.vpc_id for row in result.rows}, f"{file} lists all subnets with their VPCs"),
         *given.selection.missing_tags([row.tags for row in result.rows]),

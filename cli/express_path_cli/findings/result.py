@@ -19,7 +19,7 @@ class Result:
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
     evaluated or not. plan: what the plan changes whose result this is. settings: which configuration file decides, and what
-    it ignores, in sentences; empty without one.
+    it ignores, in sentences; empty without one. account_names: those that Organizations or that file says, by account.
     """
 
     rows: Sequence[Row]
@@ -33,6 +33,7 @@ class Result:
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
     plan: ProposedFindings | None = None
     settings: Sequence[str] = ()
+    account_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def evaluated(self) -> int:

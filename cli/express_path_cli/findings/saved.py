@@ -99,6 +99,7 @@ def _result(document: Description) -> Result:
         comparison=_comparison(document, found, an_id) if "fixed" in document else None,
         listed=listed,
         plan=_plan(document, found) if "plan" in document else None,
+        account_names=_tags(document, "accountNames", DOCUMENT) if "accountNames" in document else {},
     )
 
 

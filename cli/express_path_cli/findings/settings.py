@@ -23,7 +23,7 @@ from express_path_cli.terminal.texts import count_text
 FILE = "express-path.toml"
 LONGEST = timedelta(days=180)
 """How far away the last day of an entry may be."""
-_KEYS = ("parameters", "ignore")
+_KEYS = ("parameters", "ignore", "accounts")
 _ROLE = "networkRoleArn"
 """The parameter that names a role to assume."""
 _RESOURCES = {"subnet": "subnet_id", "route-table": "route_table_id", "vpc": "vpc_id", "account": "account_id"}
@@ -48,11 +48,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a file: parameters of the rule as texts by name, and findings to ignore; no file without one."""
+    """The settings of a file: parameters of the rule as texts by name, findings to ignore, and the names of accounts."""
 
     file: Path | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     entries: tuple[Entry, ...] = ()
+    account_names: Mapping[str, str] = field(default_factory=dict)
 
     def rule_parameters(self, pairs: Sequence[str] | None) -> RuleParameters:
         """Return the parameters of the file with those of the command line, which win. Raise ParameterError."""
@@ -63,6 +64,7 @@ class Settings:
         """Which file decides, and what it sets, in one line; empty without a file."""
         names = [f"{name}={value}" for name, value in self.parameters.items()]
         names += [f"ignore ({len(self.entries)})"] if self.entries else []
+        names += [f"accounts ({len(self.account_names)})"] if self.account_names else []
         return [f"{self.file} sets {', '.join(names) or 'nothing'}"] if self.file else []
 
     def applied(self, rows: Sequence[Row]) -> "Applied":
@@ -138,6 +140,10 @@ class _Reader:
             self.file,
             self._parameters("parameters", table.get("parameters", {})),
             tuple(self._entry(f"ignore[{place}]", entry) for place, entry in enumerate(self._entries(table), 1)),
+            {
+                account_id: self._text(f"accounts.{account_id}", name)
+                for account_id, name in self._table("accounts", table.get("accounts", {})).items()
+            },
         )
 
     def _parameters(self, where: str, found: object) -> Mapping[str, str]:

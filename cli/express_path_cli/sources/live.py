@@ -68,7 +68,8 @@ def read_live(
     clients = {account.account_id: account.aws for account in accounts}
     access = AccountAccess(clients, parameters.network_role_arn or "", options.external_id)
     failures = sorted([*task_pool.failures, *_role_failures(snapshots)], key=lambda failure: failure.where)
-    return NetworkViews(views_of(snapshots), failures, _denials(snapshots), access)
+    names = {account.account_id: account.name for account in accounts if account.name}
+    return NetworkViews(views_of(snapshots), failures, _denials(snapshots), access, names)
 
 
 def _read_snapshot(
@@ -126,7 +127,8 @@ def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> l
         members = active_members(home.aws.client("organizations"))
     if not members:
         raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")
-    return [AccountRegion(member.id, aws) for member, aws in task_pool.run(members, partial(clients_of, options, home))]
+    found = task_pool.run(members, partial(clients_of, options, home))
+    return [AccountRegion(member.id, aws, member.name) for member, aws in found]
 
 
 def clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:

@@ -61,12 +61,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class NetworkViews:
-    """The views that were read, what could not be read, notes on the source, and access to the accounts."""
+    """The views that were read, what could not be read, notes on the source, access to the accounts, and their names."""
 
     views: Sequence[View] = ()
     failures: Sequence[Failure] = ()
     notes: Sequence[str] = ()
     account_access: AccountAccess = field(default_factory=AccountAccess, repr=False)
+    account_names: Mapping[str, str] = field(default_factory=dict)
 
 
 def views_of(snapshots: Sequence[Snapshot]) -> list[View]:

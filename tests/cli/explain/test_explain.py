@@ -457,3 +457,18 @@ def test_a_list_that_cannot_be_read_keeps_the_remedy_from_promising_a_cure() -> 
         assert "grant ec2:GetManagedPrefixListEntries" in text
     unresolved = text_of(scenario, "subnet-private-a", "--parameter", "unresolvedEgress=NON_COMPLIANT")
     assert "NOT_A_NAT_PATH what to do: grant ec2:GetManagedPrefixListEntries" in unresolved
+
+
+def test_a_saved_scan_is_explained_without_the_network(tmp_path: Path) -> None:
+    """What the file has: verdict, path, and what to do, by the ID or the Name tag; other sources cannot be given."""
+    saved = str(tmp_path / "scan.json")
+    invoke(["scan", "--example", "--output", saved])
+    by_name = invoke(["explain", "app-private-b", "--from", saved])
+    assert by_name.exit_code == 0
+    for text in ("NON_COMPLIANT  NAT_GATEWAY", "0.0.0.0/0 nat-", "aws ec2 modify-vpc-endpoint", "From the scan of "):
+        assert text in by_name.stdout
+    document = json.loads(invoke(["explain", "app-private-b", "--from", saved, "--format", "json"]).stdout)
+    assert (document["names"]["subnet"], document["reason"]) == ("app-private-b", "NAT_GATEWAY")
+    for words in (["nothing", "--from", saved], ["app-private-b", "--from", saved, "--example"]):
+        refused = invoke(["explain", *words])
+        assert (refused.exit_code, len(refused.stderr.splitlines())) == (2, 1)

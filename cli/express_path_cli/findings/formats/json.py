@@ -29,7 +29,7 @@ def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
     plan = _plan(result.plan) if result.plan else {}
     lists = {"changes": map(_change, changes), "subnets": subnets}
-    yield from document({**_scan(result, scan), **plan, **lists, **_past(result)})
+    yield from document({**_scan(result, scan), **_names(result), **plan, **lists, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -102,6 +102,10 @@ def _source(source: Source) -> dict[str, Any]:
         "externalId": live.external_id,
     }
     return {name: value for name, value in options.items() if value}
+
+
+def _names(result: Result) -> dict[str, Any]:
+    return {"accountNames": result.account_names} if result.account_names else {}
 
 
 def _not_selected(result: Result) -> list[dict[str, Any]]:

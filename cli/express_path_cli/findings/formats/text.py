@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
+from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, group_record, groups, owner_grouping
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing
 from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, news, worklist
-from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines
+from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines, shortened
 from express_path_cli.terminal.texts import count_text
 
 STYLES = {
@@ -24,6 +25,8 @@ _MAX_FINDINGS = 20
 """How many new, fixed, and unknown findings of each kind a terminal shows."""
 _MAX_TABLES = 20
 """How many rows of the worklist a terminal shows; in 80 columns, a row has two lines."""
+_MAX_GROUPS = 8
+"""How many accounts and owners a terminal shows."""
 _MAX_CHANGES = 3
 """How many changes are shown. The others differ mainly in their IDs."""
 _FIRST = ("Subnets", "New", "Reason", "NAT")
@@ -56,6 +59,7 @@ class _Table:
         if self._options.lists_subnets:
             yield from self._subnets()
         else:
+            yield from self._totals()
             yield from self._rows()
             yield from self._changes()
         yield from self._closing()
@@ -72,6 +76,45 @@ class _Table:
         for line in comparison_lines(comparison, None if self._screen.width is None else _MAX_FINDINGS):
             yield from self._screen.folded(line, "  ")
 
+    @property
+    def _is_large(self) -> bool:
+        return sum(map(len, (self._worklist.flagged, self._worklist.dropped, self._worklist.unresolved))) > _MAX_TABLES
+
+    def _totals(self) -> Iterator[str]:
+        """Yield how much work each account and each owner has, if a screen cannot show all route tables."""
+        rows = self._result.rows
+        for grouping in filter(None, (Grouping(ACCOUNT), owner_grouping(rows)) if self._is_large else ()):
+            found = [group for group in groups(rows, grouping) if group.needs_work]
+            records = [group_record(group, grouping).cells for group in found]
+            if grouping.by == ACCOUNT:
+                names = self._result.account_names
+                records = [
+                    {
+                        "Account": cells["Account"],
+                        **({"Name": [names.get(cells["Account"][0], "")]} if names else {}),
+                        **cells,
+                    }
+                    for cells in records
+                ]
+            lines = [tuple(records[0]), *(tuple(" ".join(cell) for cell in cells.values()) for cells in records)]
+            yield ""
+            yield self._screen.paint(f"By {grouping.by.removeprefix(TAG)}", "bold")
+            most = None if self._screen.width is None else _MAX_GROUPS + 1
+            for line in aligned(lines[:most]):
+                yield shortened(line, self._screen.width) if self._screen.width else line
+            if most and len(lines) > most:
+                yield f"and {len(lines) - most} more"
+
+    def _worst_of_each(self, items: Sequence[WorkItem], most: int) -> Sequence[WorkItem]:
+        """Return this many items, in their order: the worst of each account first, so that no account hides the others."""
+        seen: Counter[str] = Counter()
+        ranks = []
+        for item in items:
+            ranks.append(seen[item.first.account_id])
+            seen[item.first.account_id] += 1
+        chosen = sorted(range(len(items)), key=ranks.__getitem__)[:most]
+        return [items[place] for place in sorted(chosen)]
+
     def _rows(self) -> Iterator[str]:
         """Yield the worklist."""
         found = self._worklist
@@ -83,9 +126,9 @@ class _Table:
         number = sum(len(items) for *_, items in sections)
         left = number if self._screen.width is None else _MAX_TABLES
         for title, meaning, items in sections:
-            if items[:left]:
-                yield from self._section(title, meaning, items[:left])
-            left -= len(items[:left])
+            if shown := self._worst_of_each(items, left):
+                yield from self._section(title, meaning, shown)
+            left -= len(shown)
         yield from self._rest(number - _MAX_TABLES if self._screen.width else 0, "route table")
 
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
@@ -150,7 +193,10 @@ class _Table:
             yield ""
             yield from self._screen.folded(sentence)
         is_enough = self._options.lists_subnets or result.comparison is not None
-        commands = self._options.scan.next_commands(self._advised, lists_subnets=is_enough)
+        commands = [*self._options.scan.next_commands(self._advised, lists_subnets=is_enough)]
+        if self._is_large and not self._result.plan:
+            by = owner_grouping(result.rows) or Grouping(ACCOUNT)
+            commands.append(self._options.scan.handover(by.by))
         for purpose, command in commands:
             yield ""
             yield from self._screen.folded(f"{purpose}:")

@@ -281,6 +281,37 @@ def test_advice_is_about_what_is_new() -> None:
     assert not any("subnet-0" in line or FLAGGED.route_table_id in line for line in advice)
 
 
+def test_a_large_network_begins_with_totals() -> None:
+    """By account, with names, and by owner; then the worst tables of each account, and the command that hands them over."""
+    rows = [
+        replace(
+            FLAGGED,
+            account_id="111122223333" if number else "444455556666",
+            route_table_id=f"rtb-{number:02}",
+            subnet_id=f"subnet-{number:02}-{place}",
+            table_tags={"owner": f"team {number % 2}"},
+            tags={"owner": f"team {number % 2}"},
+        )
+        for number in range(25)
+        for place in range(2 if number else 1)
+    ]
+    result = result_of(*rows, account_names={"444455556666": "data"})
+    screen = Screen(Console(file=io.StringIO(), force_terminal=True, color_system=None, width=160))
+    lines = "".join(as_text(result, RenderOptions(scan=ScanOptions(file="scan.json")), screen)).splitlines()
+    assert [line.split()[:4] for line in lines[3:6]] == [
+        ["Account", "Name", "Subnets", "NON_COMPLIANT"],
+        ["111122223333", "-", "48", "48"],
+        ["444455556666", "data", "1", "1"],
+    ]
+    assert [line.split()[:4] for line in lines[9:11]] == [["team", "0", "25", "25"], ["team", "1", "24", "24"]]
+    assert sum(" rtb-" in line and NAT.id in line for line in lines) == 20
+    assert any("rtb-00" in line and "444455556666" in line for line in lines)
+    assert "  express-path scan --from scan.json --split-by tag:owner --output owners" in lines
+    assert any(
+        line.startswith("  express-path explain subnet-") and line.endswith(" --from scan.json") for line in lines
+    )
+
+
 def test_a_terminal_shows_the_first_findings_of_each_mark() -> None:
     """In a pipe, the list is complete."""
     result = compared()

@@ -33,6 +33,7 @@ def page_data(result: Result, options: RenderOptions) -> dict[str, Any]:
     """Return the data block: rows, lists, meanings of reasons, rule parameters, and options of the commands to copy."""
     return {
         "parameters": _parameters(result.parameters),
+        "accountNames": dict(result.account_names),
         "compliances": list(COMPLIANCES),
         "reasons": [[reason, MEANINGS[reason], LINE_STYLES[reason], int(reason in NAT_REASONS)] for reason in Reason],
         **_Lists(result).all(),

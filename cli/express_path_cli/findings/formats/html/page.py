@@ -9,6 +9,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from string import Template
 
+from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.formats.html.data import page_data
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
@@ -105,7 +106,9 @@ def _headline(result: Result) -> str:
     if not total:
         return "No subnets were found"
     verb = "reaches" if 1 in (crossing, total) else "reach"
-    return f"{crossing:,} of {count_text(total, 'subnet')} {verb} S3 Express through a NAT"
+    unresolved = sum(row.reason is Reason.UNRESOLVED_EGRESS for row in result.rows)
+    also = f", and the path of {count_text(unresolved, 'subnet')} is not known" if unresolved else ""
+    return f"{crossing:,} of {count_text(total, 'subnet')} {verb} S3 Express through a NAT{also}"
 
 
 def _whereabouts(result: Result) -> str:

@@ -1,11 +1,13 @@
 // Totals by account and Region: which of them send the most subnets through a NAT. A value is a filter.
 
 const FIRST_VALUES = 8;
+const MANY_TABLES = 20;
 const HEADINGS = { account: "By account", region: "By Region" };
 
 function makeRollups(changed) {
     byId("rollups").append(...Object.keys(HEADINGS).map((key) => rollup(key, changed)));
     byId("rollups").hidden = false;
+    if (data.worklist.length > MANY_TABLES) byId("worklist").before(byId("rollups"));
 }
 
 function rollup(key, changed) {
@@ -64,6 +66,7 @@ function rollupRow(key, { value, all, crossing, dropped, unresolved }, most, cha
             "th",
             { scope: "row" },
             element("button", { type: "button", class: "value", ...pressing(key, value, changed) }, value || "unknown"),
+            data.accountNames[value] ? element("span", { class: "quiet" }, ` ${data.accountNames[value]}`) : "",
         ),
         element("td", { class: "bar-cell" }, element("span", { class: "track" }, crossing ? bar : null)),
         number(crossing, true),
