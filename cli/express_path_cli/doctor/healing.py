@@ -83,7 +83,7 @@ def check_stop(stop: Stop | None) -> CheckResult:
     why = f": {stop.reason}" if stop.reason else ""
     return warn(
         f"{stop.by} stopped all heals at {stop.stopped_at}{why}",
-        "ask them; when the reason is gone, allow heals again",
+        "ask them; after that, allow heals again",
         "express-path start",
     )
 

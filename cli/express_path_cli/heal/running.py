@@ -22,7 +22,7 @@ from express_path_cli.automation.stops import read_stop
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, say
 
-STOPS_HINT = "undo still works; when the reason is gone: express-path start"
+STOPS_HINT = "undo still works; to allow heals again: express-path start"
 """What people can do while heals are stopped."""
 
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]

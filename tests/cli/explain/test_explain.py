@@ -152,13 +152,13 @@ def test_what_is_unknown_is_named_with_how_to_find_out(scenario: str, unknown: s
     subnet_id = subnet_with(scenario, "UNRESOLVED_EGRESS")
     text = text_of(scenario, subnet_id)
     assert "does not cross a NAT" not in text
-    for part in ("A heal would change nothing", "What is unknown: ", unknown, "How to find out: ", how):
+    for part in ("A heal would change nothing", "The path could not be followed: ", unknown, "To find out: ", how):
         assert part in text
     flagged_text = text_of(scenario, subnet_id, "--parameter", "unresolvedEgress=NON_COMPLIANT")
     annotation = from_dump(scenario, subnet_id)["annotation"]
     assert flagged_text.count(annotation) == 1
     assert "blocked by NOT_A_NAT_PATH what to do:" in flagged_text
-    assert "What is unknown: " in flagged_text
+    assert "The path could not be followed: " in flagged_text
 
 
 def test_a_list_that_cannot_be_read_may_win() -> None:

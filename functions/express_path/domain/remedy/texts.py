@@ -68,7 +68,7 @@ TEXTS: Mapping[Reason, str] = {
     Reason.PARTLY_NAT: ROUTE_WINS
     + " If that route is for 64:ff9b::/96, turn off DNS64 for {subnet}, or use the dual-stack host names.",
     **{reason: association_text([reason]) for reason in ASSOCIATED},
-    Reason.UNRESOLVED_EGRESS: "What is unknown: {note}. How to find out: {how}.",
+    Reason.UNRESOLVED_EGRESS: "The path could not be followed: {note}. To find out: {how}.",
     Reason.DROPPED: "AWS drops the traffic, and a gateway endpoint may not fix that: {note}.",
     Reason.EXCLUDED: "Check that the exclusion is intended: {note}.",
 }
