@@ -7,8 +7,10 @@ import inspect
 import io
 import os
 import re
+import select
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -193,16 +195,17 @@ class RootCommand(SubcommandGroup):
     def main(self, *args: Any, **given: Any) -> NoReturn:  # noqa: ANN401  # declared by Typer
         """Run a command line and exit with its status. --debug shows the trace of an error."""
         _make_stdout_robust()
+        stdout = _copy_of_stdout()
         try:
             # Without standalone_mode, Typer returns the status and raises the errors that it would print.
             status = super().main(*args, **(given | {"standalone_mode": False})) or 0
             if sys.stdout:
                 sys.stdout.flush()
-        except SystemExit as end:
-            status = CLOSED_PIPE if end.code == 1 else end.code  # Typer and Rich exit with 1 if the pipe is closed
-        except BrokenPipeError:
+        except SystemExit as end:  # Typer and Rich exit with 1 if a pipe is closed
+            status = _closed_pipe(end.__context__, stdout) if end.code == 1 else end.code
+        except BrokenPipeError as error:
             redirect_to_nowhere(sys.stdout)
-            status = CLOSED_PIPE
+            status = _closed_pipe(error, stdout)
         except typer.Abort:
             echo(err=True)  # end the line of the unanswered question
             say("nothing was changed")
@@ -231,6 +234,23 @@ def _make_stdout_robust() -> None:
     sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def _copy_of_stdout() -> int | None:
+    """Return another descriptor of standard output, which stays as it is; Rich redirects the first. None without one."""
+    with suppress(OSError, AttributeError):
+        return os.dup(sys.stdout.fileno())
+    return None
+
+
+def _closed_pipe(error: BaseException | None, stdout: int | None) -> int:
+    """Return the exit status if a pipe is closed. If it is not that of standard output, it is an error as any other."""
+    poll = select.poll()
+    if stdout is not None:
+        poll.register(stdout, 0)
+    if poll.poll(0) or not isinstance(error, Exception):
+        return CLOSED_PIPE
+    return _report(error)
+
+
 def _report(error: Exception) -> int:
     """Write what went wrong, and return the exit status."""
     print_trace(error)
@@ -238,7 +258,7 @@ def _report(error: Exception) -> int:
         say(one_line(error))
     elif hasattr(error, "format_message"):
         _say_usage(error)
-    elif isinstance(error, OSError):
+    elif isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
         say(f"{error.filename or 'standard output'}: {error.strerror or error} (free some space, or write elsewhere)")
         redirect_to_nowhere(sys.stdout)
     else:

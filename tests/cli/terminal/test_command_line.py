@@ -229,6 +229,37 @@ def test_a_pipe_that_is_closed_ends_quietly(many: str, options: tuple[str, ...],
     assert (process.returncode, stderr) == (141, b"")
 
 
+BROKEN = """
+import os, typer
+from express_path_cli.terminal.command_line import Listed, RootCommand, Subcommands
+
+EXAMPLES = ""
+
+def write():
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.write(writing, b"x")
+
+class Root(RootCommand):
+    subcommands = Subcommands({"write": Listed("broken", "")}, {})
+
+app = typer.Typer(cls=Root)
+app.callback()(lambda: None)
+if __name__ == "__main__":
+    app()
+"""
+
+
+def test_another_pipe_that_is_closed_is_an_error(tmp_path: Path) -> None:
+    """The status of SIGPIPE is for standard output. Any other closed pipe, such as a process that has ended, is an error."""
+    (tmp_path / "broken.py").write_text(BROKEN)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    command = [sys.executable, str(tmp_path / "broken.py"), "write"]
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert done.returncode == 2
+    assert b"unexpected BrokenPipeError" in done.stderr
+
+
 @pytest.mark.parametrize("form", ["table", "csv"])
 def test_a_terminal_without_unicode_gets_ascii(form: str, tmp_path: Path) -> None:
     """Documents are always UTF-8; the table uses only characters that the terminal supports."""
