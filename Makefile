@@ -57,7 +57,7 @@ bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about
 	.venv/bin/python -m benchmarks
 
 .PHONY: path-lab
-path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about nine minutes.
+path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about ten minutes.
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop

@@ -5,7 +5,7 @@ from importlib import import_module
 
 BENCHMARKS = {
     "rule_cost": "the monthly cost of the rule itself, from what a sandbox counts and from prices.toml",
-    "classifier": "what `bench` says about 40 simulated sweeps of each of 14 kinds: a confusion matrix",
+    "classifier": "what `bench` says about simulated sweeps and pairs of paths: two confusion matrices",
     "clients": "the client of `bench` beside wrk, vegeta, and botocore: speed, and what each says about a stall",
 }
 """What each benchmark measures. Its module has the same name, and its `main()` prints the figures."""

@@ -1,20 +1,23 @@
-"""What the classification of `bench` says about simulated sweeps whose cause is known: a confusion matrix.
+"""What the classification of `bench` says about simulated measurements whose cause is known: two confusion matrices.
 
 Each kind is simulated RUNS times, from 1 to 64 connections, with three repeats unless the kind says otherwise. Throughput
 follows from the kind, and latency from throughput (Little's law). Both are noisy: repeats differ by 0.5 to 3 %. Seeds make
-runs the same each time.
+runs the same each time. The second matrix is about pairs of paths, which are measured in turns while something may change.
 """
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 
 from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_instrument.bench.classify import cause_of, load_points
+from express_path_instrument.bench.compare import compare
 from express_path_instrument.bench.processor import ProcessorTimes, use_between
-from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, Step, Target
+from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, MeasuredPath, Step, Target
 
 CONNECTIONS, SECONDS, CPUS = (1, 8, 16, 32, 48, 64), 10.0, 16
 OBJECT_BYTES = 1 << 20
@@ -126,15 +129,31 @@ def _stalled_once(random: Random) -> _Run:
     return run
 
 
+def _linear_with_noise(noise: float) -> Callable[[Random], _Run]:
+    def make(random: Random) -> _Run:
+        run = _Run(random, float)
+        run.noise = noise
+        return run
+
+    return make
+
+
 CEILING, FLATTENING, LINEAR = ThroughputLimit.CEILING, ThroughputLimit.FLATTENING, ThroughputLimit.NOT_SATURATED
+UNKNOWN = ThroughputLimit.UNDETERMINED
 KINDS: Mapping[str, tuple[Callable[[Random], _Run], frozenset[ThroughputLimit]]] = {
     "knee at 4 to 16": (lambda random: _Run(random, _knee(random.uniform(4, 16))), frozenset({CEILING})),
     "knee at 17 to 32": (lambda random: _Run(random, _knee(random.uniform(17, 32))), frozenset({CEILING})),
-    "knee at 33 to 60": (
-        lambda random: _Run(random, _knee(random.uniform(random.choice([33, 55]), 60))),
-        frozenset({CEILING, FLATTENING}),
+    "knee at 33 to 55": (
+        lambda random: _Run(random, _knee(random.uniform(33, 55))),
+        frozenset({CEILING, FLATTENING, UNKNOWN}),
     ),
-    "linear": (lambda random: _Run(random, float), frozenset({LINEAR, FLATTENING})),
+    "knee at 55 to 60": (
+        lambda random: _Run(random, _knee(random.uniform(55, 60))),
+        frozenset({FLATTENING, UNKNOWN, LINEAR}),
+    ),
+    "linear": (lambda random: _Run(random, float), frozenset({LINEAR})),
+    "linear, 5 % noise": (_linear_with_noise(0.05), frozenset({LINEAR, UNKNOWN})),
+    "linear, 20 % noise": (_linear_with_noise(0.2), frozenset({LINEAR, UNKNOWN})),
     "sublinear": (_sublinear, frozenset({FLATTENING})),
     "client, all CPUs": (
         lambda random: _Run(random, float).with_client(CPUS, CPUS, random.uniform(6, 40)),
@@ -150,8 +169,8 @@ KINDS: Mapping[str, tuple[Callable[[Random], _Run], frozenset[ThroughputLimit]]]
     ),
     "instance network": (lambda random: _Run(random, _knee(random.uniform(6, 30))), frozenset({CEILING})),
     "slow server": (lambda random: _Run(random, _queue(random.uniform(4, 40))), frozenset({CEILING, FLATTENING})),
-    "noisy, one repeat": (_noisy_and_once, frozenset({CEILING, FLATTENING})),
-    "one stall": (_stalled_once, frozenset({FLATTENING})),
+    "noisy, one repeat": (_noisy_and_once, frozenset({CEILING, FLATTENING, UNKNOWN})),
+    "one stall": (_stalled_once, frozenset({UNKNOWN})),
     "throttled": (_throttled, frozenset({ThroughputLimit.THROTTLED})),
     "hanging": (_hanging, frozenset({ThroughputLimit.HANGING})),
 }
@@ -166,9 +185,79 @@ def confusion() -> dict[str, Counter[ThroughputLimit]]:
     }
 
 
+Limit = Callable[[str, float], float]
+"""How many connections a path, A or B, carries at a time: 0 at the start of a pair, and 1 at its end."""
+
+
+def _nat(random: Random) -> Limit:
+    at = random.uniform(6, 30)
+    return lambda path, _: at if path == "A" else 1000
+
+
+def _same(random: Random) -> Limit:
+    at = random.uniform(6, 30)
+    return lambda *_: at
+
+
+def _between(random: Random, *times: float) -> Limit:
+    """Return a limit of both paths that is low between two times, and high at others."""
+    low, high = random.uniform(6, 20), random.choice([random.uniform(30, 60), 1000])
+    return lambda _, time: low if times[0] <= time < times[1] else high
+
+
+def _busy(random: Random) -> Limit:
+    return _between(random, *sorted((random.random(), random.random())))
+
+
+PAIRS: Mapping[str, tuple[Callable[[Random], Limit], str, bool]] = {
+    "NAT, in turns": (_nat, "ABAB", True),
+    "NAT, once": (_nat, "AB", False),
+    "NAT, A B A": (_nat, "ABA", False),
+    "NAT, not in turns": (_nat, "AABB", False),
+    "one path, busy": (_busy, "AAAA", False),
+    "one limit of both": (_same, "ABAB", False),
+    "credits are spent": (lambda random: _between(random, random.random(), 2), "ABAB", False),
+    "service scales": (lambda random: _between(random, 0, random.random()), "ABAB", False),
+    "server is busy": (_busy, "ABAB", False),
+    "busy, B first": (_busy, "BABA", False),
+}
+"""Each kind of pair: its limits, the order of the measurements, and whether path A is the limit."""
+PAIRS_OF_EACH = 60
+
+
+def _limited(limit: Limit, path: str, times: Iterator[float], connections: int) -> float:
+    return min(connections, limit(path, next(times)))
+
+
+def _measured(random: Random, limit: Limit, order: str) -> dict[str, BenchResult]:
+    """Return the measurements of two paths in an order. The client, the noise, and the server are the same."""
+    run, found = _Run(random, float), {}
+    number = len(order) * 3 * len(CONNECTIONS)
+    times = iter(position / number for position in range(number))
+    for turn, path in enumerate(order):
+        run.shape = partial(_limited, limit, path, times)
+        made_at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=turn)
+        found[f"{path}{turn}"] = replace(run.result(), path=MeasuredPath(path, "", (path,)), made_at=made_at)
+    return found
+
+
+def pairs() -> dict[str, Counter[bool]]:
+    """Return in how many pairs of each kind a measurement was called limited by its path."""
+    found = {}
+    for kind, (make, order, _) in PAIRS.items():
+        seeds = (Random(f"{kind} {number}") for number in range(PAIRS_OF_EACH))
+        comparisons = [compare(_measured(random, make(random), order)) for random in seeds]
+        causes = [{run.cause for run in comparison.runs} for comparison in comparisons]
+        found[kind] = Counter(ThroughputLimit.PATH_CEILING in cause for cause in causes)
+    return found
+
+
 def main() -> None:
-    """Print the matrix."""
+    """Print the matrices."""
     print(f"What bench says about {RUNS} simulated sweeps of each kind")
     print(f"{'':18}{''.join(f'{limit:>15}' for limit in ThroughputLimit)}")
     for kind, found in confusion().items():
         print(f"{kind:18}{''.join(f'{found[limit] or chr(46):>15}' for limit in ThroughputLimit)}")
+    print(f"\nIn how many of {PAIRS_OF_EACH} simulated pairs of each kind bench compare says PATH_CEILING")
+    for kind, said in pairs().items():
+        print(f"{kind:18}{said[True]:>15}  (order {PAIRS[kind][1]})")

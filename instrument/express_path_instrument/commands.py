@@ -15,10 +15,6 @@ COMMANDS = {
         "express_path_instrument.bench.open_command",
         "Measure latency and throttling at constant request rates, as when users do not wait for each other.",
     ),
-    "bench sync": Listed(
-        "express_path_instrument.bench.sync_command",
-        "Time what `aws s3 sync` does from a bucket to the local disk, for both kinds of buckets.",
-    ),
     "bench compare": Listed(
         "express_path_instrument.bench.compare_command",
         "Compare measurements: what limits each, and how throughput and latency differ, with charts.",

@@ -49,7 +49,7 @@ AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
 """Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
 AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", "s3 sync"}
 """Commands of the AWS CLI that are no operations of an API."""
-MEASUREMENTS = {"bench get", "bench put", "bench open", "bench sync"}
+MEASUREMENTS = {"bench get", "bench put", "bench open"}
 """Commands that send requests for minutes. Only their options are parsed."""
 NEED_STACKS = ("org shadow", "stop", "start", "heals", "undo")
 """Commands that, for an organization, need stacks in its accounts: tests/cli/ and tests/organization/ run them."""
@@ -103,7 +103,7 @@ class Place:
         Path("template.yaml").write_text("Resources: {Topic: {Type: AWS::SNS::Topic}}\n", encoding="utf-8")
         Path("changes.json").write_text('{"ChangeSetName": "next", "Changes": []}', encoding="utf-8")
         Path("main.tf").write_text('resource "aws_subnet" "private" {}\n', encoding="utf-8")
-        for number, name in enumerate(("nat", "endpoint", "before", "after", "cold", "hot")):
+        for number, name in enumerate(("nat-1", "endpoint-1", "nat-2", "endpoint-2", "before", "after", "cold", "hot")):
             Path(f"{name}.json").write_text(as_bench_json(published.endpoint() if number % 2 else published.nat()))
 
     def arguments(self, line: str) -> list[str]:

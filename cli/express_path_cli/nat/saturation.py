@@ -15,8 +15,8 @@ class ThroughputLimit(StrEnum):
     """What limits throughput.
 
     HANGING: requests get no answer. CEILING: something that one measurement cannot tell: the path, the network of the
-    instance, the server, or a quota. PATH_CEILING: the path, because another path carries more, or because the path
-    says so. FLATTENING: throughput starts to flatten at the largest load. UNDETERMINED: the data does not show what.
+    instance, the server, or a quota. PATH_CEILING: the path, because another path carried more in each turn, or because
+    the path says so. FLATTENING: throughput starts to flatten at the largest load. UNDETERMINED: the data does not show what.
     """
 
     HANGING = "HANGING"
@@ -30,11 +30,15 @@ class ThroughputLimit(StrEnum):
 
 
 class Growth(StrEnum):
-    """How throughput grows with the load at its largest values, or over time: not at all, less than the load, as it."""
+    """How throughput grows with the load at its largest values, or over time: not at all, less than the load, as it.
+
+    NOISY: repeats differ too much to tell whether it is less than the load.
+    """
 
     FLAT = "FLAT"
     BENDING = "BENDING"
     LINEAR = "LINEAR"
+    NOISY = "NOISY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ def classify(evidence: SaturationEvidence) -> ThroughputLimit:
         return ThroughputLimit.NOT_SATURATED
     if evidence.path_reports_limit:
         return ThroughputLimit.PATH_CEILING
-    if evidence.growth is None or (cpu or 0.0) + evidence.other_cpu_percent >= IDLE_CPU_PERCENT:
+    if evidence.growth in (None, Growth.NOISY) or (cpu or 0.0) + evidence.other_cpu_percent >= IDLE_CPU_PERCENT:
         return ThroughputLimit.UNDETERMINED
     if evidence.growth is Growth.BENDING:
         return ThroughputLimit.FLATTENING

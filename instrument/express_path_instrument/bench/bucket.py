@@ -46,17 +46,6 @@ def parse_bucket(name: str) -> Bucket:
     return Bucket(name)
 
 
-def check_pair(directory: Bucket, general: Bucket) -> None:
-    """Raise OptionError unless the buckets of a sync are a directory bucket and a general purpose bucket."""
-    if not directory.is_directory or general.is_directory:
-        raise OptionError(
-            f"{directory.name} is not a directory bucket"
-            if not directory.is_directory
-            else f"{general.name} is not a general purpose bucket",
-            "name the directory bucket first, and then the general purpose bucket",
-        )
-
-
 def check_zone_id(zone_id: str) -> None:
     """Raise OptionError for a text that is not a zone ID, such as a zone name.
 

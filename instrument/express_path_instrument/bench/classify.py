@@ -12,9 +12,11 @@ from express_path_instrument.bench.results import BenchResult, Step
 FLAT_GROWTH = 0.3
 """Flat throughput grows at most with this power of the load over its last doubling: 1 is linear, 0 is flat."""
 LINEAR_SHARE = 0.94
-"""Throughput is called linear only if a request at the largest load certainly gets at least this share of what it gets
-at loads up to half of it: a limit at 60 of 64 connections leaves 0.9375."""
-CERTAINTY = 2.5
+"""Throughput is called linear only if a request at the largest load gets at least this share of what it gets at loads up
+to half of it: a limit at 60 of 64 connections leaves 0.9375."""
+MOST_NOISE = 0.25
+"""Throughput is called linear only if noise could hide at most this share of it."""
+CERTAINTY = 3.5
 """How many standard errors make it certain."""
 LEAST_NOISE = 0.015
 """How much throughput differs by chance at least, as a share."""
@@ -60,12 +62,10 @@ class LoadPoint:
 
 
 def load_points(result: BenchResult) -> list[LoadPoint]:
-    """Return the loads of a sweep in ascending order. Steps without a load (sync) have no point."""
+    """Return the loads of a sweep in ascending order."""
     by_load: dict[float, list[Step]] = defaultdict(list)
     for step in result.steps:
-        load = step.connections if step.rate_per_second is None else step.rate_per_second
-        if load:
-            by_load[load].append(step)
+        by_load[step.rate_per_second or step.connections or 0].append(step)
     return [_point(load, steps) for load, steps in sorted(by_load.items())]
 
 
@@ -107,12 +107,15 @@ def growth_of(points: Sequence[LoadPoint]) -> Growth | None:
     best = max(last.repeats)  # one slow repeat is no limit
     if not (best and half.mean) or log(best / half.mean) <= FLAT_GROWTH * log(last.load / half.load):
         return Growth.FLAT
-    each = [point.mean / point.load for point in lower]  # what one request gets, which is the same at all of them
+    each = [point.mean / point.load for point in lower]  # what one request gets
     # The error of a median is sqrt(pi / 2) times that of a mean.
     parts = 1 / len(last.repeats) + pi / 2 / sum(len(point.repeats) for point in lower)
-    error = _noise([each, *(point.repeats for point in points)]) * sqrt(parts)
-    certain = last.mean / last.load / median(each) - CERTAINTY * error >= LINEAR_SHARE
-    return Growth.LINEAR if certain else Growth.BENDING
+    repeats = [point.repeats for point in points if len(point.repeats) > 1]
+    hidden = CERTAINTY * _noise(repeats or [each]) * sqrt(parts)
+    share = last.mean / last.load / median(each)
+    if share + hidden < 1:
+        return Growth.BENDING
+    return Growth.LINEAR if share >= LINEAR_SHARE and hidden <= MOST_NOISE else Growth.NOISY
 
 
 def _noise(groups: Iterable[Sequence[float]]) -> float:

@@ -1,6 +1,6 @@
 """express-path bench get and put: how fast a machine reads and writes objects, by the number of connections."""
 
-from pathlib import Path
+from collections.abc import Callable
 
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
@@ -23,75 +23,46 @@ express-path bench get lab --endpoint-url http://127.0.0.1:7070 --duration 5  # 
 """
 
 
-def bench_get(
-    *,
-    bucket: shared.BucketName,
-    endpoint_url: shared.EndpointUrl = None,
-    region: shared.Region = None,
-    profile: shared.Profile = None,
-    zone_id: shared.ZoneId = None,
-    subnet: shared.Subnet = None,
-    connections: shared.Connections = "1,8,16,32,48,64",
-    size: shared.Size = "32MB",
-    objects: shared.Objects = 16,
-    warm_up: shared.WarmUp = 2,
-    duration: shared.Duration = None,
-    count: shared.Count = None,
-    repeats: shared.Repeats = 3,
-    timeout: shared.Timeout = 60,
-    processes: shared.Processes = None,
-    allow_other_zone: shared.AllowOtherZone = False,
-    allow_errors: shared.AllowErrors = False,
-    output: shared.Output = None,
-    quiet: Quiet = False,
-) -> None:
-    """Measure reads from a bucket: throughput and latency by the number of connections.
+def _command(kind: Kind, what: str, reads: str, read: str) -> Callable[..., None]:
+    """Return the function of one subcommand. Both have the same options."""
 
-    Each connection reads the next object as soon as it has read one (a closed loop). The objects are the command's own,
-    and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
-    measured, 2 invalid, or something could not be determined.
-    """
-    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
-    seconds = closed_loop_length(duration, count)
-    how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
-    _measure(Kind.GET, where, how, connections, output, quiet=quiet)
+    def measure(
+        *,
+        bucket: shared.BucketName,
+        endpoint_url: shared.EndpointUrl = None,
+        region: shared.Region = None,
+        profile: shared.Profile = None,
+        zone_id: shared.ZoneId = None,
+        subnet: shared.Subnet = None,
+        connections: shared.Connections = "1,8,16,32,48,64",
+        size: shared.Size = "32MB",
+        objects: shared.Objects = 16,
+        warm_up: shared.WarmUp = 2,
+        duration: shared.Duration = None,
+        count: shared.Count = None,
+        repeats: shared.Repeats = 3,
+        timeout: shared.Timeout = 60,
+        processes: shared.Processes = 1,
+        allow_other_zone: shared.AllowOtherZone = False,
+        allow_errors: shared.AllowErrors = False,
+        output: shared.Output = None,
+        quiet: Quiet = False,
+    ) -> None:
+        where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+        seconds = closed_loop_length(duration, count)
+        how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
+        numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
+        with bench_session(where, how, quiet=quiet) as session:
+            shared.show(measure_closed_loop(session, kind, numbers), output)
 
+    measure.__doc__ = f"""Measure {what} a bucket: throughput and latency by the number of connections.
 
-def bench_put(
-    *,
-    bucket: shared.BucketName,
-    endpoint_url: shared.EndpointUrl = None,
-    region: shared.Region = None,
-    profile: shared.Profile = None,
-    zone_id: shared.ZoneId = None,
-    subnet: shared.Subnet = None,
-    connections: shared.Connections = "1,8,16,32,48,64",
-    size: shared.Size = "32MB",
-    objects: shared.Objects = 16,
-    warm_up: shared.WarmUp = 2,
-    duration: shared.Duration = None,
-    count: shared.Count = None,
-    repeats: shared.Repeats = 3,
-    timeout: shared.Timeout = 60,
-    processes: shared.Processes = None,
-    allow_other_zone: shared.AllowOtherZone = False,
-    allow_errors: shared.AllowErrors = False,
-    output: shared.Output = None,
-    quiet: Quiet = False,
-) -> None:
-    """Measure writes to a bucket: throughput and latency by the number of connections.
-
-    Each connection writes the next object as soon as it has written one (a closed loop). The objects are the command's
+    Each connection {reads} the next object as soon as it has {read} one (a closed loop). The objects are the command's
     own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
     measured, 2 invalid, or something could not be determined.
     """
-    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
-    seconds = closed_loop_length(duration, count)
-    how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
-    _measure(Kind.PUT, where, how, connections, output, quiet=quiet)
+    return measure
 
 
-def _measure(kind: Kind, where: Where, how: How, connections: str, output: Path | None, *, quiet: bool) -> None:
-    numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
-    with bench_session(where, how, quiet=quiet) as session:
-        shared.show(measure_closed_loop(session, kind, numbers), output)
+bench_get = _command(Kind.GET, "reads from", "reads", "read")
+bench_put = _command(Kind.PUT, "writes to", "writes", "written")

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 from math import sqrt
+from operator import itemgetter
 from statistics import fmean, stdev
 from typing import Any
 
@@ -20,10 +22,12 @@ from express_path_instrument.bench.classify import (
     load_points,
     share_of_model,
 )
-from express_path_instrument.bench.results import SCHEMA_VERSION, BenchResult, Kind
+from express_path_instrument.bench.results import SCHEMA_VERSION, BenchResult, Client, Kind, Target
 
-FEWEST = 2
-"""How many measurements a comparison needs."""
+LEAST_TURNS = 3
+"""How often the path must change between measurements: A B A B."""
+DISAGREEMENT = 1.5
+"""From this ratio on, repeats of one load disagree."""
 OTHER_PATH_RATIO = 1.25
 """From this ratio of throughputs on, a path carries more than another one, beyond what repeats differ."""
 _NEARLY_EQUAL = 0.1
@@ -34,12 +38,23 @@ _KEEPS_UP = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One measurement: its name, its loads in ascending order, and what limits it: None without steps."""
+    """One measurement: its name, its loads in ascending order, and what limits it."""
 
     name: str
     result: BenchResult
     points: tuple[LoadPoint, ...]
-    cause: ThroughputLimit | None
+    cause: ThroughputLimit
+
+    @property
+    def source(self) -> tuple[Client, Target]:
+        """What sent the requests, and where to."""
+        return self.result.client, self.result.target
+
+    @property
+    def way(self) -> tuple[str, tuple[str, ...]] | None:
+        """What tells its path from others, or None if it is unknown."""
+        path = self.result.path
+        return (path.verdict, path.hops) if path else None
 
     @property
     def best(self) -> LoadPoint:
@@ -53,7 +68,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Measurements to compare, the first of which is the base of all ratios."""
+    """One or more measurements, the first of which is the base of all ratios."""
 
     runs: tuple[Run, ...]
 
@@ -79,40 +94,42 @@ class Comparison:
         return point.throughput / base.throughput if base and point and base.throughput else None
 
 
-def single_run(result: BenchResult) -> Run:
-    """Return one measurement, with what limits it."""
-    return _run("this path", result)
-
-
 def compare(results: Mapping[str, BenchResult]) -> Comparison:
-    """Return the comparison of two or more measurements by their names.
-
-    Raise OptionError if they did not measure the same.
-    """
-    if len(results) < FEWEST:
-        raise OptionError(
-            f"{len(results)} measurements were given",
-            f"give {FEWEST} or more files that express-path bench wrote",
-        )
+    """Return the comparison of measurements by their names. Raise OptionError if they did not measure the same."""
     _check_alike(results)
     runs = tuple(_run(name, result) for name, result in results.items())
     return Comparison(tuple(replace(run, cause=_cause_beside(run, runs)) for run in runs))
 
 
-def _cause_beside(run: Run, others: Sequence[Run]) -> ThroughputLimit | None:
-    """Return what limits a run, if the others are known: its path, if the same client reaches more over another one."""
-    if run.cause is not ThroughputLimit.CEILING or not any(_carries_more(other, run) for other in others):
+def _cause_beside(run: Run, runs: Sequence[Run]) -> ThroughputLimit:
+    """Return what limits a run, if the others are known.
+
+    It is its path if another path carried more in each turn of A B A B: whatever else changes meanwhile, such as a busy
+    server, a service that scales, or credits of the instance that are spent, does not change in these turns.
+    """
+    if run.cause is not ThroughputLimit.CEILING or not run.way:
         return run.cause
-    return ThroughputLimit.PATH_CEILING
+    alike = sorted((other for other in runs if other.source == run.source), key=lambda other: other.result.made_at)
+    for way in {other.way for other in alike} - {run.way, None}:
+        turns = [other for other in alike if other.way in (run.way, way)]
+        slow = [other for other in turns if other.way == run.way]
+        is_ceiling = all(other.cause is ThroughputLimit.CEILING for other in slow)
+        changes = sum(before.way != after.way for before, after in pairwise(turns))
+        if (
+            is_ceiling
+            and changes >= LEAST_TURNS
+            and all(_carries_more(other, one) for other in turns if other.way == way for one in slow)
+        ):
+            return ThroughputLimit.PATH_CEILING
+    return run.cause
 
 
 def _carries_more(other: Run, run: Run) -> bool:
-    """Return whether the same client certainly got more from the same URL and bucket, at the loads at which a run is flat."""
-    same = (other.result.client, other.result.target) == (run.result.client, run.result.target)
+    """Return whether a run certainly got more than another one, at the loads at which the other one is flat."""
     flat = [point for point in run.points if point.load * MIN_LOAD_RATIO >= run.points[-1].load]
     pairs = [(point, more) for point in flat if (more := other.at(point.load))]
     repeats = [value for point, _ in pairs for value in point.repeats]
-    if not (same and other.result.valid and any(repeats) and len(repeats) > 1):
+    if not (other.result.valid and any(repeats) and len(repeats) > 1):
         return False
     error = max(LEAST_NOISE, stdev(repeats) / fmean(repeats)) * sqrt(2 / len(repeats))
     ratio = fmean(more.mean for _, more in pairs) / fmean(point.mean for point, _ in pairs)
@@ -121,19 +138,10 @@ def _carries_more(other: Run, run: Run) -> bool:
 
 def _run(name: str, result: BenchResult) -> Run:
     points = tuple(load_points(result))
-    return Run(name, result, points, cause_of(points) if points else None)
+    return Run(name, result, points, cause_of(points))
 
 
 def _check_alike(results: Mapping[str, BenchResult]) -> None:
-    for name, result in results.items():
-        if result.kind is Kind.SYNC:
-            raise OptionError(
-                f"{name} is a measurement of bench sync, which compares two buckets itself",
-                "compare files of get, put, or open",
-            )
-        if not result.steps:
-            reason = f" ({result.invalid_reason})" if result.invalid_reason else ""
-            raise OptionError(f"the measurement {name} has no steps{reason}", "measure again")
     kinds = {str(result.kind) for result in results.values()}
     if len(kinds) > 1:
         raise OptionError(
@@ -149,20 +157,21 @@ def _check_alike(results: Mapping[str, BenchResult]) -> None:
 
 def verdict(comparison: Comparison) -> str:
     """Return one sentence: what limits each measurement, and how they differ at the largest load that all measured."""
-    limits = [_limit(run) for run in comparison.runs]
-    sentence = ", and ".join([", ".join(limits[:-1]), limits[-1]])
-    if _have_one_ceiling(comparison.runs):
+    runs = comparison.runs
+    *limits, last = [_limit(run) for run in runs]
+    if not limits:
+        return f"{last}."
+    sentence = f"{', '.join(limits)}, and {last}"
+    if _have_one_ceiling(runs):
         sentence += "; these paths stop at the same throughput, so what they share is the limit, not a path"
+    for one, other in combinations(runs, 2):
+        is_same = one.way and (one.way, one.source) == (other.way, other.source)
+        if is_same and (_carries_more(one, other) or _carries_more(other, one)):
+            sentence += f"; {one.name} and {other.name} disagree about one path, so something else changed meanwhile"
     load = comparison.largest_shared_load
     if load is None:
         return f"{sentence}; no load was measured in all of them."
     return f"{sentence}; {_difference(comparison, load)}."
-
-
-def limit_of(result: BenchResult) -> str:
-    """Return one sentence about one measurement: what limits it. Return an empty text if it has no steps of load."""
-    run = single_run(result)
-    return f"{_limit(run)}." if run.points else ""
 
 
 def load_name(kind: Kind, load: float) -> str:
@@ -174,23 +183,28 @@ def load_name(kind: Kind, load: float) -> str:
 
 _OTHER_CAUSES = (
     "the path, the network of the instance, the server, or a quota: measure a second path to the same bucket with the "
-    "same client, and compare"
+    "same client in turns, such as A B A B, and compare"
 )
 
 
 def _have_one_ceiling(runs: Sequence[Run]) -> bool:
-    """Return whether all runs have a ceiling, and about the same one."""
-    most = [run.best.throughput for run in runs]
+    """Return whether all runs have a ceiling, about the same one, over paths that are not the same."""
+    most, ways = [run.best.throughput for run in runs], {run.way for run in runs}
     is_same = max(most) <= (1 + _NEARLY_EQUAL) * min(most)
-    return is_same and all(run.cause is ThroughputLimit.CEILING for run in runs)
+    return is_same and len(ways - {None}) > 1 and all(run.cause is ThroughputLimit.CEILING for run in runs)
 
 
 def _limit(run: Run) -> str:
     """Return what limits a run: first what an open loop did not achieve, last the timeouts, if there are any."""
-    text = f"{run.name} {_behind(run)}{_LIMITS[run.cause or ThroughputLimit.UNDETERMINED](run)}"
+    text = f"{run.name} {_behind(run)}{_LIMITS[run.cause](run)}"
     timed_out = sum(point.timed_out for point in run.points)
     if timed_out and run.cause is not ThroughputLimit.HANGING:
         text += f", with {count_text(timed_out, 'timeout')}"
+    spread, point = max(
+        ((max(point.repeats) / (min(point.repeats) or 1), point) for point in run.points), key=itemgetter(0)
+    )
+    if spread >= DISAGREEMENT:
+        text += f", although repeats at {load_name(run.result.kind, point.load)} differ by a factor of {spread:.1f}"
     return text
 
 
@@ -205,6 +219,8 @@ def _behind(run: Run) -> str:
     lags = [step.lag_p99_ms for step in steps if step.lag_p99_ms is not None]
     served = [step.server_p99_ms for step in steps if step.server_p99_ms is not None]
     parts = f" (p99: sent {_ms(max(lags))} late, answered in {_ms(max(served))})" if lags and served else ""
+    if unsent := sum(step.unsent for step in steps):
+        parts += f", never sent {count_text(unsent, 'request')},"
     return f"achieves {late.throughput:,.0f} of {late.load:,g} requests/s{parts} and "
 
 
@@ -225,6 +241,8 @@ def _undetermined(run: Run) -> str:
     evidence = evidence_of(run.points)
     if evidence.growth is None:
         return f"reaches {_speed(run)}; the loads are too alike to show a limit"
+    if evidence.growth is Growth.NOISY:
+        return f"reaches {_speed(run)}; noise hides whether it starts to flatten: measure with more repeats"
     shape = "stays flat" if evidence.growth is Growth.FLAT else "starts to flatten"
     cpu, other = evidence.client_cpu_percent, evidence.other_cpu_percent
     if cpu is None:

@@ -18,13 +18,16 @@ from express_path_instrument.bench.tables import print_comparison
 
 EXAMPLES = """
 express-path bench compare before.json after.json  # before and after a heal
-express-path bench compare nat.json endpoint.json --chart paths.png --chart paths.svg  # with charts to share
+express-path bench compare nat-1.json endpoint-1.json nat-2.json endpoint-2.json  # whether the path is the limit
+express-path bench compare cold.json --chart throttling.png --chart throttling.svg  # charts to share
 """
 
 
 Files = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE FILE...", help="Two or more files that express-path bench wrote with --output."),
+    typer.Argument(
+        metavar="FILE...", help="The files that express-path bench wrote with --output, of two paths in turns: A B A B."
+    ),
 ]
 Charts = Annotated[
     list[Path] | None,

@@ -34,61 +34,49 @@ class HttpEngine:
 
     def run(self, load: Load) -> Tally:
         """Send a load and return what was measured. Raise OptionError if a process ends early."""
-        with ExitStack() as stack:
-            workers = [stack.enter_context(_worker(part)) for part in load.divided(self.processes)]
-            for worker in workers:
-                if worker.output.readline() != b"ready\n":
-                    raise _ended()
-            start = time.monotonic() + _LEAD
-            before = ProcessorTimes.now()
-            for worker in workers:
-                worker.send(repr(start))
-            answers = [worker.output.readline() for worker in workers]
-            after = ProcessorTimes.now()
-        if not all(answers):
-            raise _ended()
+        try:
+            answers, use = self._run(load)
+        except BrokenPipeError:  # a process has ended before it was told what to do
+            answers, use = [b""], None
+        if not use or not all(answers):
+            raise OptionError(
+                "a process that sends requests ended early", "run again with fewer --connections, and with --debug"
+            )
         total = total_of(map(Tally.from_json, answers))
-        total.use = use_between(before, after, total.cpu, total.busiest, usable_cpus())
+        total.use = use_between(*use, total.cpu, total.busiest, usable_cpus())
         return total
 
-
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    """The pipes of a process."""
-
-    process: subprocess.Popen[bytes]
-
-    @property
-    def output(self) -> IO[bytes]:
-        """The standard output of the process."""
-        return cast("IO[bytes]", self.process.stdout)
-
-    def send(self, line: str) -> None:
-        """Write a line to the standard input of the process."""
-        stdin = cast("IO[bytes]", self.process.stdin)
-        stdin.write(line.encode("ascii") + b"\n")
-        stdin.flush()
+    def _run(self, load: Load) -> tuple[list[bytes], tuple[ProcessorTimes, ProcessorTimes] | None]:
+        """Return what each process answers, and the processor times before and after; none if one is not ready."""
+        with ExitStack() as stack:
+            workers = [stack.enter_context(_worker(part)) for part in load.divided(self.processes)]
+            if not all(output.readline() for _, output in workers):
+                return [], None
+            start = time.monotonic() + _LEAD
+            before = ProcessorTimes.now()
+            for given, _ in workers:
+                _send(given, repr(start))
+            return [output.readline() for _, output in workers], (before, ProcessorTimes.now())
 
 
 @contextmanager
-def _worker(load: Load) -> Iterator[_Worker]:
-    """Start a process with its load. It is gone at the end, whatever happens."""
+def _worker(load: Load) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """Start a process with its load, and yield its standard input and output. It is gone at the end, whatever happens."""
     pipe = subprocess.PIPE
     with subprocess.Popen(_WORKER, stdin=pipe, stdout=pipe, env=_environment()) as process:  # noqa: S603  # our module
         try:
-            worker = _Worker(process)
-            worker.send(load.as_json())
-            yield worker
+            given, output = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+            _send(given, load.as_json())
+            yield given, output
         finally:
             process.kill()
+
+
+def _send(given: IO[bytes], line: str) -> None:
+    given.write(line.encode("ascii") + b"\n")
+    given.flush()
 
 
 def _environment() -> dict[str, str]:
     """Return the environment of a process, which finds the modules that this one has found."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-
-
-def _ended() -> OptionError:
-    return OptionError(
-        "a process that sends requests ended early", "run again with fewer --connections, and with --debug"
-    )

@@ -16,13 +16,15 @@ import sys
 import time
 from collections import deque
 from dataclasses import dataclass
-from math import ceil
+from math import inf
 from typing import Any, BinaryIO
 
 import pycurl
 
 from express_path_instrument.bench.load import Load, Server, Tally, Target
 
+DRAIN = 10.0
+"""How many seconds after the end of its duration a load waits for answers. A request that has none then hangs."""
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
 _TICK = 0.1
@@ -155,7 +157,8 @@ class _Request:
 class Sender:
     """All connections of this process, driven by one thread, and what they measured.
 
-    free: connections, each with the time from which on it may be used, as a heap. open: requests by their handles.
+    free: connections, each with the time from which on it may be used, as a heap. open: requests by their handles. number:
+    how many were sent; of a rate, those from measured_from to last are measured.
     """
 
     def __init__(self, load: Load) -> None:
@@ -163,10 +166,13 @@ class Sender:
         self.load = load
         self.command = os.getppid()
         self.tally = Tally()
-        self.start = self.end = self.checked_at = 0.0
+        self.start = self.stop = self.end = self.checked_at = 0.0
         self.number, self.warm_up = 0, itertools.count()
+        self.measured_from = load.before(load.warm_up * (load.rate or 0))
+        most = load.length * load.rate if load.rate else load.count
+        self.last: float = inf if most is None else load.before(most)
         self.open: dict[Any, _Request] = {}
-        addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None, load.stride)
+        addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None)
         sockets: dict[int, int] = {}
         self.connections = [Connection(load.server, next(addresses), sockets) for _ in range(load.connections)]
         self.free = [(0.0, position, connection) for position, connection in enumerate(self.connections)]
@@ -175,8 +181,8 @@ class Sender:
 
     def run(self, start: float) -> Tally:
         """Send requests until the end of the load, and return what was measured. start: as time.monotonic() tells it."""
-        self.start, self.end = start, start + self.load.limit
-        self.tally.started = start + self.load.warm_up
+        self.start, self.stop = start, start + self.load.length
+        self.end, self.tally.started = self.stop + DRAIN, start + self.load.warm_up
         began, before = time.monotonic(), time.process_time()
         while (now := time.monotonic()) < self.end:
             next_at = self._send_due(now)
@@ -188,7 +194,7 @@ class Sender:
         for request in list(self.open.values()):
             self._close(request, self.end)
             if request.is_counted:
-                self.tally.left_open(self.end - request.since)
+                self._left_open(request)
         if self.load.rate:
             self._count_never_sent(self.load.rate)
         self.tally.cpu = time.process_time() - before
@@ -214,15 +220,15 @@ class Sender:
         """Return when the next request is to be sent, None if none is: at its time with a rate, otherwise at once.
 
         A late request of a rate is not skipped: users would have sent it, and would have waited
-        (https://github.com/giltene/wrk2#acknowledgements). At the limit of the load, it counts without being sent.
+        (https://github.com/giltene/wrk2#acknowledgements). Only what is late when the warm-up ends is, which would
+        delay what is measured.
         """
-        load = self.load
-        if load.rate:
-            intended = self.start + (load.first + self.number * load.stride) / load.rate
-            return intended if intended < self.tally.started + (load.seconds or 0) else None
-        if load.count is not None and self.number >= load.count and now >= self.tally.started:
-            return None
-        return self.start
+        is_measuring, rate = now >= self.tally.started, self.load.rate
+        if rate:
+            if is_measuring:
+                self.number = max(self.number, self.measured_from)
+            return self.start + self.load.position(self.number) / rate if self.number < self.last else None
+        return None if now >= self.stop or (is_measuring and self.number >= self.last) else self.start
 
     def _send(self, connection: Connection, due: float, now: float) -> None:
         """Send the next request.
@@ -239,7 +245,7 @@ class Sender:
         is_counted = not is_warm_up or not (rate or self.load.count is not None)
         if rate and is_counted:
             self.tally.started_late(now - since)
-        target = targets[(self.load.first + number * self.load.stride) % len(targets)]
+        target = targets[self.load.position(number) % len(targets)]
         connection.prepare(target)
         self.open[connection.curl] = _Request(connection, target, since, now, is_counted, now)
         self.multi.add_handle(connection.curl)
@@ -283,22 +289,37 @@ class Sender:
         found = None if is_success else _CODE.search(b"".join(request.connection.last))
         request.connection.remember_socket()
         self._close(request, 0)
+        is_late = self._is_late(now)
         is_counted = request.is_counted and self.tally.started <= now
-        self._count(now, str(status), is_counted=is_counted)
+        self._count(now, str(status), is_counted=is_counted and not is_late)
         if not is_success:
             self.tally.failed(str(status), f"{status} {found[1].decode('ascii')}" if found else str(status))
         elif expected and received != expected:
             self.tally.failed("wrong size", f"an object has {received} bytes, not {expected}")
+        elif is_counted and is_late:
+            self.tally.waited(now - request.since)
         elif is_counted:
             self.tally.succeeded(now - request.since, self.load.object_bytes)
             if self.load.rate:
                 self.tally.answered(now - request.sent)
 
+    def _is_late(self, now: float) -> bool:
+        """Return whether a closed loop has ended: what is answered then has a latency, and is not in the throughput."""
+        return not self.load.rate and now >= self.stop
+
     def _failed(self, request: _Request, now: float, name: str, words: str) -> None:
         """Count a request without an answer."""
         self._close(request, now + _PAUSE)
-        self._count(now, name, is_counted=request.is_counted)
+        self._count(now, name, is_counted=request.is_counted and not self._is_late(now))
         self.tally.failed(name, f"{name}: {words}")
+
+    def _left_open(self, request: _Request) -> None:
+        """Count a request that has no answer at the end. It hangs if it was sent before the drain began."""
+        seconds = self.end - request.since
+        self.tally.unfinished += 1
+        self.tally.hanging += request.sent < self.stop
+        self.tally.oldest = max(self.tally.oldest, seconds)
+        self.tally.waited(seconds)
 
     def _close(self, request: _Request, free_at: float) -> None:
         """Take a request from libcurl, which closes its connection unless it was answered."""
@@ -313,14 +334,15 @@ class Sender:
             self.tally.statuses[max(0, int(ended - self.tally.started)), status] += 1
 
     def _count_never_sent(self, rate: float) -> None:
-        """Count what a constant rate could not send before its end. They are put in 1000 groups."""
-        load = self.load
-        due = ceil(((load.warm_up + (load.seconds or 0)) * rate - load.first) / load.stride)
-        group = max(1, (due - self.number) // _GROUPS)
-        for first in range(self.number, due, group):
-            intended = self.start + (load.first + first * load.stride) / rate
-            if intended >= self.tally.started:
-                self.tally.left_open(self.end - intended, min(group, due - first))
+        """Count what a constant rate could not send before its end, in 1000 groups. It was late for at least that long."""
+        last = int(self.last)
+        group = max(1, (last - self.number) // _GROUPS)
+        for first in range(self.number, last, group):
+            number = min(group, last - first)
+            seconds = self.end - self.start - self.load.position(first) / rate
+            self.tally.unsent += number
+            self.tally.waited(seconds, number)
+            self.tally.started_late(seconds, number)
 
 
 def main(lines: BinaryIO, answers: BinaryIO) -> None:

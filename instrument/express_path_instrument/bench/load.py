@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
+from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Any, Self
 
 from express_path_instrument.bench.processor import ProcessorUse
@@ -18,15 +20,6 @@ _LONGEST = 3_600_000_000
 """The longest latency that a histogram records, in µs: one hour."""
 _DIGITS = 3
 """How many digits of a latency a histogram keeps (https://github.com/HdrHistogram/HdrHistogram_py)."""
-DRAIN = 10.0
-"""How many seconds after its duration an open loop waits for answers. Then it ends, also if the server is overloaded."""
-HANG_SECONDS, HANG_FACTOR = 1.0, 10.0
-"""A request that is still open at the end hangs if it has waited longer than this, and than this many times the median.
-
-Both must hold: 10 times the median of small objects is a few ms, and on a path at its limit, the median is above 1 s.
-Where 10 times the median is longer than the load, it is enough that a request was open for all of the measured time,
-and for twice as long as any answer took.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +113,8 @@ class Load:
     targets are used in turn. object_bytes is what a request transfers. warm_up: seconds before the measurement starts.
     Either seconds or count ends it, which lasts at most count_limit seconds. rate: how many requests start in each second;
     without it, each connection sends its next request when the previous one has ended. timeout: the seconds without data
-    after which a request fails. first, stride: for the parts of a divided load, which of its requests this part sends.
+    after which a request fails. first, whole: of a part of a divided load, which of its connections is the first one, and how
+    many the whole load has. seconds, count, and rate are always those of the whole load.
     """
 
     server: Server
@@ -134,27 +128,30 @@ class Load:
     timeout: float = 60
     count_limit: float = 3600
     first: int = 0
-    stride: int = 1
+    whole: int = 0
 
     @property
-    def limit(self) -> float:
-        """The seconds from its start after which it ends, whatever the server does. What is open then, is counted."""
-        if self.seconds is None:
-            return self.count_limit
-        return self.warm_up + self.seconds + (DRAIN if self.rate else 0)
+    def length(self) -> float:
+        """The seconds from its start to the end of what is measured. Then it waits for answers."""
+        return self.count_limit if self.seconds is None else self.warm_up + self.seconds
+
+    def position(self, number: int) -> int:
+        """Return the position in the whole load of a request of this part: its connections send in turn."""
+        turn, connection = divmod(number, self.connections)
+        return turn * (self.whole or self.connections) + self.first + connection
+
+    def before(self, position: float) -> int:
+        """Return how many requests of this part are before a position in the whole load."""
+        turns, rest = divmod(ceil(round(position, 6)), self.whole or self.connections)
+        return turns * self.connections + min(max(rest - self.first, 0), self.connections)
 
     def divided(self, parts: int) -> "list[Load]":
-        """Return the loads of several processes, which together are this one. Each has at least one connection."""
-        parts = min(parts, self.connections, *([self.count] if self.count else []))
+        """Return the loads of several processes, which together are this one: each has some of the connections."""
+        ends = [self.connections * part // parts for part in range(parts + 1)]
         return [
-            replace(
-                self,
-                connections=_share(self.connections, part, parts),
-                count=None if self.count is None else _share(self.count, part, parts),
-                first=part,
-                stride=parts,
-            )
-            for part in range(parts)
+            replace(self, connections=end - first, first=first, whole=self.connections)
+            for first, end in pairwise(ends)
+            if end > first
         ]
 
     def as_json(self) -> str:
@@ -180,11 +177,6 @@ def _targets_of(found: Any) -> Sequence[Target]:  # noqa: ANN401  # JSON
     return Presigned(**found | {"keys": keys})
 
 
-def _share(number: int, part: int, parts: int) -> int:
-    """Return how many of a number one part has, if the first parts have one more."""
-    return number // parts + (part < number % parts)
-
-
 def _histogram() -> "HdrHistogram":
     from hdrh.histogram import HdrHistogram  # noqa: PLC0415  # belongs to the extra `bench`
 
@@ -200,9 +192,10 @@ class Tally:
 
     requests, transferred: how many succeeded, and the bytes of their objects. seconds: the sum of all latencies.
     latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
-    from then on, which is the server's. waits: of requests that got no answer, which waited at least as long.
-    unfinished: how many of these were still open at the end, or were never sent (open loop). oldest: how long the oldest
-    of them had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers
+    from then on, which is the server's. waits: of requests that got no answer, which waited at least as long, and of
+    those that a closed loop was answered after its end. unfinished: how many were still open at the end, hanging: how
+    many of these were open for all of the drain. unsent: how many were never sent (constant rate). oldest: how long
+    the oldest open one had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers
     by second of the measurement and status. started, ended: when the measurement started and its last request ended, as
     time.monotonic() tells it. failure: the first error in words. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them
     used, 0 to 1. use: of the processors, in the whole load with its warm-up.
@@ -217,6 +210,8 @@ class Tally:
     ended: float = 0
     failure: str = ""
     unfinished: int = 0
+    hanging: int = 0
+    unsent: int = 0
     oldest: float = 0
     cpu: float = 0
     busiest: float = 0
@@ -238,29 +233,13 @@ class Tally:
         self.seconds += seconds * number
         self.waits.record_value(_recorded(seconds), number)
 
-    def started_late(self, seconds: float) -> None:
-        """Count how late a request of a constant rate was sent, because the client or its connections were busy."""
-        self.lags.record_value(_recorded(seconds))
+    def started_late(self, seconds: float, number: int = 1) -> None:
+        """Count how late requests of a constant rate were sent, because the client or its connections were busy."""
+        self.lags.record_value(_recorded(seconds), number)
 
     def answered(self, seconds: float) -> None:
         """Count how long the server took for a request of a constant rate."""
         self.served.record_value(_recorded(seconds))
-
-    def left_open(self, seconds: float, number: int = 1) -> None:
-        """Count requests that were open at the end for this long."""
-        self.unfinished += number
-        self.oldest = max(self.oldest, seconds)
-        self.waited(seconds, number)
-
-    def hangs(self, seconds: float) -> bool:
-        """Return whether a request was open at the end for too long to be one that was just being answered.
-
-        seconds: how long the load was measured.
-        """
-        usual, longest = (
-            self.latencies.get_value_at_percentile(share) / 1e6 if self.requests else 0 for share in (50, 100)
-        )
-        return self.oldest > max(HANG_SECONDS, min(HANG_FACTOR * usual, max(seconds, 2 * longest)))
 
     def failed(self, name: str, words: str) -> None:
         """Count a request that failed, by its HTTP status or the name of its error."""
@@ -278,6 +257,8 @@ class Tally:
         self.ended = max(self.ended, other.ended)
         self.failure = self.failure or other.failure
         self.unfinished += other.unfinished
+        self.hanging += other.hanging
+        self.unsent += other.unsent
         self.oldest = max(self.oldest, other.oldest)
         for name in _HISTOGRAMS:
             getattr(self, name).add(getattr(other, name))
@@ -299,6 +280,8 @@ class Tally:
             "ended",
             "failure",
             "unfinished",
+            "hanging",
+            "unsent",
             "oldest",
             "cpu",
             "busiest",

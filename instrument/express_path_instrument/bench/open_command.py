@@ -74,7 +74,7 @@ def bench_open(
     duration: Duration = 10,
     repeats: shared.Repeats = 1,
     timeout: shared.Timeout = 60,
-    processes: shared.Processes = None,
+    processes: shared.Processes = 1,
     allow_other_zone: shared.AllowOtherZone = False,
     allow_errors: shared.AllowErrors = False,
     output: shared.Output = None,
@@ -90,5 +90,4 @@ def bench_open(
     where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
     how = How(parse_size(size), objects, warm_up, duration, None, repeats, timeout, processes, allow_errors)
     with bench_session(where, how, quiet=quiet) as session:
-        result = measure_open_loop(session, operation, rates, connections, prefixes)
-        shared.show(result, output)
+        shared.show(measure_open_loop(session, operation, rates, connections, prefixes), output)

@@ -1,5 +1,6 @@
 """The options that the commands of `bench` share."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -81,14 +82,8 @@ Timeout = Annotated[
     typer.Option(min=0.1, metavar="SECONDS", help="After how long without data a request fails.", rich_help_panel=LOAD),
 ]
 Processes = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1024,
-        metavar="NUMBER",
-        help="How many processes send requests. Default: one for each CPU.",
-        rich_help_panel=LOAD,
-    ),
+    int,
+    typer.Option(min=1, max=1024, metavar="NUMBER", help="How many processes send requests.", rich_help_panel=LOAD),
 ]
 AllowOtherZone = Annotated[
     bool,
@@ -112,18 +107,23 @@ Output = Annotated[
 ]
 
 
-def show(result: BenchResult, output: Path | None) -> None:
-    """Print the table, write the file, and end with status 2 if the result is invalid.
+def show(results: Iterable[BenchResult], output: Path | None) -> None:
+    """Write each result to the file, print the table of the last one, and end with status 2 if it is invalid.
 
-    This comes before the cleanup, which can take long, so that interrupting it does not lose the result.
+    Each result has one step more than the one before it. So if something interrupts the measurement, what was measured
+    until then is in the file and in the table. The cleanup, which can take long, comes later.
     """
-    if output == STDOUT:
-        echo(as_bench_json(result), nl=False)
-    else:
-        Terminal().print(as_bench_table(result))
-        if output:
-            write_file(output, [as_bench_json(result)])
-    if not result.valid:
+    result = None
+    try:
+        for result in results:
+            if output and output != STDOUT:
+                write_file(output, [as_bench_json(result)])
+    finally:
+        if result and output == STDOUT:
+            echo(as_bench_json(result), nl=False)
+        elif result:
+            Terminal().print(as_bench_table(result))
+    if result and not result.valid:
         hint = " (add --allow-errors to count failed requests)" if any(step.errors for step in result.steps) else ""
         say(f"the measurement is invalid: {result.invalid_reason}{hint}")
         raise typer.Exit(UNDETERMINED)

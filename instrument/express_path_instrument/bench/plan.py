@@ -42,7 +42,7 @@ class Where:
 class How:
     """How to measure: the objects, the length of a step, and how often.
 
-    seconds or count is None. processes: None for one for each processor.
+    seconds or count is None.
     """
 
     object_bytes: int
@@ -52,7 +52,7 @@ class How:
     count: int | None = None
     repeats: int = 1
     timeout: float = 60
-    processes: int | None = None
+    processes: int = 1
     allow_errors: bool = False
 
 

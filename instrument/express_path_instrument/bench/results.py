@@ -25,7 +25,6 @@ class Kind(StrEnum):
     GET = "get"
     PUT = "put"
     OPEN = "open"
-    SYNC = "sync"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +83,13 @@ class Step:
     """One step of a measurement, in one of its repeats.
 
     connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
-    second (open). stage: the kind of bucket (sync). seconds: its length. requests, bytes: how many succeeded, and the
+    second (open). seconds: its length. requests, bytes: how many succeeded, and the
     bytes of their objects. gbps: 10^9 bits per second. cpu_percent: what the client itself used of the processors that it may use, or its busiest
     process of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
     it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
     processors. errors: failed requests by HTTP status or by the name of the error. unfinished: requests that had no
-    answer when the step ended, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it had waited for
-    too long (`load.HANG_SECONDS`), so the step is invalid. lag_p99_ms, server_p99_ms (open): how late requests were
+    answer at the end, ten seconds after the step, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it
+    was sent in the step, so the step is invalid. unsent (open): requests that could not be sent until the end. lag_p99_ms, server_p99_ms (open): how late requests were
     sent, and how long the server took from then on. The latency has both.
     """
 
@@ -103,13 +102,13 @@ class Step:
     latency: Latency = field(default_factory=Latency)
     connections: int | None = None
     rate_per_second: float | None = None
-    stage: str | None = None
     cpu_percent: float | None = None
     other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[SecondStatuses, ...] = ()
     unfinished: int = 0
     oldest_unfinished_ms: float | None = None
+    unsent: int = 0
     hangs: bool = False
     lag_p99_ms: float | None = None
     server_p99_ms: float | None = None
@@ -171,9 +170,13 @@ def as_bench_json(result: BenchResult) -> str:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    """Return a step. It has `connections`, `ratePerSecond`, and `stage` only if its kind of measurement has them."""
-    own = {"connections": step.connections, "ratePerSecond": step.rate_per_second, "stage": step.stage}
-    late = {"lagP99Ms": step.lag_p99_ms, "serverP99Ms": step.server_p99_ms} if step.rate_per_second else {}
+    """Return a step. It has `connections` or `ratePerSecond`, as its kind of measurement has them."""
+    own = {"connections": step.connections, "ratePerSecond": step.rate_per_second}
+    late = (
+        {"lagP99Ms": step.lag_p99_ms, "serverP99Ms": step.server_p99_ms, "unsent": step.unsent}
+        if step.rate_per_second
+        else {}
+    )
     return {
         **{name: value for name, value in own.items() if value is not None},
         "repeat": step.repeat,
@@ -229,7 +232,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def summaries(result: BenchResult) -> list[Summary]:
-    """Return one summary for each number of connections, rate, or stage, in the order of the first repeat."""
+    """Return one summary for each number of connections or rate, in the order of the first repeat."""
     order = {key: position for position, key in reversed(list(enumerate(map(_key, result.steps))))}
     ordered = sorted(result.steps, key=lambda step: order[_key(step)])
     return [Summary(tuple(steps)) for _, steps in groupby(ordered, key=_key)]
@@ -240,5 +243,5 @@ def tp80(values: Sequence[float]) -> float:
     return values[0] if len(values) == 1 else quantiles(values, n=5, method="inclusive")[0]
 
 
-def _key(step: Step) -> tuple[int | None, float | None, str | None]:
-    return step.connections, step.rate_per_second, step.stage
+def _key(step: Step) -> tuple[int | None, float | None]:
+    return step.connections, step.rate_per_second

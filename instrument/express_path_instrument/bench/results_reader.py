@@ -39,7 +39,7 @@ def read_bench(file: Path) -> BenchResult:
 def _result(document: Description) -> BenchResult:
     client, target = nested(document, "client", _DOCUMENT), nested(document, "target", _DOCUMENT)
     steps = rows(document, "steps", _DOCUMENT)
-    if not steps and document.get("valid") is True:
+    if not steps:
         raise RecordError(_DOCUMENT, "steps", steps, "a list with at least one step")
     return BenchResult(
         kind=_kind(document),
@@ -107,7 +107,6 @@ def _step(row: Description, name: str) -> Step:
         latency=Latency(**{field: _optional_amount(latency, field, name) for field in Latency.__dataclass_fields__}),
         connections=number(row, "connections", name),
         rate_per_second=_optional_amount(row, "ratePerSecond", name),
-        stage=optional_free_text(row, "stage", name) or None,
         cpu_percent=_optional_amount(row, "cpuPercent", name),
         other_cpu_percent=_optional_amount(row, "otherCpuPercent", name),
         errors=_counts(nested(row, "errors", name), name),
@@ -115,6 +114,7 @@ def _step(row: Description, name: str) -> Step:
         unfinished=number(row, "unfinished", name) or 0,
         oldest_unfinished_ms=_optional_amount(row, "oldestUnfinishedMs", name),
         hangs=row.get("hangs") is True,
+        unsent=number(row, "unsent", name) or 0,
         lag_p99_ms=_optional_amount(row, "lagP99Ms", name),
         server_p99_ms=_optional_amount(row, "serverP99Ms", name),
     )

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -17,7 +17,7 @@ from express_path_instrument.bench.bucket import check_zone_id, check_zones, par
 from express_path_instrument.bench.guard import check_credentials, check_settings, guard_session, without_proxies
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
-from express_path_instrument.bench.load import Keys, Load, Tally
+from express_path_instrument.bench.load import Keys, Load
 from express_path_instrument.bench.plan import How, Where, check_length
 from express_path_instrument.bench.processor import cpus
 from express_path_instrument.bench.results import BenchResult, Client, Kind, MeasuredPath, Step, Target
@@ -27,10 +27,8 @@ FOLDER = "express-path-bench"
 """The folder of all objects of measurements, unless a prefix scheme says otherwise."""
 _CONNECTIONS = 32
 """How many connections upload and delete objects that are not measured."""
-_FEW = 200
-"""How many objects one process uploads or deletes faster than several, which take longer to start."""
-_BATCH = 5000
-"""How many objects are deleted at a time."""
+_BATCH, _BATCH_BYTES = 5000, 8 << 30
+"""How many objects, and how many bytes, are uploaded or deleted at a time: at 1 Gbit/s, they take about a minute."""
 
 
 @dataclass(slots=True)
@@ -46,70 +44,53 @@ class Session:
     path: MeasuredPath | None
     quiet: bool
     run_id: str = field(default_factory=lambda: uuid4().hex[:12])
-    _folders: dict[Store, set[str]] = field(default_factory=dict)
+    _folders: set[str] = field(default_factory=set)
 
     @property
     def engine(self) -> HttpEngine:
         """What sends the requests of this measurement."""
-        return HttpEngine(self.how.processes or cpus())
+        return HttpEngine(self.how.processes)
 
     def tell(self, message: str) -> None:
         """Say on standard error what happens, unless --quiet."""
         if not self.quiet:
             say(message)
 
-    def keys(
-        self, number: int, folders: Sequence[str] = (f"{FOLDER}/",), series: str = "", store: Store | None = None
-    ) -> Keys:
+    def keys(self, number: int, folders: Sequence[str] = (f"{FOLDER}/",), series: str = "") -> Keys:
         """Return keys for objects of this run. What is written under them is deleted at the end."""
-        written = store or self.store
-        if written not in self._folders:
-            self.tell(f"if this run is killed, delete its objects with: {self._removal(written)}")
-        self._folders.setdefault(written, set()).update(folders)
+        if not self._folders:
+            self.tell(f"if this run is killed, delete its objects with: {self._removal}")
+        self._folders.update(folders)
         return Keys(tuple(folders), self.run_id, number, series)
 
-    def upload(self, keys: Keys, store: Store | None = None) -> None:
+    def upload(self, keys: Keys) -> None:
         """Upload the objects that a measurement reads. Raise OptionError if one cannot be uploaded, ApiError."""
-        target = store or self.store
-        self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {target.bucket.name}")
-        tally = self._send("PUT", target, keys, self.how.object_bytes)
-        if left := len(keys) - tally.requests:
+        bucket = self.store.bucket.name
+        self.tell(f"uploading {len(keys)} objects of {self.how.object_bytes:,} bytes to {bucket}")
+        if failure := self._send_all("PUT", keys, self.how.object_bytes):
             raise OptionError(
-                f"{left} of {len(keys)} objects could not be uploaded to {target.bucket.name}: "
-                f"{tally.failure or f'it took more than {target.longest_load:g} seconds'}",
+                f"not all of {len(keys)} objects could be uploaded to {bucket}: {failure}",
                 "check that the bucket exists, and that you may write to it, or use fewer or smaller objects",
             )
 
     def delete_objects(self) -> None:
-        """Delete all objects of this run, and say what could not be deleted, and how to delete it."""
-        with ExitStack() as stack:  # if one bucket's cleanup is interrupted, the others have theirs
-            for store, folders in self._folders.items():
-                stack.callback(self._delete_in, store, folders)
-
-    def _delete_in(self, store: Store, folders: Iterable[str]) -> None:
+        """Delete all objects of this run that a listing shows, and say what could not be deleted, and how to delete it."""
         failure = "interrupted"
         try:
-            failure = self._delete(store, folders)
+            keys = (row["Key"] for folder in self._folders for row in self.store.listed(folder))
+            failure = self._send_all("DELETE", (key for key in keys if key.endswith(f"-{self.run_id}")))
         except ExpressPathError as error:
             failure = one_line(error)
         finally:
             if failure:
-                say(f"could not delete all objects ({failure}); delete the rest with: {self._removal(store)}")
+                say(f"could not delete all objects ({failure}); delete the rest with: {self._removal}")
 
-    def _delete(self, store: Store, folders: Iterable[str]) -> str:
-        """Delete what a listing shows, as `aws s3 rm` does. Return why that failed, or an empty text."""
-        keys = (row["Key"] for folder in folders for row in store.listed(folder))
-        own = (key for key in keys if key.endswith(f"-{self.run_id}"))
-        while batch := list(islice(own, _BATCH)):
-            tally = self._send("DELETE", store, batch)
-            if tally.requests + tally.errors["404"] < len(batch):
-                return tally.failure or "it took too long"
-        return ""
-
-    def _removal(self, store: Store) -> str:
-        """Return the command that deletes all objects of this run."""
-        place = f" --endpoint-url {store.endpoint_url}" if store.endpoint_url else f" --region {store.aws.region}"
-        return f"aws s3 rm s3://{store.bucket.name}{place} --recursive --exclude '*' --include '*-{self.run_id}'"
+    @property
+    def _removal(self) -> str:
+        """The command that deletes all objects of this run."""
+        url, bucket, region = self.store.endpoint_url, self.store.bucket.name, self.store.aws.region
+        place = f"--endpoint-url {url}" if url else f"--region {region}"
+        return f"aws s3 rm s3://{bucket} {place} --recursive --exclude '*' --include '*-{self.run_id}'"
 
     def result(self, kind: Kind, steps: Sequence[Step], invalid_reason: str) -> BenchResult:
         """Return the result of this measurement."""
@@ -126,18 +107,29 @@ class Session:
             invalid_reason=invalid_reason,
         )
 
-    def _send(self, method: str, store: Store, keys: Sequence[str], body_bytes: int = 0) -> Tally:
-        """Send one request for each key, without measuring."""
-        load = Load(
-            store.server,
-            store.targets(method, keys, body_bytes),
-            body_bytes,
-            min(_CONNECTIONS, len(keys)),
-            count=len(keys),
-            timeout=self.how.timeout,
-            count_limit=store.longest_load,
-        )
-        return HttpEngine(1 if len(keys) <= _FEW else cpus()).run(load)
+    def _send_all(self, method: str, keys: Iterable[str], body_bytes: int = 0) -> str:
+        """Send one request for each key, without measuring. Return why that failed, or an empty text.
+
+        They are sent in batches, each of which ends before the session of a directory bucket does.
+        """
+        waiting, size = iter(keys), max(1, min(_BATCH, _BATCH_BYTES // max(1, body_bytes)))
+        while batch := list(islice(waiting, size)):
+            targets, limit = self.store.targets(method, batch, body_bytes), self.store.longest_load
+            connections = min(_CONNECTIONS, len(batch))
+            load = Load(
+                self.store.server,
+                targets,
+                body_bytes,
+                connections,
+                count=len(batch),
+                timeout=self.how.timeout,
+                count_limit=limit,
+            )
+            tally = HttpEngine(1).run(load)
+            missing = tally.errors["404"] if method == "DELETE" else 0
+            if tally.requests + missing < len(batch):
+                return tally.failure or f"it took more than {limit:g} seconds"
+        return ""
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The steps of `bench get`, `put`, and `open`: which requests they send, and what they measured."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from itertools import product
 
 from express_path_cli.terminal.texts import count_text
 from express_path_instrument.bench.load import Load, Tally, p99_ms
@@ -16,23 +17,25 @@ def sweep(
     values: Sequence[int],
     load_of: Callable[[int, int], Load],
     name_of: Callable[[int], str],
-) -> BenchResult:
-    """Measure one step for each value, in each repeat, until one is invalid.
+) -> Iterator[BenchResult]:
+    """Measure one step for each value, in each repeat, until one is invalid. Yield the result after each step.
 
-    load_of signs the requests of a value in a repeat.
+    load_of signs the requests of a value in a repeat. Until the last step, the result is invalid, because it is a part.
     """
     done: list[Step] = []
-    for repeat in range(1, session.how.repeats + 1):
-        for value in values:
-            name = name_of(value) + (f", repeat {repeat}" if session.how.repeats > 1 else "")
-            load = load_of(value, repeat)
-            tally = session.engine.run(load)
-            step = step_of(load, tally, repeat)
-            done.append(step)
-            session.tell(_summary(step, name))
-            if reason := _why_invalid(load, step, tally, allow_errors=session.how.allow_errors):
-                return session.result(kind, done, f"{name}: {reason}")
-    return session.result(kind, done, "")
+    number = session.how.repeats * len(values)
+    for repeat, value in product(range(1, session.how.repeats + 1), values):
+        name = name_of(value) + (f", repeat {repeat}" if session.how.repeats > 1 else "")
+        load = load_of(value, repeat)
+        tally = session.engine.run(load)
+        step = step_of(load, tally, repeat)
+        done.append(step)
+        session.tell(_summary(step, name))
+        reason = _why_invalid(load, step, tally, allow_errors=session.how.allow_errors)
+        part = f"it ended after {len(done)} of {number} steps" if len(done) < number else ""
+        yield session.result(kind, done, f"{name}: {reason}" if reason else part)
+        if reason:
+            return
 
 
 def _why_invalid(load: Load, step: Step, tally: Tally, *, allow_errors: bool) -> str:
@@ -48,7 +51,7 @@ def _why_invalid(load: Load, step: Step, tally: Tally, *, allow_errors: bool) ->
     if not step.requests:
         return f"no request ended in {step.seconds:g} seconds"
     if load.count and ended < load.count:
-        return f"only {ended:,} of {load.count:,} requests ended in {load.limit:g} seconds"
+        return f"only {ended:,} of {load.count:,} requests ended in {load.length:g} seconds"
     return ""
 
 
@@ -76,7 +79,8 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         statuses=_statuses(tally),
         unfinished=tally.unfinished,
         oldest_unfinished_ms=tally.oldest * 1e3 if tally.unfinished else None,
-        hangs=tally.hangs(seconds),
+        unsent=tally.unsent,
+        hangs=tally.hanging > 0,
         lag_p99_ms=p99_ms(tally.lags),
         server_p99_ms=p99_ms(tally.served),
     )
@@ -99,12 +103,11 @@ def _summary(step: Step, name: str) -> str:
     errors = ", ".join(f"{count:,} x {status}" for status, count in step.errors.items())
     speed = f"{step.gbps:,.3g} Gbit/s, {step.requests_per_second:,.1f} requests/s"
     failed = f", failed: {errors}" if errors else ""
-    # At the end of a closed loop, each connection has an open request.
-    is_notable = step.hangs or (step.rate_per_second and step.unfinished)
-    return f"{name}: {speed}{p99}{failed}{f', {_open_text(step)}' if is_notable else ''}"
+    left = f", {_open_text(step)}" if step.unfinished else ""
+    return f"{name}: {speed}{p99}{failed}{left}{f', {step.unsent:,} were never sent' if step.unsent else ''}"
 
 
-def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]) -> BenchResult:
+def measure_closed_loop(session: Session, kind: Kind, connections: Sequence[int]) -> Iterator[BenchResult]:
     """Read or write objects with each of these numbers of connections. Raise OptionError and ApiError."""
     how, store = session.how, session.store
     # Each connection writes an object of its own: writes to one object at the same time can be throttled.
@@ -163,7 +166,7 @@ class Operation(StrEnum):
 
 def measure_open_loop(
     session: Session, operation: Operation, rates: Sequence[int], connections: int, prefixes: Prefixes
-) -> BenchResult:
+) -> Iterator[BenchResult]:
     """Read or write objects at each of these rates. Raise OptionError and ApiError.
 
     Each write has a new key, as those of users have.

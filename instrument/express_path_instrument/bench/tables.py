@@ -9,7 +9,7 @@ from rich.text import Text
 
 from express_path_instrument.bench.charts import load_plots
 from express_path_instrument.bench.classify import share_of_model
-from express_path_instrument.bench.compare import Comparison, limit_of, verdict
+from express_path_instrument.bench.compare import Comparison, compare, verdict
 from express_path_instrument.bench.plan import UNITS
 from express_path_instrument.bench.plot import as_text_plot
 from express_path_instrument.bench.results import BenchResult, Kind, Summary, summaries
@@ -20,8 +20,6 @@ _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 
 def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
-    if result.kind is Kind.SYNC:
-        return Group(_buckets(result), *_footnotes(result))
     has_errors = any(step.errors for step in result.steps)
     tp80 = ["TP80"] if result.repeats > 1 else []
     columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
@@ -58,47 +56,14 @@ def _cells(summary: Summary, *, with_tp80: bool, with_errors: bool) -> Iterator[
         yield f"{summary.errors.total():,}"
 
 
-def _buckets(result: BenchResult) -> Table:
-    """Return a row for each bucket of a sync: the time of all loops together, and the speedup over the first one."""
-    table = _table("Bucket", "Time", "Loops", "Objects", "MBps", "CPU %", "Speedup", title=_title(result))
-    base: dict[int, float] = {}
-    for summary in summaries(result):
-        steps, seconds = summary.steps, {step.repeat: step.seconds for step in summary.steps}
-        base = base or seconds
-        shared = base.keys() & seconds.keys()  # a loop that failed has no time
-        speedup = sum(base[repeat] for repeat in shared) / sum(seconds[repeat] for repeat in shared)
-        table.add_row(
-            str(steps[0].stage),
-            _time(sum(seconds.values())),
-            str(len(steps)),
-            f"{steps[0].requests:,}",
-            _number(sum(step.bytes for step in steps) / sum(seconds.values()) / 1e6),
-            _whole(summary.median("cpu_percent")),
-            f"{speedup:.1f}x" if seconds is not base else "",
-        )
-    return table
-
-
-def _time(seconds: float) -> str:
-    """Return a time such as 8 min 5 s."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.3g} s"
-
-
 def _footnotes(result: BenchResult) -> Iterator[Text]:
-    if result.kind is Kind.SYNC:
-        yield Text("Time: of all loops, from the bucket into an empty folder. CPU: of one processor.", "dim")
-    else:
-        repeats = (
-            f"Median of {result.repeats} repeats; TP80: what 80 % of them reach" if result.repeats > 1 else "One run"
-        )
-        latency = "from the time at which each was to be sent" if result.kind is Kind.OPEN else "of whole requests"
-        yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
+    repeats = f"Median of {result.repeats} repeats; TP80: what 80 % of them reach" if result.repeats > 1 else "One run"
+    latency = "from the time at which each was to be sent" if result.kind is Kind.OPEN else "of whole requests"
+    yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
     failed = sum((summary.errors for summary in summaries(result)), Counter[str]())
     if failed:
         yield Text(f"Failed: {', '.join(f'{count:,} x {status}' for status, count in failed.most_common())}", "yellow")
-    if limit := limit_of(result):
-        yield Text(limit, "bold")
+    yield Text(verdict(compare({"this path": result})), "bold")
     if not result.valid:
         yield Text(f"INVALID: {result.invalid_reason}", "bold red")
 
@@ -131,11 +96,11 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _table(*columns: str, title: str | None = None) -> Table:
-    """Return a table of numbers; the column `measurement` and the kind of a bucket are text."""
+    """Return a table of numbers; the column `measurement` is text."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="bold")
     table.padding = (0, 1, 0, 0)
     for name in columns:
-        if name in {"measurement", "Bucket"}:  # names are shortened, so that numbers never are
+        if name == "measurement":  # names are shortened, so that numbers never are
             table.add_column(name, justify="left", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
         else:
             table.add_column(name, justify="right", no_wrap=True)

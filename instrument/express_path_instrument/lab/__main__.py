@@ -45,7 +45,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m express_path_instrument.lab", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="about a minute instead of nine")
+    parser.add_argument("--quick", action="store_true", help="about two minutes instead of ten")
     parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
     parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
     return parser.parse_args()

@@ -39,17 +39,17 @@ class Claim:
 
 
 def claims(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
-    """Yield the claims about a comparison of the NAT's path, the endpoint's, and the NAT's without a limit.
+    """Yield the claims about a comparison of the NAT's path, the endpoint's, the NAT's without a limit, and others.
 
     bits_per_second: the NAT's limit.
     """
-    _, endpoint, control = comparison.runs
+    _, endpoint, control, *_ = comparison.runs
     yield from _rate_limit(comparison, bits_per_second)
     yield _equal("Without a limit, the NAT's path equals the endpoint's", control, endpoint)
     yield _claim(
         "No path is called limited that has no limit",
         ", ".join(f"{run.name}: {run.cause}" for run in (endpoint, control)),
-        {endpoint.cause, control.cause} <= {ThroughputLimit.NOT_SATURATED, ThroughputLimit.FLATTENING},
+        {endpoint.cause, control.cause}.isdisjoint({ThroughputLimit.CEILING, ThroughputLimit.PATH_CEILING}),
         endpoint,
         control,
     )
@@ -59,7 +59,7 @@ def claims(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
 
 
 def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
-    nat, endpoint, _ = comparison.runs
+    nat, endpoint, *_ = comparison.runs
     flat = [point.gbps * 1e9 / bits_per_second for point in nat.points if point.load >= FLAT_FROM]
     yield _claim(
         f"The NAT's path is flat at its limit from {FLAT_FROM} connections on",

@@ -36,28 +36,28 @@ def main() -> None:
 
 
 def _measure(settings: Settings) -> dict[str, Any]:
-    """Measure the endpoint's path, the NAT's without a limit and with one, then change the route; return the results."""
-    network.use_endpoint()
-    _say("Measuring the endpoint's path")
-    endpoint = sweep(settings, _FOLDER / "endpoint.json")
-    network.use_nat()
-    _say("Measuring the NAT's path without a limit")
-    control = sweep(settings, _FOLDER / "control.json")
-    limit = best_bits_per_second(endpoint) * settings.nat_share
-    network.limit_nat(limit)
-    _say(f"Measuring the NAT's path, limited to {rate_text(limit, 'bit/s')}")
-    nat = sweep(settings, _FOLDER / "nat.json")
+    """Measure the NAT's path without a limit, and with one in turns with the endpoint's; then change the route.
+
+    Return the results. Each names its path: the link of the client, and the limit.
+    """
+    results, limit = {}, 0.0
+    for name in ("endpoint", "control", "nat", "endpoint-again", "nat-again"):
+        if name.startswith("endpoint"):
+            network.use_endpoint()
+        else:
+            network.use_nat()
+        if name == "nat":
+            limit = best_bits_per_second(_FOLDER / "endpoint.json") * settings.nat_share
+            network.limit_nat(limit)
+        path = [network.next_link(), *([rate_text(limit, "bit/s")] if name.startswith("nat") else [])]
+        _say(f"Measuring {name}: {', '.join(path)}")
+        document = json.loads(sweep(settings, _FOLDER / f"{name}.json").read_bytes())
+        results[name] = document | {"path": {"verdict": "LAB", "reason": name, "hops": path}}
     _say("Adding the endpoint's route during a transfer")
     store_object(_FOLDER / "objects")
     variants = (True, False) if settings.with_silence else (True,)
     changes = [asdict(change_route(settings.transfer_seconds, resets=resets)) for resets in variants]
-    return {
-        "bitsPerSecond": limit,
-        "nat": json.loads(nat.read_bytes()),
-        "endpoint": json.loads(endpoint.read_bytes()),
-        "control": json.loads(control.read_bytes()),
-        "routeChanges": changes,
-    }
+    return {"bitsPerSecond": limit, "results": results, "routeChanges": changes}
 
 
 def _watch(settings: Settings) -> None:

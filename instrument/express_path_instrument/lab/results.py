@@ -12,14 +12,20 @@ from express_path_instrument.bench.plot import Plot, Series, write_plots
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab.route_change import RouteChange
 
-NAMES = {"nat": "NAT", "endpoint": "endpoint", "control": "NAT without a limit"}
+NAMES = {
+    "nat": "NAT",
+    "endpoint": "endpoint",
+    "control": "NAT without a limit",
+    "nat-again": "NAT again",
+    "endpoint-again": "endpoint again",
+}
 """What charts call the measurements, by the names of their files."""
 CHART_FILE = "path-lab.svg"
 
 
 @dataclass(frozen=True, slots=True)
 class LabResult:
-    """The measurements of the NAT, the endpoint, and the NAT without a limit, the limit, and what a new route did to open connections."""
+    """The measurements in the order of NAMES, the limit, and what a new route did to open connections."""
 
     comparison: Comparison
     bits_per_second: float
@@ -31,7 +37,7 @@ def write_results(printed: str, folder: Path) -> LabResult:
     document: Mapping[str, Any] = json.loads(printed)
     folder.mkdir(parents=True, exist_ok=True)
     for key in NAMES:
-        (folder / f"{key}.json").write_text(json.dumps(document[key], indent=2) + "\n", encoding="utf-8")
+        (folder / f"{key}.json").write_text(json.dumps(document["results"][key], indent=2) + "\n", encoding="utf-8")
     comparison = compare({name: read_bench(folder / f"{key}.json") for key, name in NAMES.items()})
     changes, limit = tuple(RouteChange(**row) for row in document["routeChanges"]), document["bitsPerSecond"]
     throughput, *others = plots_of(comparison)

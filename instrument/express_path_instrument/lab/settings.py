@@ -24,7 +24,7 @@ class Settings:
     nat_share: float = 0.45
     warm_up: float = 2.0
     seconds: float = 6.0
-    repeats: int = 3
+    repeats: int = 2
     transfer_seconds: float = 12.0
     with_silence: bool = True
     seconds_limit: float = 1200.0
@@ -41,4 +41,4 @@ class Settings:
 
 
 QUICK = Settings(connections=(1, 8, 32, 64), seconds=3.0, repeats=1, transfer_seconds=6.0, with_silence=False)
-"""A run of about a minute, which shows the same claims with less certainty."""
+"""A run of about two minutes, which shows the same claims with less certainty."""

@@ -40,7 +40,6 @@ COMMANDS = {
     "get": ["get", *ONE],
     "put": ["put", *ONE],
     "open": ["open", "lab", *STEPS, "--rate", "1", "--duration", "0.1"],
-    "sync": ["sync", "fast--use1-az4--x-s3", "lab", *SHORT, "--allow-other-zone"],
 }
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"}
 PROXIES = {

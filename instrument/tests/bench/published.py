@@ -5,10 +5,11 @@ Gbit/s; what was not published is empty or 0.
 """
 
 import csv
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, Step, Target
+from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, MeasuredPath, Step, Target
 
 RECORDED = Path(__file__).parent / "recorded"
 OBJECT_BYTES = 32_000_000
@@ -38,6 +39,18 @@ def _ceiling(path: str) -> BenchResult:
     made_at = datetime(2026, 1, 1, tzinfo=UTC)
     client, target = Client("", 0, "", ""), Target("published", "")
     return BenchResult(Kind.GET, made_at, None, client, target, OBJECT_BYTES, 1, tuple(steps))
+
+
+def in_turns(paths: str = "ABAB") -> dict[str, BenchResult]:
+    """Return the measurements as if they had been made in turns: A is the NAT gateway, B the endpoint."""
+    return {
+        f"{path}{turn}": replace(
+            nat() if path == "A" else endpoint(),
+            path=MeasuredPath("NON_COMPLIANT" if path == "A" else "COMPLIANT", "", (path,)),
+            made_at=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=turn),
+        )
+        for turn, path in enumerate(paths, start=1)
+    }
 
 
 def nat() -> BenchResult:

@@ -1,23 +1,22 @@
-"""bench get, put, open, and sync measure a bucket from end to end, and leave nothing in it."""
+"""bench get, put, and open measure a bucket from end to end, and leave nothing in it."""
 
 import json
 import os
+import resource
 import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from express_path_cli.aws.sessions import connect
-from express_path_instrument.bench.bucket import parse_bucket
 from express_path_instrument.bench.results_reader import read_bench
-from express_path_instrument.bench.store import open_store
-from express_path_instrument.bench.sync import download
 from instrument.tests.bench.raw_server import RawServer, response, serving
 from sandbox.server import Sandbox
 from tests.support.command import invoke
@@ -28,15 +27,14 @@ SHORT = ("--size", "1KiB", "--objects", "3", "--warm-up", "0", "--processes", "1
 
 @pytest.fixture
 def lab(sandbox: Sandbox) -> str:
-    """The URL of a server with the buckets lab and standard."""
-    for name in ("lab", "standard"):
-        sandbox.client("s3").create_bucket(Bucket=name)
+    """The URL of a server with the bucket lab."""
+    sandbox.client("s3").create_bucket(Bucket="lab")
     return sandbox.endpoint_url
 
 
-def keys(sandbox: Sandbox, bucket: str = "lab") -> list[str]:
-    """Return the keys of all objects in a bucket."""
-    return [row["Key"] for row in sandbox.client("s3").list_objects_v2(Bucket=bucket).get("Contents", ())]
+def keys(sandbox: Sandbox) -> list[str]:
+    """Return the keys of all objects in the bucket."""
+    return [row["Key"] for row in sandbox.client("s3").list_objects_v2(Bucket="lab").get("Contents", ())]
 
 
 def rows_below(header: str, shown: str) -> list[tuple[str, int]]:
@@ -64,53 +62,6 @@ def test_a_sweep_is_measured_and_its_objects_are_deleted(lab: str, sandbox: Sand
     assert keys(sandbox) == [other]
 
 
-def sync_line(url: str, folder: Path, *options: str) -> list[str]:
-    line = ["bench", "sync", "lab", "standard", "--endpoint-url", url, "--folder", str(folder), "--region", "us-east-1"]
-    return [*line, "--size", "1KiB", "--objects", "3", "--repeats", "2", "--quiet", *options]
-
-
-def test_a_sync_is_measured(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """Each loop downloads every object from each bucket, and nothing is left in the buckets and on the disk."""
-    file, folder = tmp_path / "run.json", tmp_path / "disk"
-    result = invoke(sync_line(lab, folder, "--output", str(file)))
-    assert result.exit_code == 0, result.stderr
-    steps = read_bench(file).steps
-    assert [(step.repeat, step.stage, step.requests, step.bytes) for step in steps] == [
-        (repeat, stage, 3, 3 << 10) for repeat in (1, 2) for stage in ("standard", "express")
-    ]
-    times = {stage: sum(step.seconds for step in steps if step.stage == stage) for stage in ("standard", "express")}
-    row = next(line.split() for line in result.stdout.splitlines() if line.startswith("express "))
-    assert row[2:5] == ["s", "2", "3"]
-    assert float(row[1]) == pytest.approx(times["express"], rel=0.01)
-    assert float(row[-1].removesuffix("x")) == pytest.approx(times["standard"] / times["express"], abs=0.06)
-    assert sandbox.calls.of("s3", "HeadObject") == []
-    assert keys(sandbox) == keys(sandbox, "standard") == list(folder.iterdir()) == []
-
-
-def test_a_sync_that_fails_is_invalid(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """An object that cannot be read ends the measurement with status 2, and everything is deleted."""
-    sandbox.faults.deny("s3", "GetObject")
-    result = invoke(sync_line(lab, tmp_path / "disk"))
-    assert result.exit_code == 2
-    assert "the measurement is invalid: standard, loop 1: s3:GetObject failed with AccessDenied" in result.stderr
-    assert keys(sandbox) == keys(sandbox, "standard") == list((tmp_path / "disk").iterdir()) == []
-
-
-def test_a_sync_downloads_what_is_in_the_bucket(lab: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    """A large object is read in parts, each file has the time of its object, and other folders are left alone."""
-    contents = {"small": b"abc", "large": os.urandom(9 << 20)}
-    for name, content in contents.items():
-        sandbox.client("s3").put_object(Bucket="lab", Key=f"folder/{name}", Body=content)
-    sandbox.client("s3").put_object(Bucket="lab", Key="other/name", Body=b"")
-    store = open_store(parse_bucket("lab"), connect("us-east-1"), lab)
-    assert sorted(download(store, "folder/", tmp_path)) == [3, 9 << 20]
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == contents
-    row = sandbox.client("s3").head_object(Bucket="lab", Key="folder/small")
-    assert (tmp_path / "small").stat().st_mtime == row["LastModified"].timestamp()
-    ranges = {call.parameters.get("Range") for call in sandbox.calls.of("s3", "GetObject")}
-    assert ranges == {None, "bytes=0-8388607", "bytes=8388608-"}
-
-
 def test_progress_names_the_path_and_each_step(lab: str) -> None:
     """Without --quiet, standard error says that the path is unknown, and shows each step when it is done."""
     line = ["bench", "get", "lab", "--endpoint-url", lab, *SHORT[:-1], "--connections", "1", "--count", "2"]
@@ -123,20 +74,11 @@ def test_progress_names_the_path_and_each_step(lab: str) -> None:
     assert "p99" in step
 
 
-@pytest.mark.usefixtures("sandbox")
-def test_a_sync_needs_a_bucket_of_each_kind() -> None:
-    """The directory bucket comes first; both orders of two buckets of one kind are refused."""
-    for buckets in (["plain", "fast--use1-az4--x-s3"], ["plain", "other"], ["fast--use1-az4--x-s3"] * 2):
-        result = invoke(["bench", "sync", *buckets])
-        assert result.exit_code == 2
-        assert "name the directory bucket first" in result.stderr
-
-
 def test_a_missing_bucket_is_an_error(sandbox: Sandbox) -> None:
     """The message has the server's words. No bucket is created."""
     missing = invoke(["bench", "get", "fresh", "--endpoint-url", sandbox.endpoint_url, *SHORT])
     assert missing.exit_code == 2
-    assert "3 of 3 objects could not be uploaded to fresh: 404 NoSuchBucket" in missing.stderr
+    assert "not all of 3 objects could be uploaded to fresh: 404 NoSuchBucket" in missing.stderr
     assert sandbox.client("s3").list_buckets()["Buckets"] == []
 
 
@@ -150,6 +92,7 @@ def test_a_step_ends_before_the_session_of_a_directory_bucket(command: str) -> N
 
 
 READ = response("200 OK", b"x" * 1024)
+PROGRAM = "from express_path_cli.main import app; app()"
 
 
 def assert_all_deleted(raw: RawServer, number: int = 3) -> None:
@@ -280,70 +223,85 @@ def endless(raw: RawServer) -> list[str]:
     return [*line[:position], "--duration", "200", *line[position + 2 :]]
 
 
-@pytest.mark.usefixtures("_credentials")
-def test_ctrl_c_deletes_all_objects() -> None:
-    """After Ctrl-C, which reaches all processes, the objects are deleted, and no process is left."""
-    reading = threading.Event()
-
-    def answer(request: bytes) -> bytes:
-        if request.startswith(b"GET"):
-            reading.set()
-            return READ
-        return response("200 OK")
-
-    with serving(answer) as raw:
-        program = "from express_path_cli.main import app; app()"
+@contextmanager
+def measuring(answer: Callable[[bytes], bytes], *options: str) -> Iterator[tuple[RawServer, subprocess.Popen[bytes]]]:
+    """Measure three steps in a process of its own, with a session of its own."""
+    with serving(lambda request: answer(request) if request.startswith(b"GET") else response("200 OK")) as raw:
+        line = ["bench", "get", "lab", "--endpoint-url", raw.url, *SHORT[:-1], "--region", "us-east-1"]
+        line += ["--connections", "1,2,3", "--count", "20", "--repeats", "1", *options]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        line = [sys.executable, "-c", program, *endless(raw)]
-        with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, start_new_session=True) as process:
-            assert reading.wait(60)
-            os.killpg(process.pid, signal.SIGINT)
-            _, errors = process.communicate(timeout=60)
-        with pytest.raises(ProcessLookupError):
-            os.killpg(process.pid, 0)
-        assert_all_deleted(raw)
-    assert process.returncode == 130
-    assert b"interrupted" in errors
+        program = [sys.executable, "-c", PROGRAM, *line]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(program, env=environment, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+            yield raw, process
+            assert_all_deleted(raw)
 
 
-@pytest.mark.parametrize("command", ["get", "sync"])
+def kill_workers(process: subprocess.Popen[bytes]) -> None:
+    """Kill the processes that a command has started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+
+
+ENDS = {
+    "SIGTERM": (lambda process: process.send_signal(signal.SIGTERM), 130),
+    "SIGINT": (lambda process: os.killpg(process.pid, signal.SIGINT), 130),
+    "worker": (kill_workers, 2),
+}
+"""How a measurement is ended, and its exit status. Ctrl-C reaches all of its processes."""
+
+
+@pytest.mark.parametrize(("how", "step"), [(how, step) for how in ENDS for step in (1, 2, 3)])
 @pytest.mark.usefixtures("_credentials")
-def test_sigterm_deletes_all_objects(command: str, tmp_path: Path) -> None:
-    """SIGTERM, which Run Command sends when it is cancelled, ends the measurement like Ctrl-C."""
+def test_what_was_measured_is_in_the_file(how: str, step: int, tmp_path: Path) -> None:
+    """If a measurement is ended in a step, the file and the table have the steps before it, and nothing else is left."""
+    file, reached = tmp_path / "run.json", threading.Event()
+    end, status = ENDS[how]
 
-    def terminating(request: bytes) -> bytes:
-        if request.startswith(b"GET"):
-            os.kill(os.getpid(), signal.SIGTERM)
+    def answer(_request: bytes) -> bytes:
+        done = len(read_bench(file).steps) if file.exists() else 0
+        if done < step - 1:
             return READ
-        return response("200 OK")
+        reached.set()
+        return b""
 
-    with serving(terminating) as raw:
-        result = invoke(endless(raw) if command == "get" else sync_line(raw.url, tmp_path))
-        assert_all_deleted(raw, 3 if command == "get" else 6)
-    assert result.exit_code == 130
-    assert list(tmp_path.iterdir()) == []
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with measuring(answer, "--output", str(file)) as (raw, process):
+        assert reached.wait(60)
+        end(process)
+        shown, errors = process.communicate(timeout=60)
+    assert process.returncode == status, errors
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert raw.left() == []
+    assert file.exists() is (step > 1)
+    if step > 1:
+        measured = read_bench(file)
+        assert [measured_step.connections for measured_step in measured.steps] == [1, 2, 3][: step - 1]
+        assert measured.invalid_reason == f"it ended after {step - 1} of 3 steps"
+        assert f"INVALID: it ended after {step - 1} of 3 steps" in shown.decode()
 
 
 @pytest.mark.usefixtures("_credentials")
-def test_a_cleanup_that_is_interrupted_loses_no_result(tmp_path: Path) -> None:
-    """The result is written before the cleanup. What is left is said for each bucket, or deleted."""
-    file, deleted = tmp_path / "run.json", threading.Event()
+def test_a_full_disk_costs_the_steps_that_it_cannot_hold(tmp_path: Path) -> None:
+    """The file keeps the steps that were written before the disk was full; the table has the others, too."""
+    file = tmp_path / "run.json"
 
-    def interrupting(request: bytes) -> bytes:
-        if request.startswith(b"DELETE") and not deleted.is_set():
-            deleted.set()
-            os.kill(os.getpid(), signal.SIGTERM)
-            return b""
-        return READ if request.startswith(b"GET") else response("200 OK")
+    started: list[int] = []
 
-    with serving(interrupting) as raw:
-        result = invoke(sync_line(raw.url, tmp_path, "--output", str(file)))
-        left = raw.left()
-    assert result.exit_code == 130
-    assert len(read_bench(file).steps) == 4
-    assert "could not delete all objects (interrupted); delete the rest with: aws s3 rm s3://lab " in result.stderr
-    assert {path.split("/")[1] for path in left} <= {"lab"}
+    def answer(_request: bytes) -> bytes:
+        if file.exists():
+            most = file.stat().st_size
+            resource.prlimit(started[0], resource.RLIMIT_FSIZE, (most, most))
+        return READ
+
+    with measuring(answer, "--output", str(file)) as (_, process):
+        started.append(process.pid)
+        shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"{file} cannot be written: File too large" in errors.decode()
+    assert [step.connections for step in read_bench(file).steps] == [1]
+    assert rows_below("Connections Gbit/s req/s", shown.decode()) == [("1", 8), ("2", 8)]
 
 
 @pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-awscli/.ready installs it")
@@ -352,11 +310,10 @@ def test_a_killed_run_has_said_how_to_delete_its_objects(lab: str, sandbox: Sand
     others = ["express-path-bench/other-run", "mine"]
     for key in others:
         sandbox.client("s3").put_object(Bucket="lab", Key=key, Body=b"")
-    program = "from express_path_cli.main import app; app()"
     line = ["bench", "open", "lab", "--endpoint-url", lab, *SHORT[:-1], "--operation", "put", "--prefixes", "tenants"]
     line += ["--rate", "20", "--duration", "200", "--region", "us-east-1"]
     environment = {**os.environ, **sandbox.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", program, *line], env=environment, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, *line], env=environment, stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while len(keys(sandbox)) < 5 and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.classifier import KINDS, RUNS, confusion
+from benchmarks.classifier import KINDS, RUNS, confusion, pairs
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify
 from express_path_instrument.bench.classify import cause_of, growth_of, load_points
 from express_path_instrument.bench.results import BenchResult, Latency, Step
@@ -18,7 +18,7 @@ RECORDED = Path(__file__).parent / "recorded"
 PUBLISHED = {"published-nat-gateway": nat, "published-endpoint": endpoint}
 CAUSES = {
     "published-nat-gateway": {ThroughputLimit.CEILING},
-    "published-endpoint": {ThroughputLimit.FLATTENING},
+    "published-endpoint": {ThroughputLimit.UNDETERMINED},
     "lab-nat": {ThroughputLimit.CEILING},
     "lab-endpoint": {ThroughputLimit.NOT_SATURATED, ThroughputLimit.FLATTENING, ThroughputLimit.UNDETERMINED},
     "busy-client": {ThroughputLimit.CLIENT_BOUND},
@@ -28,12 +28,19 @@ CAUSES = {
 
 
 def test_classification_of_simulated_sweeps() -> None:
-    """No kind is called what it is not: no path is blamed by one run, and no knee is called not saturated."""
+    """No kind is called what it is not: no path is blamed by one run, and noise is not called flattening."""
     found = confusion()
     wrong = {kind: counts for kind, counts in found.items() if not counts.keys() <= KINDS[kind][1]}
     assert wrong == {}
     assert all(counts.total() == RUNS for counts in found.values())
-    assert found["linear"][ThroughputLimit.NOT_SATURATED] > RUNS * 0.9
+    assert found["linear, 5 % noise"][ThroughputLimit.NOT_SATURATED] >= RUNS * 0.9
+
+
+def test_a_path_is_blamed_only_after_two_paths_took_turns() -> None:
+    """In 600 pairs, whatever changes meanwhile, only a NAT that was measured in turns with another path is the limit."""
+    found = pairs()
+    assert sum(counts.total() for counts in found.values()) == 600
+    assert {kind: counts[True] for kind, counts in found.items() if counts[True]} == {"NAT, in turns": 60}
 
 
 def recorded(name: str) -> BenchResult:
@@ -79,6 +86,8 @@ def test_cause_survives_noise_a_missing_step_and_any_order(
     name: str, expected: set[ThroughputLimit], data: st.DataObject
 ) -> None:
     """With 5 % noise on every number, without one of the lower loads, and with the steps in any order, it is the same."""
+    if name == "published-endpoint":  # one repeat cannot tell that much noise from what it shows
+        expected = expected | {ThroughputLimit.FLATTENING, ThroughputLimit.NOT_SATURATED}
     result = recorded(name)
     factor = st.floats(0.95, 1.05)
     loads = sorted({step.connections or 0 for step in result.steps})
@@ -114,9 +123,9 @@ def test_processors_decide_what_a_plateau_can_mean(cpu: float | None, other: flo
 @pytest.mark.parametrize(
     ("sent", "throttled", "expected"),
     [
-        (10_000, 5, ThroughputLimit.FLATTENING),
+        (10_000, 5, ThroughputLimit.UNDETERMINED),
         (2_000, 5, ThroughputLimit.THROTTLED),
-        (39, 1, ThroughputLimit.FLATTENING),
+        (39, 1, ThroughputLimit.UNDETERMINED),
         (35, 5, ThroughputLimit.THROTTLED),
     ],
 )

@@ -40,8 +40,6 @@ MESSAGES = {
     "redirected reads": "307 TemporaryRedirect",
 }
 OTHERWISE = {
-    **{(f"changing name{tls}", "sync"): "leads to 203.0.113.9" for tls in ("", " with TLS")},
-    ("redirected reads", "sync"): "TemporaryRedirect",
     ("redirected reads", "put"): "",
 }
 """What some commands say instead, because they send something else first. Writes read nothing, so they succeed."""

@@ -96,8 +96,9 @@ def test_requests_that_are_open_at_the_end_count_with_their_age(ends: dict[str, 
     assert (latency.max or 0) >= 200
 
 
-def test_a_process_that_ends_early_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command reports a process that cannot start."""
-    monkeypatch.setattr("express_path_instrument.bench.http_engine._WORKER", [sys.executable, "-c", ""])
+@pytest.mark.parametrize("program", ["", "import os; input(); print('ready', flush=True); os.close(0); input()"])
+def test_a_process_that_ends_early_is_an_error(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command reports a process that cannot start, and one that closes its pipe, which is not the command's own."""
+    monkeypatch.setattr("express_path_instrument.bench.http_engine._WORKER", [sys.executable, "-c", program])
     with serving() as raw, pytest.raises(OptionError, match="ended early"):
         HttpEngine(1).run(Load(raw.server, reads(1), 100, connections=1, count=1))

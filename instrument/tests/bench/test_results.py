@@ -68,7 +68,7 @@ RESULT = BenchResult(
 
 @pytest.mark.parametrize(
     "result",
-    [RESULT, replace(RESULT, path=None, kind=Kind.OPEN), replace(RESULT, steps=(), invalid_reason="1 request failed")],
+    [RESULT, replace(RESULT, path=None, kind=Kind.OPEN), replace(RESULT, invalid_reason="1 request failed")],
     ids=["closed", "no-path", "invalid"],
 )
 def test_a_measurement_is_read_as_it_was_written(result: BenchResult, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_zones_must_be_the_same() -> None:
         check_zones(express, "", allow_other=False)
 
 
-@pytest.mark.parametrize("command", [["get", EXPRESS], ["open", EXPRESS], ["sync", EXPRESS, "plain"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["get", EXPRESS], ["open", EXPRESS]], ids=" ".join)
 @pytest.mark.usefixtures("instance", "sandbox")
 def test_a_bucket_in_another_zone_is_refused(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command compares the zone of the instance, or --zone-id, with that in the bucket's name."""

@@ -93,7 +93,6 @@ WITHOUT_REGION = {
     "bench get": ["bucket"],
     "bench put": ["bucket"],
     "bench open": ["bucket"],
-    "bench sync": ["fast--use1-az4--x-s3", "standard-bucket", "--allow-other-zone"],
     "bench compare": ["before.json", "after.json"],
 }
 """The arguments of commands that need some."""
