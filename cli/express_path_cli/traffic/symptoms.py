@@ -255,14 +255,14 @@ NEAR_LIMIT = 0.9
 LOWEST_BITS, HIGHEST_BITS = NAT_GATEWAY_BASELINE_GBPS * 1e9, NAT_GATEWAY_PEAK_GBPS * 1e9
 LOWEST_PACKETS, HIGHEST_PACKETS = 1e6, 1e7
 MANY_PORT_ERRORS = 10
-"""From this number of failed connections in an episode on, a gateway lacks ports. Fewer are single events."""
+"""From this number of failed connections in a day on, a gateway lacks ports. Fewer are single events."""
 BURSTS = 1.15
 """If the highest ten seconds of most periods reach this multiple of a plateau, the gateway was not at a limit."""
 MANY_DROPS = 0.0001
 """The share of dropped packets above which AWS suspects a problem
 (https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html)."""
-EPISODE_GAP = timedelta(hours=1)
-"""Events further apart than this are separate findings."""
+EPISODE_GAP, DAY = timedelta(hours=1), timedelta(days=1)
+"""Events further apart than an hour are separate findings; failed connections, if they are further apart than a day."""
 
 
 class Symptom(StrEnum):
@@ -352,9 +352,11 @@ def _has_bursts(plateau: Plateau, unit: str, load: MeterLoad) -> bool:
 
 
 def _port_errors(load: MeterLoad, period: timedelta) -> Iterator[SymptomFinding]:
-    """Yield failed connections: few are LOW."""
-    for episode in _episodes(load.port_errors, period):
-        severity = Severity.HIGH if episode.total >= MANY_PORT_ERRORS else Severity.LOW
+    """Yield failed connections: few in every day are LOW, also if they are many in a month."""
+    failed = [(time, value) for time, value in load.port_errors if value]
+    for episode in _episodes(failed, period, DAY):
+        days = (sum(within(failed, time, time + DAY)) for time, _ in failed if episode.start <= time < episode.end)
+        severity = Severity.HIGH if max(days) >= MANY_PORT_ERRORS else Severity.LOW
         yield _finding(Symptom.PORT_ALLOCATION_ERRORS, severity, episode, episode.total, "errors", load)
 
 
@@ -390,13 +392,13 @@ class _Episode:
     total: float
 
 
-def _episodes(points: Points, period: timedelta) -> list[_Episode]:
-    """Return the episodes of some points; values less than EPISODE_GAP from each other belong to one episode."""
+def _episodes(points: Points, period: timedelta, gap: timedelta = EPISODE_GAP) -> list[_Episode]:
+    """Return the episodes of some points; values that are less than the gap from each other belong to one episode."""
     episodes: list[_Episode] = []
     for time, value in points:
         if not value:
             continue
-        continues = episodes and time - episodes[-1].end < EPISODE_GAP
+        continues = episodes and time - episodes[-1].end < gap
         before = episodes.pop() if continues else _Episode(time, time, 0.0)
         episodes.append(_Episode(before.start, max(before.end, time + period), before.total + value))
     return episodes

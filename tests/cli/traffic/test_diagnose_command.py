@@ -400,10 +400,10 @@ def test_the_terminal_shows_eight_commands_and_findings(network: BehindNatGatewa
     """The others are counted; the JSON has all."""
     for _ in range(9):
         network.account.subnet(network.vpc, network.account.table(network.vpc, NatGatewayId=network.nat))
-    refused = [10.0 if index % 130 == 0 else 0.0 for index in range(MINUTES)]
-    carry(network.account, network.nat, free(Random(2)), ErrorPortAllocation=refused)
+    dropped = [1e9 if index % 130 == 0 else 0.0 for index in range(MINUTES)]
+    carry(network.account, network.nat, free(Random(2)), PacketsDropCount=dropped)
     result = diagnose()
-    assert result.stdout.count("express-path heal subnet-") == result.stdout.count("HIGH port allocation errors") == 8
+    assert result.stdout.count("express-path heal subnet-") == result.stdout.count("HIGH packets dropped") == 8
     assert "and 2 more commands; --format json lists all" in flowing(result)
     assert flowing(result).count("more; --format json lists all") == 1
     assert len(diagnose_json(exit_code=1)["nats"][0]["healCommands"]) == 10

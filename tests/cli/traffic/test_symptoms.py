@@ -173,11 +173,30 @@ def test_drops_whose_share_is_unknown_count_as_many() -> None:
 
 def test_events_less_than_an_hour_apart_are_one() -> None:
     """Events less than an hour apart are one finding, with one start, end, and sum."""
-    diagnosis = diagnosed(QUIET, ErrorPortAllocation={3: 8.0, 4: 0.0, 15: 2.0, 28: 9.0})
-    assert [(finding.start, finding.end, finding.value, finding.severity) for finding in diagnosis.findings] == [
-        (time(3), time(16), 10, Severity.HIGH),
-        (time(28), time(29), 9, Severity.LOW),
+    diagnosis = diagnosed(QUIET, PacketsDropCount={3: 8.0, 4: 0.0, 15: 2.0, 28: 9.0})
+    assert [(finding.start, finding.end, finding.value) for finding in diagnosis.findings] == [
+        (time(3), time(16), 10),
+        (time(28), time(29), 9),
     ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "every", "expected"),
+    [
+        ([9.0] * 20, timedelta(minutes=72), [(180, Severity.HIGH)]),
+        ([1.0] * 30, timedelta(hours=23), [(30, Severity.LOW)]),
+        ([9.0, 9.0], timedelta(days=2), [(9, Severity.LOW), (9, Severity.LOW)]),
+    ],
+    ids=["180 in a day", "one a day", "nine every other day"],
+)
+def test_failed_connections_count_by_the_day(
+    groups: Sequence[float], every: timedelta, expected: Sequence[tuple[float, Severity]]
+) -> None:
+    """However they are grouped, ten failed connections in a day are a symptom, and fewer are not."""
+    points = tuple((START + number * every, value) for number, value in enumerate(groups))
+    failed = Series(METER, "ErrorPortAllocation", PERIOD, points)
+    diagnosis = diagnose(METER, [failed], START, START + 60 * timedelta(days=1), PERIOD)
+    assert [(finding.value, finding.severity) for finding in diagnosis.findings] == expected
 
 
 def test_one_failed_connection_is_no_symptom() -> None:
@@ -239,7 +258,6 @@ def test_the_worst_comes_first() -> None:
     )
     assert [(finding.symptom, finding.severity, finding.start) for finding in diagnosis.findings] == [
         (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(1)),
-        (Symptom.PORT_ALLOCATION_ERRORS, Severity.HIGH, time(70)),
         (Symptom.PLATEAU, Severity.MEDIUM, time(24)),
         (Symptom.PACKETS_DROPPED, Severity.MEDIUM, time(90)),
         (Symptom.PEAK_NEAR_LIMIT, Severity.MEDIUM, time(0)),
