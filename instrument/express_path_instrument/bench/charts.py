@@ -103,8 +103,10 @@ def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:
     seconds: list[Counter[str]] = []
     for step in (step for step in steps if step.repeat == first):
         start = len(seconds)
-        length = max((row.second for row in step.statuses), default=-1) + 1
+        length = max((row["second"] for row in step.statuses), default=-1) + 1
         seconds += [Counter() for _ in range(length)]
         for row in step.statuses:
-            seconds[start + row.second].update(row.counts)
+            seconds[start + row["second"]].update(
+                {status: number for status, number in row.items() if status != "second"}
+            )
     return seconds

@@ -1,6 +1,7 @@
 """Send a load from several processes, so that Python is not the limit."""
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -35,28 +36,22 @@ class HttpEngine:
     def run(self, load: Load) -> Tally:
         """Send a load and return what was measured. Raise OptionError if a process ends early."""
         try:
-            answers, use = self._run(load)
-        except BrokenPipeError:  # a process has ended before it was told what to do
-            answers, use = [b""], None
-        if not use or not all(answers):
+            with ExitStack() as stack:
+                workers = [stack.enter_context(_worker(part)) for part in load.divided(self.processes)]
+                for _, output in workers:
+                    output.readline()  # it is ready
+                start, before = time.monotonic() + _LEAD, ProcessorTimes.now()
+                for given, _ in workers:
+                    _send(given, start)
+                tallies = [pickle.load(output) for _, output in workers]  # noqa: S301  # of our own processes
+                after = ProcessorTimes.now()
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError) as error:
             raise OptionError(
                 "a process that sends requests ended early", "run again with fewer --connections, and with --debug"
-            )
-        total = total_of(map(Tally.from_json, answers))
-        total.use = use_between(*use, total.cpu, total.busiest, usable_cpus())
+            ) from error
+        total = total_of(tallies)
+        total.use = use_between(before, after, total.cpu, total.busiest, usable_cpus())
         return total
-
-    def _run(self, load: Load) -> tuple[list[bytes], tuple[ProcessorTimes, ProcessorTimes] | None]:
-        """Return what each process answers, and the processor times before and after; none if one is not ready."""
-        with ExitStack() as stack:
-            workers = [stack.enter_context(_worker(part)) for part in load.divided(self.processes)]
-            if not all(output.readline() for _, output in workers):
-                return [], None
-            start = time.monotonic() + _LEAD
-            before = ProcessorTimes.now()
-            for given, _ in workers:
-                _send(given, repr(start))
-            return [output.readline() for _, output in workers], (before, ProcessorTimes.now())
 
 
 @contextmanager
@@ -66,14 +61,14 @@ def _worker(load: Load) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     with subprocess.Popen(_WORKER, stdin=pipe, stdout=pipe, env=_environment()) as process:  # noqa: S603  # our module
         try:
             given, output = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-            _send(given, load.as_json())
+            _send(given, load)
             yield given, output
         finally:
             process.kill()
 
 
-def _send(given: IO[bytes], line: str) -> None:
-    given.write(line.encode("ascii") + b"\n")
+def _send(given: IO[bytes], what: Load | float) -> None:
+    pickle.dump(what, given)
     given.flush()
 
 

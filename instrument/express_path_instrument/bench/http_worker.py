@@ -1,13 +1,14 @@
 """One process that sends requests with libcurl: `python -m express_path_instrument.bench.http_worker`.
 
-The HTTP engine starts it. It reads a load in one line of JSON, writes `ready`, reads the time.monotonic() at which to
-start, and writes its tally in one line. It ends when the command is gone, so that it does not outlive it.
+The HTTP engine starts it. It reads a load, writes a line, reads the time.monotonic() at which to start, and writes its
+tally, all with pickle. It ends when the command is gone, so that it does not outlive it.
 """
 
 import contextlib
 import heapq
 import itertools
 import os
+import pickle
 import re
 import select
 import signal
@@ -347,12 +348,11 @@ class Sender:
 
 def main(lines: BinaryIO, answers: BinaryIO) -> None:
     """Do what the module says."""
-    sender = Sender(Load.from_json(lines.readline()))
-    answers.write(b"ready\n")
-    answers.flush()
-    start = lines.readline()
-    if start:
-        answers.write(sender.run(float(start)).as_json().encode("ascii") + b"\n")
+    with contextlib.suppress(EOFError):  # the command has ended
+        sender = Sender(pickle.load(lines))  # noqa: S301  # of our own process
+        answers.write(b"ready\n")
+        answers.flush()
+        pickle.dump(sender.run(pickle.load(lines)), answers)  # noqa: S301
         answers.flush()
 
 

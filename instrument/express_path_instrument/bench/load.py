@@ -1,20 +1,19 @@
-"""What an engine sends, and what it measures. Only the standard library is imported: worker processes start with it."""
+"""What an engine sends, and what it measures. Little is imported: worker processes start with it."""
 
+import copyreg
 import hmac
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
 
 from express_path_instrument.bench.processor import ProcessorUse
 from express_path_instrument.bench.results import Latency
-
-if TYPE_CHECKING:
-    from hdrh.histogram import HdrHistogram
 
 _LONGEST = 3_600_000_000
 """The longest latency that a histogram records, in µs: one hour."""
@@ -154,36 +153,18 @@ class Load:
             if end > first
         ]
 
-    def as_json(self) -> str:
-        """Return the load in one line."""
-        return json.dumps(asdict(self))
 
-    @classmethod
-    def from_json(cls, line: str | bytes) -> Self:
-        """Return the load in a line that `as_json` made."""
-        found = json.loads(line)
-        targets = _targets_of(found["targets"])
-        server = Server(**found["server"] | {"addresses": tuple(found["server"]["addresses"])})
-        return cls(**found | {"server": server, "targets": targets})
-
-
-def _targets_of(found: Any) -> Sequence[Target]:  # noqa: ANN401  # JSON
-    """Return the requests that are in the JSON of a load."""
-    if isinstance(found, list):
-        return [Target(**row) for row in found]
-    keys = found["keys"]
-    if isinstance(keys, dict):
-        keys = Keys(**keys | {"folders": tuple(keys["folders"])})
-    return Presigned(**found | {"keys": keys})
-
-
-def _histogram() -> "HdrHistogram":
-    from hdrh.histogram import HdrHistogram  # noqa: PLC0415  # belongs to the extra `bench`
-
+def _histogram() -> HdrHistogram:
     return HdrHistogram(1, _LONGEST, _DIGITS)
 
 
-_HISTOGRAMS = ("latencies", "waits", "lags", "served")
+def _reduced(histogram: HdrHistogram) -> tuple[Callable[[bytes], HdrHistogram], tuple[bytes]]:
+    """Return how pickle restores a histogram, which has arrays of C that pickle does not know."""
+    return HdrHistogram.decode, (histogram.encode(),)
+
+
+copyreg.pickle(HdrHistogram, _reduced)
+_SUMS = ("requests", "transferred", "seconds", "errors", "statuses", "unfinished", "hanging", "unsent", "cpu")
 
 
 @dataclass(slots=True)
@@ -216,10 +197,10 @@ class Tally:
     cpu: float = 0
     busiest: float = 0
     use: ProcessorUse = field(default_factory=ProcessorUse)
-    latencies: "HdrHistogram" = field(default_factory=_histogram)
-    waits: "HdrHistogram" = field(default_factory=_histogram)
-    lags: "HdrHistogram" = field(default_factory=_histogram)
-    served: "HdrHistogram" = field(default_factory=_histogram)
+    latencies: HdrHistogram = field(default_factory=_histogram)
+    waits: HdrHistogram = field(default_factory=_histogram)
+    lags: HdrHistogram = field(default_factory=_histogram)
+    served: HdrHistogram = field(default_factory=_histogram)
 
     def succeeded(self, seconds: float, object_bytes: int) -> None:
         """Count a request that succeeded after this latency."""
@@ -248,59 +229,14 @@ class Tally:
 
     def add(self, other: "Tally") -> None:
         """Add what another process measured at the same time."""
-        self.requests += other.requests
-        self.transferred += other.transferred
-        self.seconds += other.seconds
-        self.errors += other.errors
-        self.statuses += other.statuses
         self.started = min(filter(None, (self.started, other.started)), default=0)
-        self.ended = max(self.ended, other.ended)
         self.failure = self.failure or other.failure
-        self.unfinished += other.unfinished
-        self.hanging += other.hanging
-        self.unsent += other.unsent
-        self.oldest = max(self.oldest, other.oldest)
-        for name in _HISTOGRAMS:
+        for name in ("ended", "oldest", "busiest"):
+            setattr(self, name, max(getattr(self, name), getattr(other, name)))
+        for name in _SUMS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("latencies", "waits", "lags", "served"):
             getattr(self, name).add(getattr(other, name))
-        self.cpu += other.cpu
-        self.busiest = max(self.busiest, other.busiest)
-
-    def as_json(self) -> str:
-        """Return the tally in one line."""
-        encoded = {
-            "errors": dict(self.errors),
-            "statuses": [(second, status, count) for (second, status), count in self.statuses.items()],
-            **{name: getattr(self, name).encode().decode("ascii") for name in _HISTOGRAMS},
-        }
-        same = (
-            "requests",
-            "transferred",
-            "seconds",
-            "started",
-            "ended",
-            "failure",
-            "unfinished",
-            "hanging",
-            "unsent",
-            "oldest",
-            "cpu",
-            "busiest",
-        )
-        return json.dumps({name: getattr(self, name) for name in same} | encoded)
-
-    @classmethod
-    def from_json(cls, line: str | bytes) -> Self:
-        """Return the tally in a line that `as_json` made."""
-        found: dict[str, Any] = json.loads(line)
-        tally = cls(
-            errors=Counter(found.pop("errors")),
-            statuses=Counter({(second, status): count for second, status, count in found.pop("statuses")}),
-        )
-        for name in _HISTOGRAMS:
-            getattr(tally, name).decode_and_add(found.pop(name))
-        for name, value in found.items():
-            setattr(tally, name, value)
-        return tally
 
     def latency(self) -> Latency:
         """Return the percentiles of the latency, in ms; each is None if nothing was sent.
@@ -318,7 +254,7 @@ class Tally:
         return Latency(p50, p90, p99, p999, both.get_max_value() / 1e3, mean)
 
 
-def p99_ms(histogram: "HdrHistogram") -> float | None:
+def p99_ms(histogram: HdrHistogram) -> float | None:
     """Return the 99th percentile in ms, or None if nothing was recorded."""
     return histogram.get_value_at_percentile(99) / 1e3 if histogram.get_total_count() else None
 

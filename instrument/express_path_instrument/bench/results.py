@@ -6,7 +6,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
@@ -71,14 +71,6 @@ class Latency:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondStatuses:
-    """How many answers with each HTTP status, or with the name of an error, came in one second of a step."""
-
-    second: int
-    counts: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """One step of a measurement, in one of its repeats.
 
@@ -87,7 +79,8 @@ class Step:
     bytes of their objects. gbps: 10^9 bits per second. cpu_percent: what the client itself used of the processors that it may use, or its busiest
     process of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
     it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
-    processors. errors: failed requests by HTTP status or by the name of the error. unfinished: requests that had no
+    processors. errors: failed requests by HTTP status or by the name of the error. statuses: answers by the same names, in
+    each `second`. unfinished: requests that had no
     answer at the end, ten seconds after the step, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it
     was sent in the step, so the step is invalid. unsent (open): requests that could not be sent until the end. lag_p99_ms, server_p99_ms (open): how late requests were
     sent, and how long the server took from then on. The latency has both.
@@ -105,7 +98,7 @@ class Step:
     cpu_percent: float | None = None
     other_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
-    statuses: tuple[SecondStatuses, ...] = ()
+    statuses: tuple[Mapping[str, int], ...] = ()
     unfinished: int = 0
     oldest_unfinished_ms: float | None = None
     unsent: int = 0
@@ -142,63 +135,28 @@ class BenchResult:
         return not self.invalid_reason
 
 
+def key_of(field: str) -> str:
+    """Return the key of a field in the document."""
+    first, *others = {"latency": "latency_ms", "statuses": "status_over_time"}.get(field, field).split("_")
+    return "".join([first, *map(str.capitalize, others)])
+
+
 def as_bench_json(result: BenchResult) -> str:
-    """Return the document of a result."""
-    document = {
-        "schemaVersion": SCHEMA_VERSION,
-        "kind": result.kind,
-        "madeAt": result.made_at.strftime(TIME),
-        "path": asdict(result.path) if result.path else None,
-        "client": {
-            "instanceType": result.client.instance_type,
-            "cpus": result.client.cpus,
-            "engine": result.client.engine,
-            "engineVersion": result.client.engine_version,
-        },
-        "target": {
-            "bucket": result.target.bucket,
-            "endpoint": result.target.endpoint,
-            "zoneId": result.target.zone_id,
-        },
-        "objectBytes": result.object_bytes,
-        "repeats": result.repeats,
-        "steps": [_step(step) for step in result.steps],
-        "valid": result.valid,
-        "invalidReason": result.invalid_reason or None,
-    }
+    """Return the document of a result. It lacks what is not known."""
+    document = {"schemaVersion": SCHEMA_VERSION, **_document(result), "valid": result.valid}
     return json.dumps(document, indent=2) + "\n"
 
 
-def _step(step: Step) -> dict[str, Any]:
-    """Return a step. It has `connections` or `ratePerSecond`, as its kind of measurement has them."""
-    own = {"connections": step.connections, "ratePerSecond": step.rate_per_second}
-    late = (
-        {"lagP99Ms": step.lag_p99_ms, "serverP99Ms": step.server_p99_ms, "unsent": step.unsent}
-        if step.rate_per_second
-        else {}
-    )
-    return {
-        **{name: value for name, value in own.items() if value is not None},
-        "repeat": step.repeat,
-        "seconds": round(step.seconds, 3),
-        "requests": step.requests,
-        "bytes": step.bytes,
-        "gbps": round(step.gbps, 6),
-        "requestsPerSecond": round(step.requests_per_second, 3),
-        "latencyMs": {name: _rounded(value, 3) for name, value in asdict(step.latency).items()},
-        "cpuPercent": _rounded(step.cpu_percent, 1),
-        "otherCpuPercent": _rounded(step.other_cpu_percent, 1),
-        "errors": dict(step.errors),
-        "unfinished": step.unfinished,
-        "oldestUnfinishedMs": _rounded(step.oldest_unfinished_ms, 3),
-        "hangs": step.hangs,
-        **{name: _rounded(value, 3) for name, value in late.items()},
-        "statusOverTime": [{"second": row.second, **row.counts} for row in step.statuses],
-    }
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+def _document(value: Any) -> Any:  # noqa: ANN401  # JSON
+    """Return a value as JSON types."""
+    if is_dataclass(value):
+        known = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {key_of(name): _document(found) for name, found in known.items() if found is not None}
+    if isinstance(value, tuple):
+        return [_document(row) for row in value]
+    if isinstance(value, datetime):
+        return value.strftime(TIME)
+    return round(value, 6) if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)

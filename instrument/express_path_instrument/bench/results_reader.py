@@ -1,25 +1,16 @@
 """Read the JSON document of a measurement. It is read strictly: a damaged file must not change a comparison."""
 
-import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 from express_path.errors import RecordError
-from express_path.fields import Description, free_text, nested, number, optional_free_text, rows
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import WrittenBy, read_json
-from express_path_instrument.bench.results import (
-    SCHEMA_VERSION,
-    TIME,
-    BenchResult,
-    Client,
-    Kind,
-    Latency,
-    MeasuredPath,
-    SecondStatuses,
-    Step,
-    Target,
-)
+from express_path_instrument.bench.results import SCHEMA_VERSION, TIME, BenchResult, Kind, key_of
 
 _DOCUMENT = "the measurement"
 _WRITTEN_BY = WrittenBy(
@@ -30,123 +21,67 @@ _WRITTEN_BY = WrittenBy(
 def read_bench(file: Path) -> BenchResult:
     """Return the measurement in a file that `express-path bench --output` wrote. Raise OptionError for any other."""
     document = read_json(file, _WRITTEN_BY)
+    # A document that does not say that it is valid is not.
+    why = "" if document.get("valid") is True else document.get("invalidReason") or "no reason is given"
     try:
-        return _result(document)
+        result: BenchResult = _read(BenchResult, {**document, "invalidReason": why}, _DOCUMENT, "")
     except RecordError as error:
         raise OptionError(f"{file}: {error}", _WRITTEN_BY.hint(file)) from error
+    if not result.steps:
+        raise OptionError(f"{file} has no steps", _WRITTEN_BY.hint(file))
+    return result
 
 
-def _result(document: Description) -> BenchResult:
-    client, target = nested(document, "client", _DOCUMENT), nested(document, "target", _DOCUMENT)
-    steps = rows(document, "steps", _DOCUMENT)
-    if not steps:
-        raise RecordError(_DOCUMENT, "steps", steps, "a list with at least one step")
-    return BenchResult(
-        kind=_kind(document),
-        made_at=_time(document),
-        path=_path(document),
-        client=Client(
-            optional_free_text(client, "instanceType", "client"),
-            number(client, "cpus", "client") or 0,
-            optional_free_text(client, "engine", "client"),
-            optional_free_text(client, "engineVersion", "client"),
-        ),
-        target=Target(
-            free_text(target, "bucket", "target"),
-            optional_free_text(target, "endpoint", "target"),
-            optional_free_text(target, "zoneId", "target"),
-        ),
-        object_bytes=_count(document, "objectBytes", _DOCUMENT),
-        repeats=_count(document, "repeats", _DOCUMENT),
-        steps=tuple(_step(row, f"step {position}") for position, row in enumerate(steps, start=1)),
-        invalid_reason=_invalid_reason(document),
-    )
+_CHECKS: Mapping[type, tuple[Callable[[Any], bool], str]] = {
+    int: (lambda found: type(found) is int and found >= 0, "a whole number, 0 or more"),
+    float: (lambda found: type(found) in (int, float) and isfinite(found) and found >= 0, "a number, 0 or more"),
+    bool: (lambda found: type(found) is bool, "true or false"),
+    str: (lambda found: isinstance(found, str), "a string"),
+    tuple: (lambda found: isinstance(found, list), "a list"),
+    dict: (lambda found: isinstance(found, dict), "an object"),
+    Kind: (lambda found: found in list(Kind), f"one of {', '.join(Kind)}"),
+    datetime: (lambda found: isinstance(found, str) and _is_time(found), "a time in UTC such as 2026-03-01T09:30:00Z"),
+}
+"""What each type of a field may be in the document, and in words."""
 
 
-def _kind(document: Description) -> Kind:
+def _is_time(text: str) -> bool:
     try:
-        return Kind(free_text(document, "kind", _DOCUMENT))
-    except ValueError as error:
-        raise RecordError(_DOCUMENT, "kind", document.get("kind"), f"one of {', '.join(Kind)}") from error
+        datetime.strptime(text, TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return False
+    return True
 
 
-def _time(document: Description) -> datetime:
-    found = free_text(document, "madeAt", _DOCUMENT)
-    try:
+def _read(wanted: Any, found: Any, where: str, key: str) -> Any:  # noqa: ANN401  # any field of a result
+    """Return what a document has as a value of the type of a field. Raise RecordError unless it is one."""
+    inner = get_args(wanted)
+    if type(None) in inner:
+        return None if found is None else _read(inner[0], found, where, key)
+    origin = getattr(wanted, "__origin__", wanted)
+    is_row = is_dataclass(wanted) or origin is Mapping
+    is_allowed, words = _CHECKS[dict if is_row else origin]
+    if not is_allowed(found):
+        raise RecordError(where, key, found, words)
+    if is_dataclass(wanted):
+        return _row(wanted, found, where)
+    if origin is tuple:
+        return tuple(_read(inner[0], row, f"step {number}", key) for number, row in enumerate(found, start=1))
+    if origin is Mapping:
+        return {name: _read(inner[1], value, where, name) for name, value in found.items()}
+    if wanted is datetime:
         return datetime.strptime(found, TIME).replace(tzinfo=UTC)
-    except ValueError as error:
-        raise RecordError(_DOCUMENT, "madeAt", found, "a time in UTC such as 2026-03-01T09:30:00Z") from error
+    return wanted(found)
 
 
-def _path(document: Description) -> MeasuredPath | None:
-    found = nested(document, "path", _DOCUMENT)
-    if not found:
-        return None
-    hops = found.get("hops", [])
-    if not isinstance(hops, list) or not all(isinstance(hop, str) for hop in hops):
-        raise RecordError("path", "hops", hops, "a list of strings")
-    return MeasuredPath(free_text(found, "verdict", "path"), free_text(found, "reason", "path"), tuple(hops))
-
-
-def _invalid_reason(document: Description) -> str:
-    """Return why the measurement is invalid. A document that does not say that it is valid is not."""
-    if document.get("valid") is True:
-        return ""
-    return optional_free_text(document, "invalidReason", _DOCUMENT) or "no reason is given"
-
-
-def _step(row: Description, name: str) -> Step:
-    latency = nested(row, "latencyMs", name)
-    return Step(
-        repeat=_count(row, "repeat", name),
-        seconds=_amount(row, "seconds", name),
-        requests=_count(row, "requests", name),
-        bytes=_count(row, "bytes", name),
-        gbps=_amount(row, "gbps", name),
-        requests_per_second=_amount(row, "requestsPerSecond", name),
-        latency=Latency(**{field: _optional_amount(latency, field, name) for field in Latency.__dataclass_fields__}),
-        connections=number(row, "connections", name),
-        rate_per_second=_optional_amount(row, "ratePerSecond", name),
-        cpu_percent=_optional_amount(row, "cpuPercent", name),
-        other_cpu_percent=_optional_amount(row, "otherCpuPercent", name),
-        errors=_counts(nested(row, "errors", name), name),
-        statuses=tuple(_second(second, name) for second in rows(row, "statusOverTime", name)),
-        unfinished=number(row, "unfinished", name) or 0,
-        oldest_unfinished_ms=_optional_amount(row, "oldestUnfinishedMs", name),
-        hangs=row.get("hangs") is True,
-        unsent=number(row, "unsent", name) or 0,
-        lag_p99_ms=_optional_amount(row, "lagP99Ms", name),
-        server_p99_ms=_optional_amount(row, "serverP99Ms", name),
+def _row(wanted: Any, found: Mapping[str, Any], where: str) -> Any:  # noqa: ANN401  # any part of a result
+    """Return a part of a result. What is missing in the document must have a default."""
+    types = get_type_hints(wanted)
+    has_default = {field.name: (field.default, field.default_factory) != (MISSING, MISSING) for field in fields(wanted)}
+    return wanted(
+        **{
+            name: _read(types[name], found.get(key_of(name)), where, key_of(name))
+            for name, is_optional in has_default.items()
+            if not (is_optional and found.get(key_of(name)) is None)
+        }
     )
-
-
-def _second(row: Description, name: str) -> SecondStatuses:
-    counts = {status: count for status, count in row.items() if status != "second"}
-    return SecondStatuses(_count(row, "second", name), _counts(counts, name))
-
-
-def _counts(found: Description, name: str) -> dict[str, int]:
-    return {status: _count(found, status, name) for status in found}
-
-
-def _count(row: Description, field: str, name: str) -> int:
-    found = number(row, field, name)
-    if found is None or found < 0:
-        raise RecordError(name, field, found, "a whole number, 0 or more")
-    return found
-
-
-def _amount(row: Description, field: str, name: str) -> float:
-    found = _optional_amount(row, field, name)
-    if found is None:
-        raise RecordError(name, field, found, "a number, 0 or more")
-    return found
-
-
-def _optional_amount(row: Description, field: str, name: str) -> float | None:
-    found = row.get(field)
-    if found is None:
-        return None
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found) or found < 0:
-        raise RecordError(name, field, found, "a number, 0 or more")
-    return float(found)

@@ -7,7 +7,7 @@ from itertools import product
 
 from express_path_cli.terminal.texts import count_text
 from express_path_instrument.bench.load import Load, Tally, p99_ms
-from express_path_instrument.bench.results import BenchResult, Kind, SecondStatuses, Step
+from express_path_instrument.bench.results import BenchResult, Kind, Step
 from express_path_instrument.bench.session import FOLDER, Session
 
 
@@ -86,11 +86,11 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
     )
 
 
-def _statuses(tally: Tally) -> tuple[SecondStatuses, ...]:
+def _statuses(tally: Tally) -> tuple[dict[str, int], ...]:
     seconds: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for (second, status), count in sorted(tally.statuses.items()):
         seconds[second][status] = count
-    return tuple(SecondStatuses(second, counts) for second, counts in seconds.items())
+    return tuple({"second": second, **counts} for second, counts in seconds.items())
 
 
 def _open_text(step: Step) -> str:

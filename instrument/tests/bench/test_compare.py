@@ -18,7 +18,6 @@ from express_path_instrument.bench.results import (
     Client,
     Kind,
     Latency,
-    SecondStatuses,
     Step,
     Target,
     as_bench_json,
@@ -271,7 +270,7 @@ def test_invalid_measurement_is_marked(files: tuple[str, str], tmp_path: Path) -
 
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
     """Answers per second, stacked, follow for each measurement with failures, one step after the other."""
-    seconds = (SecondStatuses(0, {"200": 90}), SecondStatuses(1, {"200": 60, "503": 30}))
+    seconds = ({"second": 0, "200": 90}, {"second": 1, "200": 60, "503": 30})
     steps = tuple(replace(step, statuses=seconds, errors={"503": 30}) for step in nat().steps[:2])
     plots = plots_of(compare({**BOTH, "NAT": replace(nat(), steps=steps)}))
     assert [plot.title for plot in plots] == [
@@ -293,7 +292,7 @@ def test_open_loop_is_named_by_its_rate() -> None:
             step,
             rate_per_second=float(100 * (step.connections or 0)),
             connections=None,
-            statuses=(SecondStatuses(0, {"200": 9}),),
+            statuses=({"second": 0, "200": 9},),
         )
         for step in nat().steps
     )

@@ -96,7 +96,7 @@ def test_requests_that_are_open_at_the_end_count_with_their_age(ends: dict[str, 
     assert (latency.max or 0) >= 200
 
 
-@pytest.mark.parametrize("program", ["", "import os; input(); print('ready', flush=True); os.close(0); input()"])
+@pytest.mark.parametrize("program", ["", "import os; os.close(0); print('ready', flush=True)"])
 def test_a_process_that_ends_early_is_an_error(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command reports a process that cannot start, and one that closes its pipe, which is not the command's own."""
     monkeypatch.setattr("express_path_instrument.bench.http_engine._WORKER", [sys.executable, "-c", program])

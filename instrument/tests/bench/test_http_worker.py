@@ -1,7 +1,7 @@
 """A worker sends a load as it says: each request once, for a time, or at a rate, whatever the server does."""
 
 import io
-import re
+import pickle
 import socket
 import threading
 import time
@@ -14,7 +14,7 @@ from express_path_instrument.bench import http_worker
 from express_path_instrument.bench.http_worker import Sender, main
 from express_path_instrument.bench.load import Load, Server, Tally, Target, p99_ms
 from express_path_instrument.bench.steps import step_of
-from instrument.tests.bench.raw_server import CLOSE, OBJECT, RawServer, chunked, reads, response, serving
+from instrument.tests.bench.raw_server import CLOSE, OBJECT, chunked, reads, response, serving
 
 GET = Target("GET", "/key?signature=1")
 PUT = Target("PUT", "/key?signature=1", (1 << 20) + 5)
@@ -276,29 +276,9 @@ def test_a_rate_above_that_of_the_server_is_reported(monkeypatch: pytest.MonkeyP
     assert (step.lag_p99_ms or 0) > 1000
 
 
-def test_the_process_speaks_in_lines() -> None:
-    """It reads a load and a start, and writes its tally, which is read again without loss."""
-    with serving() as raw:
-        load = Load(raw.server, reads(2), 100, connections=1, count=2)
-        assert Load.from_json(load.as_json()) == load
-        answers = io.BytesIO()
-        main(io.BytesIO(f"{load.as_json()}\n{time.monotonic()!r}\n".encode()), answers)
-    ready, line = answers.getvalue().splitlines()
-    tally = Tally.from_json(line)
-    assert ready == b"ready"
-    assert (tally.requests, tally.transferred) == (2, 200)
-    assert sum(tally.statuses.values()) == 2
-    assert re.search(rb'"latencies": "[A-Za-z0-9+/=]+"', line)
-    assert Tally.from_json(tally.as_json()).latency() == tally.latency()
-
-
 def test_a_process_without_a_start_ends() -> None:
     """If the command ends before it says when to start, nothing is sent."""
     with serving() as raw:
         load = Load(raw.server, reads(2), 100, connections=1, count=2)
-        main(io.BytesIO(f"{load.as_json()}\n".encode()), io.BytesIO())
-        assert_idle(raw)
-
-
-def assert_idle(raw: RawServer) -> None:
+        main(io.BytesIO(pickle.dumps(load)), io.BytesIO())
     assert raw.requests == []

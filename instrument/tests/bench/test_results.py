@@ -17,7 +17,6 @@ from express_path_instrument.bench.results import (
     Kind,
     Latency,
     MeasuredPath,
-    SecondStatuses,
     Step,
     Target,
     as_bench_json,
@@ -52,7 +51,7 @@ OPEN = Step(
     hangs=True,
     lag_p99_ms=12.5,
     server_p99_ms=0.5,
-    statuses=(SecondStatuses(0, {"200": 100}), SecondStatuses(1, {"200": 50, "503": 49, "timed out": 1})),
+    statuses=({"second": 0, "200": 100}, {"second": 1, "200": 50, "503": 49, "timed out": 1}),
 )
 RESULT = BenchResult(
     kind=Kind.GET,
