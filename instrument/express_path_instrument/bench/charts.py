@@ -1,8 +1,10 @@
 """The charts of a comparison: throughput with the model, p99, and CPU against the load, and answers over time."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
+from express_path_instrument.bench.classify import LoadPoint
 from express_path_instrument.bench.compare import Comparison, Run
 from express_path_instrument.bench.plot import Plot, Series
 from express_path_instrument.bench.results import Kind, Step
@@ -20,53 +22,34 @@ def load_plots(comparison: Comparison) -> list[Plot]:
     """Return the plots by load. A single load has none, because its numbers are in the table."""
     if len(comparison.loads) == 1:
         return []
-    return [_throughput(comparison), _tail(comparison), *_processors(comparison)]
+    tail = _by_load(comparison, "p99 latency", "s", lambda point: _seconds(point.latency("p99")))
+    cpu = _by_load(comparison, "CPU of the client", "%", lambda point: point.median("cpu_percent"))
+    return [_throughput(comparison), *(plot for plot in (tail, cpu) if plot.series)]
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1e3
+
+
+def _by_load(comparison: Comparison, title: str, unit: str, y_of: Callable[[LoadPoint], float | None]) -> Plot:
+    """Return a plot with a line for each measurement, of what is known."""
+    lines = (
+        Series(run.name, tuple((point.load, y) for point in run.points if (y := y_of(point)) is not None))
+        for run in comparison.runs
+    )
+    return Plot(
+        title, _x_name(comparison.kind), tuple(comparison.loads), unit, tuple(line for line in lines if line.points)
+    )
 
 
 def _throughput(comparison: Comparison) -> Plot:
-    measured = [
-        Series(run.name, tuple((point.load, point.gbps * 1e9) for point in run.points)) for run in comparison.runs
-    ]
-    models = [_model(run, line) for run, line in zip(comparison.runs, measured, strict=True)]
-    # Models of paths that are equally fast at the smallest load would cover each other.
-    shown = models[:1] if _are_close(models) else models
-    return Plot("Throughput", _x_name(comparison.kind), tuple(comparison.loads), "bit/s", (*shown, *measured))
-
-
-def _model(run: Run, measured: Series) -> Series:
-    """Return concurrency x size / latency, with the latency of the smallest load: what no queue would allow."""
-    load, bits = measured.points[0]
-    return Series(
-        "model: constant latency",
-        tuple((point.load, bits * point.load / load) for point in run.points),
-        is_model=True,
+    """Return the plot of throughput, with concurrency x size / latency, as the first path has it at its smallest load."""
+    plot = _by_load(comparison, "Throughput", "bit/s", lambda point: point.gbps * 1e9)
+    load, bits = plot.series[0].points[0]
+    model = Series(
+        "model: constant latency", tuple((each, bits * each / load) for each in comparison.loads), is_model=True
     )
-
-
-def _are_close(models: Sequence[Series]) -> bool:
-    ends = [line.points[-1][1] / line.points[-1][0] for line in models]
-    return max(ends) <= 1.1 * min(ends)
-
-
-def _tail(comparison: Comparison) -> Plot:
-    lines = (
-        Series(run.name, tuple((point.load, point.p99_ms / 1e3) for point in run.points if point.p99_ms is not None))
-        for run in comparison.runs
-    )
-    return Plot("p99 latency", _x_name(comparison.kind), tuple(comparison.loads), "s", tuple(lines))
-
-
-def _processors(comparison: Comparison) -> Iterator[Plot]:
-    """Yield the client's use of its processors, if it is known for any measurement."""
-    lines = [
-        Series(
-            run.name, tuple((point.load, point.cpu_percent) for point in run.points if point.cpu_percent is not None)
-        )
-        for run in comparison.runs
-    ]
-    shown = tuple(line for line in lines if line.points)
-    if shown:
-        yield Plot("CPU of the client", _x_name(comparison.kind), tuple(comparison.loads), "%", shown)
+    return replace(plot, series=(model, *plot.series))
 
 
 def _x_name(kind: Kind) -> str:

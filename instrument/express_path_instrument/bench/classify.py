@@ -1,9 +1,10 @@
 """Classify a sweep: what limited throughput while the load grew from step to step."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, log, pi, sqrt
+from operator import attrgetter
 from statistics import fmean, median
 
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify, limits
@@ -28,27 +29,62 @@ MIN_LOAD_RATIO = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LoadPoint:
-    """One load of a sweep, the median of its repeats.
+    """One load of a sweep, and its steps, of which there is one in each repeat: what they have in common are medians.
 
-    load: connections, or the requests to be started in each second. throughput: requests that succeeded, per second.
-    repeats: that of each. gbps: 10^9 bits per second. p50_ms, p99_ms: None if not measured. p99_range_ms: the
-    lowest and highest of the repeats. cpu_percent, other_cpu_percent: as in Step. requests, throttled, timed_out:
-    numbers of all requests, of 503 answers, and of timeouts, in all repeats. hangs: a step has a request that hangs.
+    load: connections, or the requests to be started in each second.
     """
 
     load: float
-    throughput: float
-    repeats: tuple[float, ...]
-    gbps: float
-    p50_ms: float | None
-    p99_ms: float | None
-    p99_range_ms: tuple[float, float] | None
-    cpu_percent: float | None
-    other_cpu_percent: float
-    requests: int
-    throttled: int
-    timed_out: int
-    hangs: bool
+    steps: tuple[Step, ...]
+
+    def median(self, name: str) -> float | None:
+        """Return the median of a field, such as cpu_percent, or None if no repeat has it."""
+        return _median(self.steps, attrgetter(name))
+
+    def latency(self, percentile: str) -> float | None:
+        """Return the median of a percentile of the latency, such as p99, in ms."""
+        return self.median(f"latency.{percentile}")
+
+    @property
+    def p99_range_ms(self) -> tuple[float, float] | None:
+        """The lowest and the highest p99 of the repeats."""
+        known = [step.latency.p99 for step in self.steps if step.latency.p99 is not None]
+        return (min(known), max(known)) if known else None
+
+    @property
+    def repeats(self) -> list[float]:
+        """The throughput of each repeat: requests that succeeded, per second."""
+        return [step.requests_per_second for step in self.steps]
+
+    @property
+    def throughput(self) -> float:
+        """Their median."""
+        return median(self.repeats)
+
+    @property
+    def mean(self) -> float:
+        """Their mean, which varies less than the median."""
+        return fmean(self.repeats)
+
+    @property
+    def gbps(self) -> float:
+        """The median of the throughput in Gbit/s."""
+        return median(step.gbps for step in self.steps)
+
+    @property
+    def requests(self) -> int:
+        """All requests that were sent, in all repeats."""
+        return sum(step.requests + step.failed + step.unfinished for step in self.steps)
+
+    @property
+    def errors(self) -> Counter[str]:
+        """Failed requests of all repeats by status."""
+        return sum((Counter(step.errors) for step in self.steps), Counter())
+
+    @property
+    def throttled(self) -> int:
+        """How many requests were answered with 503 Slow Down."""
+        return self.errors["503"]
 
     @property
     def throttled_share(self) -> float:
@@ -56,9 +92,9 @@ class LoadPoint:
         return self.throttled / self.requests if self.requests else 0.0
 
     @property
-    def mean(self) -> float:
-        """The mean throughput of the repeats, which varies less than the median."""
-        return fmean(self.repeats)
+    def timed_out(self) -> int:
+        """How many requests timed out."""
+        return self.errors["timed out"]
 
 
 def load_points(result: BenchResult) -> list[LoadPoint]:
@@ -66,7 +102,7 @@ def load_points(result: BenchResult) -> list[LoadPoint]:
     by_load: dict[float, list[Step]] = defaultdict(list)
     for step in result.steps:
         by_load[step.rate_per_second or step.connections or 0].append(step)
-    return [_point(load, steps) for load, steps in sorted(by_load.items())]
+    return [LoadPoint(load, tuple(steps)) for load, steps in sorted(by_load.items())]
 
 
 def cause_of(points: Sequence[LoadPoint]) -> ThroughputLimit:
@@ -78,13 +114,15 @@ def evidence_of(points: Sequence[LoadPoint]) -> SaturationEvidence:
     """Return what a sweep shows; points are in ascending order, at least one."""
     best = max(point.throughput for point in points)
     fastest = [point for point in points if point.throughput >= best * _NEARLY_BEST]
-    known = [point.cpu_percent for point in fastest if point.cpu_percent is not None]
+    steps = [step for point in fastest for step in point.steps]
     return SaturationEvidence(
         growth=growth_of(points),
-        client_cpu_percent=median(known) if known else None,
-        other_cpu_percent=median(point.other_cpu_percent for point in fastest),
+        client_cpu_percent=_median(steps, attrgetter("cpu_percent")),
+        other_cpu_percent=_median(steps, attrgetter("other_cpu_percent")) or 0.0,
         throttled=any(limits(point.throttled, point.requests) for point in points),
-        hanging=any(point.hangs or limits(point.timed_out, point.requests) for point in points),
+        hanging=any(
+            any(step.hangs for step in point.steps) or limits(point.timed_out, point.requests) for point in points
+        ),
     )
 
 
@@ -129,33 +167,6 @@ def _noise(groups: Iterable[Sequence[float]]) -> float:
     return max(LEAST_NOISE, sqrt(squares / freedom) * freedom / (freedom - 1)) if freedom > 1 else inf
 
 
-def _point(load: float, steps: Sequence[Step]) -> LoadPoint:
-    p99 = _known(steps, lambda step: step.latency.p99)
-    return LoadPoint(
-        load=load,
-        throughput=median(step.requests_per_second for step in steps),
-        repeats=tuple(step.requests_per_second for step in steps),
-        gbps=median(step.gbps for step in steps),
-        p50_ms=_median(_known(steps, lambda step: step.latency.p50)),
-        p99_ms=_median(p99),
-        p99_range_ms=(min(p99), max(p99)) if p99 else None,
-        cpu_percent=_median(_known(steps, lambda step: step.cpu_percent)),
-        other_cpu_percent=_median(_known(steps, lambda step: step.other_cpu_percent)) or 0.0,
-        requests=sum(step.requests + step.failed + step.unfinished for step in steps),
-        throttled=sum(_throttled(step) for step in steps),
-        timed_out=sum(step.errors.get("timed out", 0) for step in steps),
-        hangs=any(step.hangs for step in steps),
-    )
-
-
-def _throttled(step: Step) -> int:
-    """Return how many requests were answered with 503 Slow Down, also in an answer to CopyObject with the status 200."""
-    return sum(count for error, count in step.errors.items() if error in {"503", "SlowDown"})
-
-
-def _known(steps: Sequence[Step], read: Callable[[Step], float | None]) -> list[float]:
-    return [value for step in steps if (value := read(step)) is not None]
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
+def _median(steps: Iterable[Step], read: Callable[[Step], float | None]) -> float | None:
+    known = [value for step in steps if (value := read(step)) is not None]
+    return median(known) if known else None

@@ -8,7 +8,7 @@ from express_path_instrument.bench.plan import (
     MOST_CONNECTIONS,
     How,
     Where,
-    closed_loop_length,
+    length_of_steps,
     parse_numbers,
     parse_size,
 )
@@ -49,7 +49,7 @@ def _command(kind: Kind, what: str, reads: str, read: str) -> Callable[..., None
         quiet: Quiet = False,
     ) -> None:
         where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
-        seconds = closed_loop_length(duration, count)
+        seconds = length_of_steps(duration, count)
         how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
         numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
         with bench_session(where, how, quiet=quiet) as session:

@@ -97,7 +97,8 @@ class Comparison:
 def compare(results: Mapping[str, BenchResult]) -> Comparison:
     """Return the comparison of measurements by their names. Raise OptionError if they did not measure the same."""
     _check_alike(results)
-    runs = tuple(_run(name, result) for name, result in results.items())
+    points = {name: tuple(load_points(result)) for name, result in results.items()}
+    runs = tuple(Run(name, result, points[name], cause_of(points[name])) for name, result in results.items())
     return Comparison(tuple(replace(run, cause=_cause_beside(run, runs)) for run in runs))
 
 
@@ -136,22 +137,12 @@ def _carries_more(other: Run, run: Run) -> bool:
     return ratio * (1 - CERTAINTY * error) >= OTHER_PATH_RATIO
 
 
-def _run(name: str, result: BenchResult) -> Run:
-    points = tuple(load_points(result))
-    return Run(name, result, points, cause_of(points))
-
-
 def _check_alike(results: Mapping[str, BenchResult]) -> None:
-    kinds = {str(result.kind) for result in results.values()}
-    if len(kinds) > 1:
+    measured = sorted({f"{result.kind} of {result.object_bytes} bytes" for result in results.values()})
+    if len(measured) > 1:
         raise OptionError(
-            f"the measurements are of different kinds: {', '.join(sorted(kinds))}", "compare files of one subcommand"
-        )
-    sizes = {result.object_bytes for result in results.values()}
-    if len(sizes) > 1:
-        raise OptionError(
-            f"the measurements used objects of different sizes: {', '.join(map(str, sorted(sizes)))} bytes",
-            "measure again with the same --size",
+            f"the measurements are of different kinds or sizes: {', '.join(measured)}",
+            "compare files of one subcommand with the same --size",
         )
 
 
@@ -162,8 +153,6 @@ def verdict(comparison: Comparison) -> str:
     if not limits:
         return f"{last}."
     sentence = f"{', '.join(limits)}, and {last}"
-    if _have_one_ceiling(runs):
-        sentence += "; these paths stop at the same throughput, so what they share is the limit, not a path"
     for one, other in combinations(runs, 2):
         is_same = one.way and (one.way, one.source) == (other.way, other.source)
         if is_same and (_carries_more(one, other) or _carries_more(other, one)):
@@ -185,13 +174,6 @@ _OTHER_CAUSES = (
     "the path, the network of the instance, the server, or a quota: measure a second path to the same bucket with the "
     "same client in turns, such as A B A B, and compare"
 )
-
-
-def _have_one_ceiling(runs: Sequence[Run]) -> bool:
-    """Return whether all runs have a ceiling, about the same one, over paths that are not the same."""
-    most, ways = [run.best.throughput for run in runs], {run.way for run in runs}
-    is_same = max(most) <= (1 + _NEARLY_EQUAL) * min(most)
-    return is_same and len(ways - {None}) > 1 and all(run.cause is ThroughputLimit.CEILING for run in runs)
 
 
 def _limit(run: Run) -> str:
@@ -277,12 +259,12 @@ def _speed(run: Run) -> str:
 
 
 def _cpu(run: Run) -> str:
-    known = [point.cpu_percent for point in run.points if point.cpu_percent is not None]
+    known = [cpu for point in run.points if (cpu := point.median("cpu_percent")) is not None]
     return f"at most {max(known):.0f} % of the client's CPU" if known else "CPU unknown"
 
 
 def _climb(run: Run) -> str:
-    first, last = run.points[0].p99_ms, run.points[-1].p99_ms
+    first, last = run.points[0].latency("p99"), run.points[-1].latency("p99")
     return f"p99 goes from {_ms(first)} to {_ms(last)}, " if first is not None and last is not None else ""
 
 
@@ -328,10 +310,10 @@ def _point_json(comparison: Comparison, run: Run, point: LoadPoint) -> dict[str,
         "gbps": point.gbps,
         "requestsPerSecond": point.throughput,
         "shareOfModel": round(share_of_model(run.points, point), 3),
-        "p50Ms": point.p50_ms,
-        "p99Ms": point.p99_ms,
+        "p50Ms": point.latency("p50"),
+        "p99Ms": point.latency("p99"),
         "p99RangeMs": point.p99_range_ms,
-        "cpuPercent": point.cpu_percent,
+        "cpuPercent": point.median("cpu_percent"),
         "throttledShare": point.throttled_share,
         "ratio": comparison.ratio(run, point.load),
     }

@@ -11,6 +11,7 @@ from express_path_instrument.bench.plan import (
     MOST_RATE,
     How,
     Where,
+    length_of_steps,
     parse_numbers,
     parse_size,
 )
@@ -50,10 +51,6 @@ MostConnections = Annotated[
         rich_help_panel=shared.LOAD,
     ),
 ]
-Duration = Annotated[
-    float,
-    typer.Option(min=0.1, metavar="SECONDS", help="How long each step is measured.", rich_help_panel=shared.LOAD),
-]
 
 
 def bench_open(
@@ -71,7 +68,7 @@ def bench_open(
     size: shared.Size = "64KiB",
     objects: shared.Objects = 256,
     warm_up: shared.WarmUp = 2,
-    duration: Duration = 10,
+    duration: shared.Duration = None,
     repeats: shared.Repeats = 1,
     timeout: shared.Timeout = 60,
     processes: shared.Processes = 1,
@@ -88,6 +85,7 @@ def bench_open(
     """
     rates = parse_numbers("--rate", rate, MOST_RATE)
     where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
-    how = How(parse_size(size), objects, warm_up, duration, None, repeats, timeout, processes, allow_errors)
+    seconds = length_of_steps(duration, None)
+    how = How(parse_size(size), objects, warm_up, seconds, None, repeats, timeout, processes, allow_errors)
     with bench_session(where, how, quiet=quiet) as session:
         shared.show(measure_open_loop(session, operation, rates, connections, prefixes), output)

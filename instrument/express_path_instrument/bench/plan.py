@@ -92,7 +92,7 @@ def check_length(how: How, *, has_session: bool) -> None:
         )
 
 
-def closed_loop_length(duration: float | None, count: int | None) -> float | None:
+def length_of_steps(duration: float | None, count: int | None) -> float | None:
     """Return the seconds of each step, or None if a count ends it. Raise OptionError for both."""
     if duration is not None and count is not None:
         raise OptionError("--duration and --count cannot be used together", "leave one of them out")

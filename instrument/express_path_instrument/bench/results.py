@@ -1,16 +1,14 @@
-"""The results of a measurement, their JSON document, and what the repeats of a step have in common.
+"""The results of a measurement, and their JSON document.
 
 `results_reader.py` reads the document. Only the standard library is imported, because worker processes start with it.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
-from itertools import groupby
-from statistics import median, quantiles
+from statistics import quantiles
 from typing import Any
 
 SCHEMA_VERSION = 1
@@ -159,47 +157,6 @@ def _document(value: Any) -> Any:  # noqa: ANN401  # JSON
     return round(value, 6) if isinstance(value, float) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What the repeats of one step have in common. The steps are never empty."""
-
-    steps: tuple[Step, ...]
-
-    def median(self, name: str) -> float | None:
-        """Return the median of a field, such as gbps, or None if no repeat has it."""
-        return _median(getattr(step, name) for step in self.steps)
-
-    def latency(self, percentile: str) -> float | None:
-        """Return the median of a percentile of the latency, such as p99, in ms."""
-        return _median(getattr(step.latency, percentile) for step in self.steps)
-
-    @property
-    def gbps_tp80(self) -> float:
-        """The TP80 of the throughput in Gbit/s."""
-        return tp80([step.gbps for step in self.steps])
-
-    @property
-    def errors(self) -> Counter[str]:
-        """Failed requests of all repeats by status."""
-        return sum((Counter(step.errors) for step in self.steps), Counter())
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
-def summaries(result: BenchResult) -> list[Summary]:
-    """Return one summary for each number of connections or rate, in the order of the first repeat."""
-    order = {key: position for position, key in reversed(list(enumerate(map(_key, result.steps))))}
-    ordered = sorted(result.steps, key=lambda step: order[_key(step)])
-    return [Summary(tuple(steps)) for _, steps in groupby(ordered, key=_key)]
-
-
 def tp80(values: Sequence[float]) -> float:
     """Return the TP80 of values: what 80 % of them reach, interpolated between the two nearest. It is below the median."""
     return values[0] if len(values) == 1 else quantiles(values, n=5, method="inclusive")[0]
-
-
-def _key(step: Step) -> tuple[int | None, float | None]:
-    return step.connections, step.rate_per_second

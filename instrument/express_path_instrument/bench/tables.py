@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path_instrument.bench.charts import load_plots
-from express_path_instrument.bench.classify import share_of_model
+from express_path_instrument.bench.classify import LoadPoint, load_points, share_of_model
 from express_path_instrument.bench.compare import Comparison, compare, verdict
 from express_path_instrument.bench.plan import UNITS
 from express_path_instrument.bench.plot import as_text_plot
-from express_path_instrument.bench.results import BenchResult, Kind, Summary, summaries
+from express_path_instrument.bench.results import BenchResult, Kind, tp80
 
 _FIRST_COLUMN = {Kind.GET: "Connections", Kind.PUT: "Connections", Kind.OPEN: "Requests/s"}
 _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
@@ -25,8 +25,8 @@ def as_bench_table(result: BenchResult) -> RenderableType:
     columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
     # The columns need 80 characters together, also with errors.
     table = _table(_FIRST_COLUMN[result.kind], *columns, title=_title(result))
-    for summary in summaries(result):
-        table.add_row(*_cells(summary, with_tp80=bool(tp80), with_errors=has_errors))
+    for point in load_points(result):
+        table.add_row(*_cells(point, with_tp80=bool(tp80), with_errors=has_errors))
     return Group(table, *_footnotes(result))
 
 
@@ -42,25 +42,24 @@ def _title(result: BenchResult) -> str:
     return ", ".join(parts)
 
 
-def _cells(summary: Summary, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
-    step = summary.steps[0]
-    yield f"{step.rate_per_second:g}" if step.rate_per_second else str(step.connections)
-    yield _number(summary.median("gbps"))
+def _cells(point: LoadPoint, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
+    yield f"{point.load:g}"
+    yield _number(point.gbps)
     if with_tp80:
-        yield _number(summary.gbps_tp80)
-    yield _number(summary.median("requests_per_second"))
+        yield _number(tp80([step.gbps for step in point.steps]))
+    yield _number(point.throughput)
     for percentile in _PERCENTILES:
-        yield _number(summary.latency(percentile)) or "-"
-    yield _whole(summary.median("cpu_percent"))
+        yield _number(point.latency(percentile)) or "-"
+    yield _number(point.median("cpu_percent")) or "-"
     if with_errors:
-        yield f"{summary.errors.total():,}"
+        yield f"{point.errors.total():,}"
 
 
 def _footnotes(result: BenchResult) -> Iterator[Text]:
     repeats = f"Median of {result.repeats} repeats; TP80: what 80 % of them reach" if result.repeats > 1 else "One run"
     latency = "from the time at which each was to be sent" if result.kind is Kind.OPEN else "of whole requests"
     yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
-    failed = sum((summary.errors for summary in summaries(result)), Counter[str]())
+    failed = sum((point.errors for point in load_points(result)), Counter[str]())
     if failed:
         yield Text(f"Failed: {', '.join(f'{count:,} x {status}' for status, count in failed.most_common())}", "yellow")
     yield Text(verdict(compare({"this path": result})), "bold")
@@ -128,9 +127,9 @@ def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
                 run.name,
                 f"{point.gbps:.3g}",
                 _percent(100 * share_of_model(run.points, point)),
-                _number(point.p99_ms),
+                _number(point.latency("p99")),
                 _range(point.p99_range_ms),
-                _percent(point.cpu_percent),
+                _percent(point.median("cpu_percent")),
                 _percent(point.throttled_share * 100) if point.throttled_share else "",
                 f"{ratio:.2f}" if ratio is not None else "",
             )
@@ -147,7 +146,3 @@ def _percent(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"  # noqa: PLR2004  # digits
-
-
-def _whole(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"

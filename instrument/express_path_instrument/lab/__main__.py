@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -33,7 +34,7 @@ def main() -> int:
         "-m",
         "express_path_instrument.lab.inside",
         str(server),
-        json.dumps(settings.as_document()),
+        json.dumps(asdict(settings)),
     ]
     try:
         printed = run_isolated(command, settings.seconds_limit)

@@ -1,14 +1,13 @@
 """What the lab must show, and whether its measurements show it on this machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
 from express_path_cli.nat.saturation import IDLE_CPU_PERCENT, ThroughputLimit
-from express_path_instrument.bench.classify import LoadPoint, evidence_of
+from express_path_instrument.bench.classify import evidence_of
 from express_path_instrument.bench.compare import Comparison, Run
-from express_path_instrument.bench.results import Step
 
 FLAT_FROM = 48
 """The NAT's path is at its limit from this number of connections on: 0.45 of 64 is 29, and at 32, noise still decides."""
@@ -18,7 +17,7 @@ MIN_TAIL_RATIO = 1.5
 """How much the p99 of the NAT's path grows at least. At the limit, latency is connections x size / limit."""
 MIN_PATH_RATIO = 2.0
 MAX_DEVIATION = 0.1
-"""How much throughput differs at most between repeats, and between a NAT without a limit and the endpoint."""
+"""How much throughput differs at most between a NAT without a limit and the endpoint."""
 
 
 class Outcome(StrEnum):
@@ -53,9 +52,6 @@ def claims(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
         endpoint,
         control,
     )
-    for run in comparison.runs:
-        if run.result.repeats > 1 and run.result.valid:
-            yield _repeats(run)
 
 
 def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
@@ -81,7 +77,7 @@ def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Clai
 
 
 def _tail(nat: Run, bits_per_second: float) -> Claim:
-    first, last = nat.points[0].p99_ms or 0.0, nat.points[-1].p99_ms or 0.0
+    first, last = nat.points[0].latency("p99") or 0.0, nat.points[-1].latency("p99") or 0.0
     ratio = last / first if first else 0.0
     least = nat.points[-1].load * nat.result.object_bytes * 8e3 / bits_per_second
     return _claim(
@@ -104,26 +100,6 @@ def _equal(text: str, run: Run, endpoint: Run) -> Claim:
         run,
         endpoint,
     )
-
-
-def _repeats(run: Run) -> Claim:
-    """Return whether repeats agree. The spread of p99 is only reported: rare events decide it."""
-    deviations = [_deviation(point, run.result.steps) for point in run.points]
-    ranges = [point.p99_range_ms for point in run.points if point.p99_range_ms]
-    spread = max((high / low for low, high in ranges if low), default=1.0)
-    middle = median(deviations)
-    return _claim(
-        f"Repeats of the {run.name} path agree within {MAX_DEVIATION:.0%}",
-        f"{middle:.1%}, at most {max(deviations):.1%}; p99 differs by a factor of up to {spread:.1f}",
-        middle <= MAX_DEVIATION,
-        run,
-    )
-
-
-def _deviation(point: LoadPoint, steps: Sequence[Step]) -> float:
-    """Return how much the repeats of a step differ from their median at most, as a share of the median."""
-    repeats = [step.gbps for step in steps if step.connections == point.load]
-    return max(abs(gbps - point.gbps) for gbps in repeats) / point.gbps if point.gbps else 0.0
 
 
 def _claim(text: str, measured: str, fits: bool, *runs: Run) -> Claim:

@@ -26,7 +26,7 @@ _OVER_LIMIT = 3
 
 def main() -> None:
     """Run the lab, and print JSON that express_path_instrument.lab.results reads. Arguments: the S3 server, and the settings as JSON."""
-    program, settings = Path(sys.argv[1]), Settings.from_document(json.loads(sys.argv[2]))
+    program, settings = Path(sys.argv[1]), Settings(**json.loads(sys.argv[2]))
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "lab", "/run"], check=True)
     _FOLDER.mkdir()
     network.build()

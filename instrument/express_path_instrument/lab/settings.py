@@ -1,8 +1,6 @@
 """The settings of one run of the lab."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +27,6 @@ class Settings:
     with_silence: bool = True
     seconds_limit: float = 1200.0
     bytes_limit: int = 64 * 2**30
-
-    def as_document(self) -> dict[str, Any]:
-        """Return the settings as JSON types."""
-        return asdict(self)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "Settings":
-        """Return the settings in a document."""
-        return cls(**{**document, "connections": tuple(document["connections"])})
 
 
 QUICK = Settings(connections=(1, 8, 32, 64), seconds=3.0, repeats=1, transfer_seconds=6.0, with_silence=False)

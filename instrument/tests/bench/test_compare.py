@@ -110,15 +110,6 @@ def test_repeats_that_disagree_by_a_factor_are_named() -> None:
     )
 
 
-def test_two_paths_with_one_ceiling_are_not_blamed() -> None:
-    """If both paths stop at the same throughput, what they share is the limit."""
-    slower = tuple(replace(step, requests_per_second=step.requests_per_second * 0.95) for step in nat().steps)
-    results = in_turns("AB")
-    comparison = compare({"NAT": results["A1"], "other": replace(results["B2"], steps=slower)})
-    assert [run.cause for run in comparison.runs] == [ThroughputLimit.CEILING] * 2
-    assert "these paths stop at the same throughput, so what they share is the limit" in verdict(comparison)
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -102,14 +102,6 @@ def test_a_busy_machine_shows_nothing(which: str, client: float | None, other: f
         assert {number for number, outcome in enumerate(found) if outcome is NOT_SHOWN} == not_shown
 
 
-def test_repeats_that_disagree_are_reported() -> None:
-    """A path whose repeats differ by more than 10 % is refuted."""
-    for factor, expected in ((1.02, [SHOWN]), (1.5, [REFUTED])):
-        again = (replace(step, repeat=2) for step in scaled(nat(), factor).steps)
-        twice = replace(nat(), repeats=2, steps=(*nat().steps, *again))
-        assert outcomes(compared(twice, endpoint(), control()))[6:] == 2 * expected
-
-
 def test_the_limit_is_drawn() -> None:
     """The plot of throughput has a flat line at the NAT's limit."""
     plot = with_limit(plots_of(compared(nat(), endpoint(), control()))[0], LIMIT)

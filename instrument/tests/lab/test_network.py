@@ -54,7 +54,7 @@ def test_program_that_fails_is_reported() -> None:
 def test_lab_that_receives_too_many_bytes_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the limit of bytes, everything ends at once, here before the server has started."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    settings = json.dumps(Settings(bytes_limit=-1).as_document())
+    settings = json.dumps({"bytes_limit": -1})
     with pytest.raises(IsolatedError, match="status 3"):
         run_isolated([sys.executable, "-m", "express_path_instrument.lab.inside", "/bin/true", settings], 60)
 
@@ -135,9 +135,8 @@ def descendants(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("settings", [Settings(), QUICK])
-def test_settings_survive_the_way_into_the_namespaces(settings: Settings) -> None:
-    """Settings are passed as JSON, and a run is limited in time and bytes."""
-    assert Settings.from_document(json.loads(json.dumps(settings.as_document()))) == settings
-    measured = 3 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
+def test_a_run_has_time_for_its_steps(settings: Settings) -> None:
+    """A run is limited in time and bytes, and its limit is above what it measures."""
+    measured = 5 * settings.repeats * len(settings.connections) * (settings.warm_up + settings.seconds)
     assert measured + 2 * settings.transfer_seconds < settings.seconds_limit
     assert settings.bytes_limit > 0
