@@ -37,7 +37,7 @@ def with_object(_request: bytes) -> bytes:
 class RawServer:
     """A server, the requests that it got, with their bodies' lengths, and how many connections were made.
 
-    `answer` gets the head of a request. If its answer ends with CLOSE, the connection is closed after it. lists: it
+    `answer` gets the head of a request. If its answer ends with CLOSE, the connection is closed after it. It
     answers ListObjectsV2 itself, with what was written and not deleted, as objects of 1 KiB.
     """
 
@@ -49,7 +49,6 @@ class RawServer:
     open: list[socket.socket] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
     context: ssl.SSLContext | None = None
-    lists: bool = True
 
     @property
     def server(self) -> Server:
@@ -113,7 +112,7 @@ class RawServer:
                 waiting = b"" if length else waiting
                 self.requests.append(head)
                 self.body_lengths.append(int(length[1]) if length else 0)
-                answer = self._listing(head) if self.lists and b"?list-type=2" in head else self.answer(head)
+                answer = self._listing(head) if b"?list-type=2" in head else self.answer(head)
                 opened.sendall(answer.removesuffix(CLOSE))
                 if answer.endswith(CLOSE):
                     return

@@ -204,18 +204,6 @@ def test_a_hanging_request_makes_the_result_invalid(tmp_path: Path) -> None:
     assert measured.invalid_reason.startswith("1 connection: 1 request was still open at the end, the oldest for ")
 
 
-@pytest.mark.usefixtures("_credentials")
-def test_a_redirect_is_not_followed() -> None:
-    """A server that redirects is reported, and the server that it names gets no request."""
-    with serving() as other:
-        redirect = response("307 Temporary Redirect", b"", f"Location: {other.url}/lab/key")
-        with serving(lambda _: redirect) as raw:
-            result = invoke(line_for(raw))
-    assert result.exit_code == 2
-    assert "307" in result.stderr
-    assert other.connections == 0
-
-
 def endless(raw: RawServer) -> list[str]:
     """Return a command line that measures for longer than a test lasts."""
     line = line_for(raw)

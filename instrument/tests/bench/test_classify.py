@@ -4,13 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.classifier import KINDS, RUNS, confusion, pairs
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify
 from express_path_instrument.bench.classify import cause_of, growth_of, load_points
-from express_path_instrument.bench.results import BenchResult, Latency, Step
+from express_path_instrument.bench.results import BenchResult, Latency
 from express_path_instrument.bench.results_reader import read_bench
 from instrument.tests.bench.published import endpoint, nat
 
@@ -55,19 +53,6 @@ def cause(result: BenchResult) -> ThroughputLimit:
     return cause_of(load_points(result))
 
 
-def noisy(step: Step, speed: float, tail: float, cpu: float) -> Step:
-    """Return a step with its throughput, latency, and CPU multiplied by these factors."""
-    return replace(
-        step,
-        gbps=step.gbps * speed,
-        requests_per_second=step.requests_per_second * speed,
-        latency=Latency(
-            p50=step.latency.p50 and step.latency.p50 * tail, p99=step.latency.p99 and step.latency.p99 * tail
-        ),
-        cpu_percent=step.cpu_percent and min(100.0, step.cpu_percent * cpu),
-    )
-
-
 def test_every_recorded_measurement_has_an_expected_cause() -> None:
     """No recording is left out."""
     assert {file.stem for file in RECORDED.glob("*.json")} | PUBLISHED.keys() == set(CAUSES)
@@ -77,28 +62,6 @@ def test_every_recorded_measurement_has_an_expected_cause() -> None:
 def test_recorded_measurement_is_classified(name: str, expected: set[ThroughputLimit]) -> None:
     """Each recorded measurement has the cause that is known for it."""
     assert cause(recorded(name)) in expected
-
-
-@pytest.mark.parametrize(("name", "expected"), CAUSES.items())
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_cause_survives_noise_a_missing_step_and_any_order(
-    name: str, expected: set[ThroughputLimit], data: st.DataObject
-) -> None:
-    """With 5 % noise on every number, without one of the lower loads, and with the steps in any order, it is the same."""
-    if name == "published-endpoint":  # one repeat cannot tell that much noise from what it shows
-        expected = expected | {ThroughputLimit.FLATTENING, ThroughputLimit.NOT_SATURATED}
-    result = recorded(name)
-    factor = st.floats(0.95, 1.05)
-    loads = sorted({step.connections or 0 for step in result.steps})
-    missing = data.draw(st.sampled_from([None, *loads[:2]]), "missing")
-    kept = [
-        noisy(step, data.draw(factor), data.draw(factor), data.draw(factor))
-        for step in result.steps
-        if step.connections != missing
-    ]
-    steps = data.draw(st.permutations(kept))
-    assert cause(replace(result, steps=tuple(steps))) in expected
 
 
 @pytest.mark.parametrize(
@@ -169,24 +132,6 @@ def test_points_are_medians_of_repeats() -> None:
     )
     [point] = load_points(replace(recorded("published-endpoint"), steps=repeats))
     assert (point.gbps, point.latency("p99"), point.p99_range_ms) == (2.0, 20.0, (10.0, 30.0))
-
-
-def test_open_loop_is_classified_by_its_rate() -> None:
-    """A path that does not keep up with the rate has a ceiling, too."""
-    rates = (100.0, 200.0, 400.0, 800.0)
-    base = recorded("published-endpoint")
-    steps = tuple(
-        replace(
-            base.steps[0],
-            connections=None,
-            rate_per_second=rate,
-            requests_per_second=min(rate, 250),
-            gbps=min(rate, 250) / 100,
-            latency=Latency(p50=10 * rate / 100, p99=30 * rate / 100),
-        )
-        for rate in rates
-    )
-    assert growth_of(load_points(replace(base, steps=steps))) is Growth.FLAT
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from express_path.adapters.aws import Aws
-from express_path.errors import ApiError
 from express_path_cli.aws.sessions import connect
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.bucket import parse_bucket
-from express_path_instrument.bench.guard import guard_session, is_own_host, lab_server
+from express_path_instrument.bench.guard import is_own_host, lab_server
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load
 from express_path_instrument.bench.store import open_store
@@ -152,39 +151,6 @@ def test_a_name_that_does_not_resolve_is_an_error(aws: Aws, monkeypatch: pytest.
         open_store(parse_bucket(EXPRESS), aws, None)
 
 
-@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"])
-@pytest.mark.parametrize("bucket", ["plain", EXPRESS])
-def test_an_endpoint_in_the_settings_is_refused(
-    variable: str, bucket: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An endpoint of the environment, which a user may have forgotten, gets no request; --endpoint-url is explicit."""
-    with serving() as raw:
-        monkeypatch.setenv(variable, raw.url)
-        result = invoke(["bench", "get", bucket, "--allow-other-zone"])
-    assert result.exit_code == 2
-    assert raw.url in result.stderr
-    assert "AWS settings" in result.stderr
-    assert raw.connections == 0
-    assert sandbox.calls.of("s3", "CreateBucket") == []
-
-
-@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL_EC2"])
-@pytest.mark.usefixtures("credentials")
-def test_a_lab_refuses_another_endpoint_in_the_settings(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --endpoint-url, the settings may not send STS or EC2 to a third server; the lab itself is allowed."""
-    with serving(lambda _: response("200 OK")) as lab, serving() as other:
-        line = ["bench", "put", "lab", "--endpoint-url", lab.url, "--connections", "1", "--count", "1", "--size", "1"]
-        line += ["--objects", "1", "--repeats", "1", "--warm-up", "0", "--processes", "1", "--region", "us-east-1"]
-        monkeypatch.setenv(variable, other.url)
-        refused = invoke(line)
-        assert lab.connections == 0
-        monkeypatch.setenv(variable, lab.url)
-        assert invoke(line).exit_code == 0
-    assert refused.exit_code == 2
-    assert f"your AWS settings send requests to {other.url}, which is neither AWS nor the lab" in refused.stderr
-    assert other.connections == 0
-
-
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials of a lab."""
@@ -207,35 +173,6 @@ def test_a_name_that_changes_after_the_check_is_not_asked_again(dns: dict[str, t
     assert len(lab.requests) == 2
     assert all(f"Host: lab.example.com:{lab.port}".encode() in request for request in lab.requests)
     assert other.connections == 0
-
-
-@pytest.mark.usefixtures("credentials")
-def test_other_apis_are_sent_to_aws_or_the_lab_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """STS, and any other client of the session, sends nothing to a server of the settings, and uses no proxy."""
-    with serving() as other:
-        for name in ("HTTP_PROXY", "http_proxy"):
-            monkeypatch.setenv(name, other.url)
-        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://sts.example.com")
-        aws = connect("us-east-1")
-        guard_session(aws.session, None, None)
-        with pytest.raises(OptionError, match=r"lead a request to http://sts\.example\.com; it was not sent"):
-            aws.sts.get_caller_identity()
-    assert other.connections == 0
-
-
-@pytest.mark.usefixtures("credentials")
-def test_requests_of_botocore_use_no_proxy_and_follow_no_redirect(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lab that redirects to another Region's bucket, as S3 does, and a proxy, get nothing sent elsewhere."""
-    for name in ("HTTP_PROXY", "http_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    with serving() as raw:
-        raw.lists = False
-        store = open_store(parse_bucket("lab"), connect("us-east-1"), raw.url)
-        error = b"<Error><Code>PermanentRedirect</Code><Message>Use the other endpoint.</Message></Error>"
-        raw.answer = lambda _: response("301 Moved", error, "x-amz-bucket-region: eu-west-1")
-        with pytest.raises((OptionError, ApiError), match=r"lead a request|PermanentRedirect"):
-            list(store.listed("x/"))
-    assert raw.connections > 0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """Plots of lines: in the terminal and in files, readable without color."""
 
-import io
 import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from PIL import Image
 
 from express_path_cli.terminal.charts import SUFFIXES
 from express_path_cli.terminal.errors import OptionError
@@ -46,18 +44,6 @@ def test_every_kind_of_file_is_written(suffix: str, tmp_path: Path) -> None:
     file = tmp_path / f"a{suffix.upper()}"
     write_plots(file, [PLOT, STACKED], "", "")
     assert file.read_bytes().startswith({".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}[suffix])
-
-
-def test_picture_has_a_color_for_each_line(tmp_path: Path) -> None:
-    """Measurements differ in color, and in marker and dashes, too. A line is thin, and an area of a stack is not."""
-    file, counts = tmp_path / "a.png", []
-    for plot in (PLOT, STACKED):
-        write_plots(file, [plot], "", "")
-        picture = Image.open(io.BytesIO(file.read_bytes())).convert("RGB")
-        colors = {color: count for count, color in picture.getcolors(1 << 24) or []}
-        counts.append([colors[color] for color in ((0x1F, 0x77, 0xB4), (0xFF, 0x7F, 0x0E))])
-    lines, areas = counts
-    assert min(areas) > 10 * max(lines)
 
 
 def test_missing_matplotlib_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -129,16 +129,6 @@ def test_a_damaged_document_is_refused(path: tuple[Any, ...], value: object, nam
     assert str(file) in str(found.value)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"kind": 1, "kind": 2}', None])
-def test_a_file_that_is_no_measurement_is_refused(text: str | None, tmp_path: Path) -> None:
-    """A file that is missing, not JSON, or has a key twice is an error that names the file."""
-    file = tmp_path / "run.json"
-    if text is not None:
-        file.write_text(text, encoding="utf-8")
-    with pytest.raises(OptionError, match=r"run\.json"):
-        read_bench(file)
-
-
 def test_a_document_that_does_not_say_it_is_valid_is_not(tmp_path: Path) -> None:
     """Without `valid`, a measurement counts as invalid."""
     document = json.loads(as_bench_json(RESULT))

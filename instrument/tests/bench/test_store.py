@@ -119,14 +119,6 @@ def test_a_directory_bucket_needs_one_session_for_all_objects(sent: list[Sent]) 
     assert all("SESSIONKEY" in target.path for target in targets)
 
 
-def test_a_request_to_another_host_is_not_sent(sent: list[Sent]) -> None:
-    """If botocore's host is not the one that the guard has checked, nothing is sent."""
-    store = Store(PLAIN, Server("10.0.0.1", 443, ("10.0.0.1",), tls=True), connect("us-east-1"), None)
-    with pytest.raises(OptionError, match=r"lead a request to https://plain\.s3\.us-east-1\.amazonaws\.com"):
-        list(store.listed("folder/"))
-    assert sent == []
-
-
 def test_without_credentials_nothing_is_signed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The message names the options that give credentials."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
