@@ -171,19 +171,6 @@ def test_an_open_loop_first_says_what_it_did_not_achieve() -> None:
     assert limit_of(constant_rate(800)).startswith("this path is not saturated at 800 requests/s")
 
 
-def test_equal_measurements_are_called_so() -> None:
-    """Throughputs within 10 % are about the same."""
-    assert "again has about the same throughput as first" in verdict(
-        compare({"first": endpoint(), "again": endpoint()})
-    )
-
-
-def test_measurements_without_a_shared_load_have_no_ratio() -> None:
-    """If no number of connections was measured in both, the verdict says so."""
-    few, many = (replace(nat(), steps=steps) for steps in (nat().steps[:2], nat().steps[2:]))
-    assert verdict(compare({"few": few, "many": many})).endswith("; no load was measured in all of them.")
-
-
 def test_table_has_medians_and_ratios(files: tuple[str, str]) -> None:
     """The terminal shows each load of each file, the ratio, and the share of the model; p99 and CPU are never cut."""
     shown = invoke(["bench", "compare", *files])

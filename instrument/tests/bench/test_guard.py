@@ -140,17 +140,6 @@ def test_without_prefix_lists_the_host_name_counts(aws: Aws, sandbox: Sandbox, d
     assert open_store(parse_bucket(EXPRESS), aws, None).server.addresses == ("198.51.100.7",)
 
 
-def test_a_name_that_does_not_resolve_is_an_error(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the host."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(OptionError, match=f"the name {EXPRESS_HOST} cannot be resolved"):
-        open_store(parse_bucket(EXPRESS), aws, None)
-
-
 @pytest.fixture
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Credentials of a lab."""
@@ -189,10 +178,3 @@ def test_a_bucket_name_that_is_not_valid_is_refused(name: str, named: str) -> No
     with pytest.raises(OptionError) as found:
         parse_bucket(name)
     assert named in f"{found.value} {found.value.hint}"
-
-
-def test_a_directory_bucket_s_name_has_its_zone() -> None:
-    """The zone ID of Availability Zones and Local Zones is read from the name."""
-    assert parse_bucket(EXPRESS).zone_id == "use1-az4"
-    assert parse_bucket("my-base--usw2-lax1-az1--x-s3").zone_id == "usw2-lax1-az1"
-    assert parse_bucket("plain").zone_id == ""

@@ -76,8 +76,3 @@ def test_areas_are_stacked() -> None:
     """Each area stands on the one before it, and the axis ends above their sum."""
     assert [line.points for line in STACKED.edges] == [((0, 9), (1, 5)), ((0, 12), (1, 9))]
     assert STACKED.top == pytest.approx(12 * 1.08)
-
-
-def test_plot_without_points_is_empty() -> None:
-    """A plot of nothing has axes."""
-    assert "p99 latency" in as_text_plot(EMPTY, 60, ascii_only=True)

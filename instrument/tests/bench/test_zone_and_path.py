@@ -5,8 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from express_path_cli.aws.sessions import connect
-from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench.bucket import check_zones, parse_bucket
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from instrument.tests.bench.raw_server import RawServer, response, serving
 from sandbox.server import Sandbox
@@ -54,20 +52,6 @@ def test_without_metadata_nothing_is_known(answer: bytes, instance: RawServer, m
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "TRUE")
     instance.answer = metadata
     assert read_instance() == Instance()
-
-
-def test_zones_must_be_the_same() -> None:
-    """Only a directory bucket has a zone; another or an unknown zone is an error, unless it is allowed."""
-    express = parse_bucket(EXPRESS)
-    check_zones(express, "use1-az4", allow_other=False)
-    check_zones(express, "use1-az6", allow_other=True)
-    check_zones(parse_bucket("plain"), "", allow_other=False)
-    with pytest.raises(
-        OptionError, match="this machine is in use1-az6, and bucket fast--use1-az4--x-s3 is in use1-az4"
-    ):
-        check_zones(express, "use1-az6", allow_other=False)
-    with pytest.raises(OptionError, match="the zone of this machine is unknown"):
-        check_zones(express, "", allow_other=False)
 
 
 @pytest.mark.parametrize("command", [["get", EXPRESS], ["open", EXPRESS]], ids=" ".join)

@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult
 from express_path_instrument.lab.claims import Outcome, claims
-from express_path_instrument.lab.results import route_change_plot, with_limit
+from express_path_instrument.lab.results import route_change_plot
 from express_path_instrument.lab.route_change import RouteChange
 from instrument.tests.bench import published
 from instrument.tests.bench.published import nat
@@ -100,13 +99,6 @@ def test_a_busy_machine_shows_nothing(which: str, client: float | None, other: f
         runs[which] = with_cpu(scaled(runs[which], factor), client, other)
         found = outcomes(compared(*runs.values()))
         assert {number for number, outcome in enumerate(found) if outcome is NOT_SHOWN} == not_shown
-
-
-def test_the_limit_is_drawn() -> None:
-    """The plot of throughput has a flat line at the NAT's limit."""
-    plot = with_limit(plots_of(compared(nat(), endpoint(), control()))[0], LIMIT)
-    assert {y for _, y in plot.series[-1].points} == {LIMIT}
-    assert plot.series[-1].is_model
 
 
 def test_route_change_is_drawn_by_second() -> None:
