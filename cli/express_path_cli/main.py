@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.terminal.command_line import CommandGroup, Listed, RootCommand, Subcommands
+from express_path_cli.terminal.command_line import CommandGroup, Listed, RootCommand, Subcommands, markup
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import DEBUG
 
@@ -104,7 +104,7 @@ app = typer.Typer(
     cls=ExpressPath,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=markup(),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -118,8 +118,6 @@ def _target_id(verdict: Verdict) -> str:
     return verdict.route_table_id or verdict.subnet_id
 
 
-NAMED_SUBNETS = 20
-"""How many moved subnets a line names; the others are counted."""
 _CHANGES = (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE)
 
 
@@ -200,9 +198,7 @@ def _table_lines(plan: TablePlan) -> Iterator[str]:
 
 
 def _moved(subnet_ids: Sequence[str]) -> str:
-    named = ", ".join(subnet_ids[:NAMED_SUBNETS])
-    rest = f", and {len(subnet_ids) - NAMED_SUBNETS} more" if len(subnet_ids) > NAMED_SUBNETS else ""
-    return f"{'1 subnet moves' if len(subnet_ids) == 1 else f'{len(subnet_ids)} subnets move'}: {named}{rest}"
+    return f"{'1 subnet moves' if len(subnet_ids) == 1 else f'{len(subnet_ids)} subnets move'}: {', '.join(subnet_ids)}"
 
 
 BLOCKED = DECLINED

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
 import typer
 import typer.main
@@ -104,13 +104,13 @@ def _group(subcommands: Subcommands, name: str) -> Any:  # noqa: ANN401  # Typer
 
     Members.subcommands = subcommands
     summary = subcommands.groups[name].summary
-    group = typer.Typer(name=name, cls=Members, help=summary, no_args_is_help=True, rich_markup_mode="rich")
+    group = typer.Typer(name=name, cls=Members, help=summary, no_args_is_help=True, rich_markup_mode=markup())
     return typer.main.get_group(group)
 
 
 @cache
 def _command(subcommands: Subcommands, name: str) -> Any:  # noqa: ANN401  # Typer contains click without type hints
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    app = typer.Typer(add_completion=False, rich_markup_mode=markup())
     help_text, epilog = subcommands.help_of(name), _epilog(subcommands, name)
     app.command(name.rpartition(" ")[2], cls=Subcommand, help=help_text, epilog=epilog)(subcommands.function_of(name))
     return typer.main.get_command(app)
@@ -119,8 +119,14 @@ def _command(subcommands: Subcommands, name: str) -> Any:  # noqa: ANN401  # Typ
 def _epilog(subcommands: Subcommands, name: str) -> str:
     """Return the EXAMPLES (command, #, purpose) of a subcommand's module as --help shows them."""
     examples = (line.partition("#") for line in subcommands.module_of(name).EXAMPLES.strip().splitlines())
-    lines = [f"[cyan]{command.strip()}[/cyan]  [dim]# {comment.strip()}[/dim]" for command, _, comment in examples]
-    return "\n\n".join(["[bold]Examples[/bold]", *lines])
+    shown = "[cyan]{}[/cyan]  [dim]# {}[/dim]" if markup() else "{}  # {}"
+    lines = [shown.format(command.strip(), comment.strip()) for command, _, comment in examples]
+    return "\n\n".join(["[bold]Examples[/bold]" if markup() else "Examples", *lines])
+
+
+def markup() -> Literal["rich"] | None:
+    """Return how --help is shown: with colors and boxes on a terminal, as plain text in a pipe."""
+    return "rich" if sys.stdout.isatty() else None
 
 
 class SubcommandGroup(TyperGroup):

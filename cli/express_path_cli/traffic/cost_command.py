@@ -198,7 +198,10 @@ def as_cost_table(report: CostReport) -> RenderableType:
         title=f"S3 Express through NATs, {_days(report)} until {report.window.end:%Y-%m-%d}",
         title_justify="left",
         title_style="bold",
-        show_lines=True,
+        box=None,
+        header_style="bold",
+        pad_edge=False,
+        padding=(0, 2, 1, 0),
     )
     table.add_column("NAT", min_width=21, overflow="fold")
     for column in ("Processed", "Upper bound", *(["Measured"] if report.log_group else [])):
