@@ -290,10 +290,10 @@ def test_a_table_can_be_healed_in_part() -> None:
     ]
     whole = TablePlan(table, tuple(plan for part in parts for plan in part.plans))
     assert whole.change is parts[2].plans[0]
-    named = ", ".join(f"subnet-{number}" for number in range(20))
+    named = ", ".join(f"subnet-{number}" for number in range(30))
     assert list(plan_lines([whole])) == [
         "vpc-1:",
-        f"  rtb-1: associate with vpce-1; 30 subnets move: {named}, and 10 more",
+        f"  rtb-1: associate with vpce-1; 30 subnets move: {named}",
         "  rtb-1: warning DNS_ATTRIBUTES: off; turn them on",
         "  rtb-1: BLOCKED for subnet-1: PARTLY_NAT: some traffic",
         "  rtb-1: WOULD_NOT_CURE: 64:ff9b::/96; give it IPv4",
