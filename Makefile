@@ -52,6 +52,10 @@ demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 	@$(MAKE) --silent --no-print-directory $(VENV) $(RIE) >/dev/null
 	@.venv/bin/python -m demo
 
+.PHONY: sandbox
+sandbox: $(VENV) ## Start a local AWS with the stack deployed, to practice heals and undos until Ctrl-C; needs no account.
+	@.venv/bin/python -m demo.practice
+
 .PHONY: bench
 bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about simulated sweeps, and how its client compares with others.
 	.venv/bin/python -m benchmarks

@@ -6,7 +6,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -28,7 +28,7 @@ EVALUATE = "express_path.handlers.evaluate.handler"
 PLAN = "express_path.handlers.plan_heal.handler"
 BUILD_SECONDS = 300
 LEDGER = "express-path-ledger"
-SETTINGS = {"LEDGER_TABLE_NAME": LEDGER}
+SETTINGS: Mapping[str, str] = {"LEDGER_TABLE_NAME": LEDGER}
 """Environment variables that the stack gives to the plan function."""
 
 
@@ -98,12 +98,12 @@ def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
 
 
 @contextmanager
-def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
+def in_this_process(sandbox: Sandbox, settings: Mapping[str, str] = SETTINGS) -> Iterator[Functions]:
     """Import the handlers into this process, and give ways to invoke them; their logs are not shown.
 
     The environment is the whole process's meanwhile, since runbooks invoke functions from threads of their own.
     """
-    with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
+    with patch.dict(os.environ, {**sandbox.environment(), **settings}):
         log = io.StringIO()
         with redirect_stdout(log):
             evaluate, plan = _in_process(sandbox.account_id)

@@ -1,0 +1,96 @@
+"""The sandbox to practice in, `make sandbox`: the stack of template.yaml on the sandbox, until Ctrl-C.
+
+The stack is the real template. Its functions run in this process, and AWS Config invokes the rule after each change.
+"""
+
+import hashlib
+import shlex
+import sys
+import tempfile
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from demo.function import FUNCTIONS, in_this_process
+from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
+from demo.stage import RULE
+from org.archive import write_archive
+from org.expansion import expand
+from sandbox.cloudformation.account import Account
+from sandbox.cloudformation.stacks import Stack, create_stack
+from sandbox.config_loop import ConfigLoop
+from sandbox.config_service.deployment import RuleDefinition, prepare
+from sandbox.remediation import Remediation
+from sandbox.server import Sandbox
+from sandbox.ssm import Automation
+
+SECONDS_APART = 2.0
+"""The time between two looks of AWS Config at the network."""
+PREFIX = "practice"
+GUIDE = """\
+A local AWS runs until you press Ctrl-C. The stack express-path is deployed. Nothing here is in your AWS account.
+Copy these lines into another terminal:
+
+{variables}
+
+Then try:
+
+express-path scan                              # five subnets in three VPCs use a NAT
+express-path heal {data}     # show the plan, ask, create an endpoint, verify
+express-path heals                             # past heals, and the command that undoes each
+express-path undo RUN-ID                       # show what it changes, ask, and undo the heal
+express-path heal {reports}     # blocked: a CloudFormation stack owns the endpoint
+express-path stop --reason practice            # no heal changes anything, until: express-path start
+express-path doctor                            # check the stack
+"""
+
+
+def main() -> None:
+    """Start everything, print what to copy, and stay until Ctrl-C."""
+    with suppress(KeyboardInterrupt), ExitStack() as opened:
+        sandbox = opened.enter_context(Sandbox())
+        automation = opened.enter_context(Automation(sandbox))
+        opened.enter_context(Remediation(sandbox, automation))
+        remove_default_vpc(sandbox)
+        familiar(sandbox)
+        data, reports = without_endpoint(sandbox), owned_by_a_stack(sandbox)
+        stack = deploy(sandbox)
+        evaluate, plan = (stack.resources[name].physical_id for name in ("EvaluateFunction", "PlanFunction"))
+        settings = [stack.properties[name]["Environment"]["Variables"] for name in ("EvaluateFunction", "PlanFunction")]
+        functions = opened.enter_context(in_this_process(sandbox, settings[0] | settings[1]))
+        automation.functions.register(plan, functions.plan)
+        rule = RuleDefinition(stack.outputs["RuleName"], evaluate, RULE.resource_types)
+        loop = ConfigLoop(sandbox, functions.evaluate, rule=rule)
+        loop.scheduled()
+        names = {"data": data["data-private"], "reports": reports["reports-private"]}
+        sys.stdout.write(GUIDE.format(variables="\n".join(exports(sandbox)), **names))
+        sys.stdout.flush()
+        while True:
+            loop.notice()
+            loop.deliver()
+            time.sleep(SECONDS_APART)
+
+
+def deploy(sandbox: Sandbox) -> Stack:
+    """Deploy the stack from the template, with an archive of the functions' source as their code."""
+    prepare(sandbox)
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder) / "code.zip"
+        write_archive(FUNCTIONS / "express_path", archive)
+        code = archive.read_bytes()
+    key, bucket, s3 = f"{hashlib.sha256(code).hexdigest()}.zip", f"{PREFIX}-{sandbox.region}", sandbox.client("s3")
+    s3.create_bucket(Bucket=bucket)
+    s3.put_object(Bucket=bucket, Key=key, Body=code)
+    account, template = Account(sandbox, sandbox.account_id, sandbox.region), FUNCTIONS.parent / "template.yaml"
+    return create_stack(account, "express-path", expand(template, key), {"ArtifactBucketPrefix": PREFIX})
+
+
+def exports(sandbox: Sandbox) -> list[str]:
+    """Return the lines that point the command of this environment at the sandbox."""
+    folder = shlex.quote(str(Path(sys.executable).parent))
+    variables = [f"export {name}={value}" for name, value in sandbox.environment().items()]
+    return [f"export PATH={folder}:$PATH", "export NO_PROXY=127.0.0.1", "unset AWS_PROFILE", *variables]
+
+
+if __name__ == "__main__":
+    main()
