@@ -1,9 +1,11 @@
 """Write a dump from the live APIs: the output of the AWS CLI, one file per command."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from errno import EACCES
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +54,8 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DumpError(str(folder), "is not empty", "use a new or empty folder")
     _make(folder)
+    if not os.access(folder, os.W_OK):
+        raise DumpError(str(folder), os.strerror(EACCES), "use a folder that you can write to")
     is_offered, endpoints = False, list[Mapping[str, Any]]()
     for file in dump.REQUIRED:
         rows = _rows(aws, file)

@@ -29,7 +29,7 @@ from express_path_cli.findings.split import INDEX, check_folder, write_split
 from express_path_cli.sources.proposal.proposal import Proposal, TerraformOptions
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import STDOUT
+from express_path_cli.terminal.files import STDOUT, check_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +288,8 @@ def scan(
     grouping = parse_grouping(split_by) if split_by else None
     if grouping:
         _check_split({"--plan": plan, "--format": output_format, "--show": show}, output)
+    else:
+        check_output(output)
     chosen = Format.MARKDOWN if grouping else output_format or format_of(output)
     given = ScanOptions(network, parameter_words(parameters), _selection(vpc, tag), bool(plan))
     failing = _failing(fail_on)

@@ -8,9 +8,10 @@ import json
 import os
 import secrets
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from errno import EISDIR
+from errno import EACCES, EISDIR, ENOENT, ENOTDIR
 from pathlib import Path
 from shutil import copymode
 from typing import Any
@@ -146,7 +147,7 @@ def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
 
     The new file keeps the permissions of the old one. Symbolic links are followed, and a pipe is written to directly.
     """
-    try:
+    with _writing(file):
         if file.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
         if file.exists() and not file.is_file():
@@ -154,6 +155,26 @@ def write_bytes(file: Path, pieces: Iterable[bytes]) -> None:
                 opened.writelines(pieces)
         else:
             write_new_file(file.resolve(), pieces)
+
+
+def check_output(file: Path | None) -> Path | None:
+    """Return the file of an --output. Raise OptionError if it cannot be written, before anything is read for it."""
+    if file and file != STDOUT:
+        with _writing(file):
+            is_special = file.exists() and not file.is_file()  # a pipe or a device is written to directly
+            target = file if is_special else file.resolve().parent
+            fits = is_special or target.is_dir()
+            problem = EISDIR if file.is_dir() else 0 if fits else ENOTDIR if target.exists() else ENOENT
+            problem = problem or (0 if os.access(target, os.W_OK) else EACCES)
+            if problem:
+                raise OSError(problem, os.strerror(problem))
+    return file
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OptionError(
             f"{file} cannot be written: {error.strerror}", "use a folder that you can write to and that has space"

@@ -9,7 +9,7 @@ import typer
 from express_path_cli.aws import options
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.errors import UNDETERMINED, say
-from express_path_cli.terminal.files import STDOUT, write_file
+from express_path_cli.terminal.files import STDOUT, check_output, write_file
 from express_path_instrument.bench.results import BenchResult, as_bench_json
 from express_path_instrument.bench.tables import as_bench_table
 
@@ -100,6 +100,7 @@ Output = Annotated[
     typer.Option(
         "--output",
         "-o",
+        callback=check_output,
         metavar="FILE",
         help="Also write the result to this file, as JSON; - writes it to standard output instead of the table.",
         rich_help_panel=HOW,

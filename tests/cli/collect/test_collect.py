@@ -155,6 +155,10 @@ def test_a_folder_that_cannot_be_used_is_refused(sandbox: Sandbox, tmp_path: Pat
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
     assert list(sandbox.calls) == []
     (tmp_path / "empty").mkdir()
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
+        closed = collect(tmp_path / "empty")
+    assert (closed.exit_code, "Permission denied" in closed.stderr, list(sandbox.calls)) == (2, True, [])
     assert collect(tmp_path / "empty").exit_code == 0
 
 

@@ -101,6 +101,7 @@ def test_the_format_wins_over_the_suffix_of_the_file(tmp_path: Path) -> None:
         (["--fail-on", "never", "--fail-on", "NAT_GATEWAY"], "--fail-on never and another --fail-on"),
         (["--fail-on", "new"], "--fail-on new needs a baseline"),
         (["--tag", "=data"], "--tag =data has no key"),
+        (["--from-dump", "nowhere", "--output", "missing/paths.html"], "missing/paths.html cannot be written: No such"),
     ],
 )
 def test_wrong_options_are_refused(options: list[str], says: str) -> None:

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from express_path_cli.terminal.errors import OptionError
-from express_path_cli.terminal.files import WrittenBy, read_json, write_bytes, write_new_file
+from express_path_cli.terminal.files import WrittenBy, check_output, read_json, write_bytes, write_new_file
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,21 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     fault = "No such file or directory" if "missing" in name else "Is a directory"
     with pytest.raises(OptionError, match=f"cannot be written: {fault}"):
         write_bytes(Path(name), [b"text"])
+    with pytest.raises(OptionError, match=f"cannot be written: {fault}"):
+        check_output(Path(name))
     assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
+
+
+def test_a_folder_without_permission_is_found_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that can be written is returned; one in a folder or a file that is closed is an error."""
+    (tmp_path / "file").touch()
+    for name in ("file", "new", "../new"):
+        assert check_output(tmp_path / name) == tmp_path / name
+    with pytest.raises(OptionError, match="Not a directory"):
+        check_output(tmp_path / "file" / "new")
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
+    with pytest.raises(OptionError, match="Permission denied"):
+        check_output(tmp_path / "new")
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
