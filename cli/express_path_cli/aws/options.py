@@ -12,7 +12,7 @@ import typer
 
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
-from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.errors import OptionError, note_profile
 
 _ROLE_NAME = re.compile(r"(?!arn:)([!-.0-~]+/)*[\w+=,.@-]{1,64}", re.ASCII)
 """An optional path and a name (https://docs.aws.amazon.com/IAM/latest/APIReference/API_Role.html)."""
@@ -128,6 +128,7 @@ AllRegions = Annotated[
 Profile = Annotated[
     str | None,
     typer.Option(
+        callback=note_profile,
         metavar="NAME",
         help="The profile of your AWS settings.",
         rich_help_panel=WHERE,

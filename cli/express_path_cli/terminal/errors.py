@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,10 +70,27 @@ _BY_OPERATION = {
 """What to do about denied operations that need more than the permission."""
 
 
+_AWS_COMMAND = re.compile(r"\baws (?!configure )[a-z]+ [a-z-]+")
+_given_profiles: list[str] = []
+
+
+def note_profile(profile: str | None) -> str | None:
+    """Return the --profile of a command, and keep it for the commands of the AWS CLI in hints."""
+    _given_profiles[:] = [profile] if profile else []
+    return profile
+
+
+def _with_profile(hint: str) -> str:
+    """Return a hint with the profile in use in each command of the AWS CLI, except the one that lists the profiles."""
+    profile = next(iter(_given_profiles), os.environ.get("AWS_PROFILE"))
+    return _AWS_COMMAND.sub(lambda found: f"{found[0]} --profile {shlex.quote(profile)}", hint) if profile else hint
+
+
 def hint_of(error: ApiError) -> str:
     """Return what to do about an error, by its service and code or by its code, or an empty text."""
     service = error.operation.partition(":")[0]
-    return _HINTS.get(f"{service}:{error.code}") or _HINTS.get(error.code) or _permission(error)
+    hint = _HINTS.get(f"{service}:{error.code}") or _HINTS.get(error.code) or _permission(error)
+    return _with_profile(hint)
 
 
 def _permission(error: ApiError) -> str:

@@ -3,7 +3,8 @@
 import pytest
 
 from express_path.errors import ApiError, ExpressPathError, ParameterError
-from express_path_cli.terminal.errors import LocatedError, one_line
+from express_path_cli.terminal.errors import LocatedError, note_profile, one_line
+from tests.support.command import invoke
 
 PAGE = (
     """<!DOCTYPE html>
@@ -59,3 +60,17 @@ def test_the_hint_says_what_to_do(error: ExpressPathError, hint: str) -> None:
     assert message
     assert hint in found
     assert bool(found) is bool(hint)
+
+
+def test_a_hint_keeps_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of the AWS CLI get the --profile of the command, or the one in the environment, quoted for the shell."""
+    monkeypatch.setenv("AWS_PROFILE", "ops team")
+    expired = ApiError("boto3:client", "UnauthorizedSSOTokenError", "expired")
+    assert one_line(expired).endswith("(run: aws sso login --profile 'ops team')")
+    assert note_profile("prod") == "prod"
+    assert one_line(expired).endswith("(run: aws sso login --profile prod)")
+    unknown = invoke(["scan", "--profile", "no-such-profile"])
+    assert unknown.stderr.endswith("(run `aws configure list-profiles` to list your profiles)\n")
+    monkeypatch.delenv("AWS_PROFILE")
+    assert note_profile(None) is None
+    assert one_line(expired).endswith("(run: aws sso login)")
