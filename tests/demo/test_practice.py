@@ -47,6 +47,7 @@ def test_practice(practice: tuple[Popen[str], str], monkeypatch: pytest.MonkeyPa
     assert healed.exit_code == 0, healed.output
     assert "9 subnets: 4 NON_COMPLIANT" in invoke(["scan", "--quiet"]).stdout
     [heal] = json.loads(invoke(["heals", "--format", "json"]).stdout)["heals"]
+    assert heal["principal"].startswith("arn:aws:")
     undone = invoke(["undo", heal["runId"], "--yes"])
     assert undone.exit_code == 0, undone.output
     assert "9 subnets: 5 NON_COMPLIANT" in invoke(["scan", "--quiet"]).stdout

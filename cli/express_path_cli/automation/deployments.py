@@ -32,6 +32,12 @@ _ROLES = "role/express-path/automation/"
 _ROLE_RESOURCES = ("AutomationRole", "StopRole")
 
 
+NOT_DEPLOYED = (
+    "no stack of express-path is deployed in the selected accounts and Regions (--region, --profile, and --organization "
+    "select others)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """The stack of a rule in one account and Region, with what starts, stops, and undoes heals there.

@@ -62,7 +62,7 @@ class History:
 
 
 def past_heals(history: History) -> list[PastHeal]:
-    """Return the heals that changed something, or may have, by VPC, latest first."""
+    """Return the heals that changed something, or may have, latest first."""
     wanted = [
         run
         for run in history.runs.values()
@@ -70,7 +70,7 @@ def past_heals(history: History) -> list[PastHeal]:
         and (run.is_associated or run.created_endpoint or run.unconfirmed_since or run.creation_intended_at)
     ]
     latest_first = sorted(wanted, key=lambda run: (run.started_at, run.run_id), reverse=True)
-    return [_past(run, history) for run in sorted(latest_first, key=lambda run: run.vpc_id)]
+    return [_past(run, history) for run in latest_first]
 
 
 def _past(run: RunRecord, history: History) -> PastHeal:

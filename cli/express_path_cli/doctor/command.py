@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,12 +24,20 @@ from express_path_cli.terminal.progress import watching
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings
 express-path doctor --region eu-west-1 --stack network-express-path  # another Region, another stack
+express-path doctor --all  # also the checks that pass
 express-path doctor --format json  # for other tools
 """
 
 
+ShowAll = Annotated[
+    bool,
+    typer.Option("--all", help="Show the checks that pass, too. JSON has them always.", rich_help_panel=options.HOW),
+]
+
+
 def doctor(
     *,
+    show_all: ShowAll = False,
     stack: StackName = DEFAULT_STACK,
     region: options.Region = None,
     profile: options.Profile = None,
@@ -37,7 +46,7 @@ def doctor(
 ) -> None:
     """Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.
 
-    Changes nothing. If a read is denied, its check says so, and all other checks still run. Exit status: 0 all checks
+    Prints what is not OK. Changes nothing. If a read is denied, its check says so, and all other checks still run. Exit status: 0 all checks
     are OK or WARN, 1 a check is FAIL, 2 a required check could not be completed.
     """
     aws_options = options.as_command_line({"--region": region, "--profile": profile})
@@ -47,7 +56,7 @@ def doctor(
     if form is TextFormat.JSON:
         echo(as_checkup_json(checkup), nl=False)
     else:
-        print_checkup(Terminal(), checkup)
+        print_checkup(Terminal(), checkup, show_all=show_all)
     raise typer.Exit(checkup.exit_status)
 
 
@@ -89,17 +98,18 @@ _CONCLUSIONS = {
 }
 
 
-def print_checkup(console: Console, found: Checkup) -> None:
-    """Print a check-up. Sentences are wrapped; commands are not, so that they can be copied."""
+def print_checkup(console: Console, found: Checkup, *, show_all: bool) -> None:
+    """Print what is not OK, or all checks. Sentences are wrapped; commands are not, so that they can be copied."""
     account = f" of account {found.account}" if found.account else ""
     console.print(Text(f"Check-up{account} in {found.region}", style="bold"))
     printed: dict[str, str] = {}
-    for group, checks in groupby(found.checks, key=lambda check: check.question.group):
+    shown = [check for check in found.checks if show_all or check.result.state is not CheckState.OK]
+    for group, checks in groupby(shown, key=lambda check: check.question.group):
         console.print()
         console.print(Text(group, style="bold"))
         _print_group(console, checks, printed)
     console.print()
-    for line in Text(summary(found)).wrap(console, console.width):
+    for line in Text(summary(found, show_all=show_all)).wrap(console, console.width):
         _print_line(console, line)
 
 
@@ -147,8 +157,10 @@ def _print_line(console: Console, *parts: Text) -> None:
     console.print(line, soft_wrap=True)
 
 
-def summary(found: Checkup) -> str:
-    """Return the number of checks in each state, and a conclusion."""
+def summary(found: Checkup, *, show_all: bool) -> str:
+    """Return the number of checks in each state, or of those that are not shown, and a conclusion."""
     counts = Counter(check.result.state for check in found.checks)
+    if not show_all:
+        return f"{counts[CheckState.OK]} checks passed; --all lists them. {_CONCLUSIONS[found.exit_status]}"
     listed = ", ".join(f"{counts[state]} {state}" for state in CheckState)
     return f"{len(found.checks)} checks: {listed}. {_CONCLUSIONS[found.exit_status]}"

@@ -233,11 +233,13 @@ def check_function(name: str, found: FunctionState | None, *, throttled: bool = 
     return ok(f"function {name} is active")
 
 
-def stack(context: CheckContext) -> CheckResult:
-    """Return whether the stack is deployed completely."""
+def stack(context: CheckContext) -> CheckResult | None:
+    """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so."""
     found = context.stack()
     if found:
         return check_stack(found.name, found.status, found.reason)
+    if not context.rules():
+        return None
     return warn(
         f"there is no stack {context.stack_name} here, so the rule is looked up by its name, and the runbook by the rule's remediation",
         "use --stack if the stack has another name",
@@ -248,7 +250,8 @@ def rule(context: CheckContext) -> CheckResult:
     """Return whether the rule is deployed and active."""
     found = context.rules()
     if not found:
-        return fail(f"rule {context.rule_name} is not deployed here", "deploy the stack", "sam deploy --guided")
+        nothing = "" if context.stack() else f"nothing is deployed here: there is no stack {context.stack_name}, and "
+        return fail(f"{nothing}rule {context.rule_name} is not deployed", "deploy the stack", "sam deploy --guided")
     return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 

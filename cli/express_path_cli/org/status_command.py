@@ -97,6 +97,10 @@ def org_status(
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)
+    elif not (found.places or found.failures):
+        echo(
+            f"nothing is deployed: aggregator {aggregator} has no results of the rule, and no StackSet deploys it here"
+        )
     else:
         console = Terminal()
         console.file.writelines(f"{line}\n" for line in as_org_status_table(found, Screen(console), aggregator))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
+from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.stop.stopping import StartedDeployment, StoppedDeployment, find_stops, start_heals
@@ -51,8 +52,8 @@ def start(
     policy caused since the stop: AWS Config adds one if heals of a subnet fail too often, and then leaves the subnet
     alone. Exceptions that the stop recorded, and those with another cause, are listed and stay. Detach the policy first.
 
-    Exit status: 0 heals are allowed everywhere, or with --dry-run could be; 1 declined; 2 some could not be allowed, there
-    is no stack, or there is no terminal to ask at. Each failure is a line on standard error, and the rest is allowed.
+    Exit status: 0 heals are allowed everywhere, or with --dry-run could be, or there is no stack; 1 declined; 2 some could
+    not be allowed, or there is no terminal to ask at. Each failure is a line on standard error, and the rest is allowed.
     """
     live = LiveOptions(
         options.unique(region),
@@ -79,7 +80,7 @@ def start(
         with watching(quiet=quiet) as watch:
             started, failed = start_heals(found.rows, workers, watch)
         failures = sorted([*failures, *failed], key=lambda failure: failure.where)
-    status = UNDETERMINED if failures or not found.rows else 0
+    status = UNDETERMINED if failures else 0
     show_failures_and_notes(failures, quiet=quiet)
     if form is TextFormat.JSON:
         document = {
@@ -89,6 +90,8 @@ def start(
             "failures": [failure.fields() for failure in failures],
         }
         echo(json_document(SCHEMA_VERSION, document), nl=False)
+    elif not (found.rows or failures):
+        echo(f"nothing to start: {NOT_DEPLOYED}")
     else:
         for line in ["nothing was changed"] if dry_run else _lines(started, profile):
             echo(line)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.stops import checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
@@ -77,6 +78,8 @@ def stop(
             "notes": list(found.notes),
         }
         echo(json_document(SCHEMA_VERSION, document), nl=False)
+    elif not (found.rows or found.failures):
+        echo(f"nothing was stopped: {NOT_DEPLOYED}")
     else:
         for line in (*_stacks(found), *_totals(found, live, status, dry_run=dry_run)):
             echo(line)

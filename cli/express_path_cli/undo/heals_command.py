@@ -1,36 +1,41 @@
 """express-path heals: past heals from the ledger, and the commands that undo them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import Annotated, Any
 
 import typer
 
 from express_path.domain.heal.ledger import StartedBy
-from express_path_cli.automation.deployments import Deployment
+from express_path_cli.automation.deployments import NOT_DEPLOYED, Deployment
 from express_path_cli.automation.ledger import HealState, PastHeal
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
+from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import FoundHeals, find_heals
+from express_path_cli.undo.undoing import FoundHeals, find_heals, healed_at, parse_since, read_principals
 
 SCHEMA_VERSION = 1
 
 
-def as_heals_json(found: FoundHeals) -> str:
-    """Return the document; a time or id is null if it did not happen."""
-    heals = [_heal(heal, row.deployment) for row in found.ledgers for heal in row.heals]
+def newest(found: FoundHeals) -> list[tuple[Deployment, PastHeal]]:
+    """Return the heals of all ledgers, newest first."""
+    heals = [(row.deployment, heal) for row in found.ledgers for heal in row.heals]
+    return sorted(heals, key=lambda row: (healed_at(row[1]), row[1].run.run_id), reverse=True)
+
+
+def as_heals_json(found: FoundHeals, principals: Mapping[str, str]) -> str:
+    """Return the document; a time or id is null if it did not happen. principals: those that started runs, by run."""
+    heals = [_heal(heal, deployment, principals) for deployment, heal in newest(found)]
     failures = [failure.fields() for failure in found.failures]
     return json_document(SCHEMA_VERSION, {"heals": heals, "withoutStack": found.without_stack, "failures": failures})
 
 
-def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
+def _heal(heal: PastHeal, deployment: Deployment, principals: Mapping[str, str]) -> dict[str, Any]:
     run = heal.run
     return {
         "runId": run.run_id,
@@ -42,6 +47,7 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
         "endpointId": run.endpoint_id,
         "createdEndpoint": run.created_endpoint,
         "startedBy": run.started_by,
+        "principal": _principal(heal, principals) or None,
         "startedAt": run.started_at or None,
         "intendedAt": run.intended_at or run.associated_at or None,
         "associatedAt": run.associated_at if run.is_associated else None,
@@ -54,31 +60,35 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
     }
 
 
+def _principal(heal: PastHeal, principals: Mapping[str, str]) -> str:
+    """Return who started a heal; empty if AWS Config did, or if Systems Manager no longer shows the run."""
+    return principals.get(heal.run.run_id, "") if heal.run.started_by is StartedBy.PERSON else ""
+
+
 _COLUMNS = (36, 22, 16)
 """The widths of a run id, an endpoint id, and a time to the minute."""
 _GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
-def as_heals_table(found: FoundHeals) -> Iterator[str]:
-    """Yield a table for each VPC, and the number of heals in each state."""
-    for row in found.ledgers:
-        for vpc_id, group in groupby(row.heals, key=lambda heal: heal.run.vpc_id):
-            place = row.deployment.place
-            yield f"{vpc_id}  {place.region}  account {place.account_id}"
-            yield _row("Run", "Route table, endpoint", "State, time")
-            yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
-            for heal in group:
-                yield from _lines(heal, row.deployment)
-            yield ""
-    yield _summary([heal for row in found.ledgers for heal in row.heals])
+def as_heals_table(found: FoundHeals, principals: Mapping[str, str]) -> Iterator[str]:
+    """Yield the heals, newest first, and the number of heals in each state."""
+    heals = newest(found)
+    if heals:
+        yield _row("Run, VPC, subnet", "Route table, endpoint", "State, time")
+        yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
+    for deployment, heal in heals:
+        yield from _lines(heal, deployment, _principal(heal, principals))
+        yield ""
+    yield _summary([heal for _, heal in heals])
 
 
-def _lines(heal: PastHeal, deployment: Deployment) -> Iterator[str]:
+def _lines(heal: PastHeal, deployment: Deployment, principal: str) -> Iterator[str]:
     run = heal.run
     yield _row(run.run_id, run.route_table_id, heal.state)
-    yield _row(run.subnet_id, run.endpoint_id, _minute(heal.changed_at))
-    yield _row(f"started by {_STARTED[run.started_by]}", "created by this run" if run.created_endpoint else "")
+    yield _row(run.vpc_id, run.endpoint_id, _minute(heal.changed_at))
+    yield _row(run.subnet_id, "created by this run" if run.created_endpoint else "")
+    yield f"  {deployment.place}, started by {principal or _STARTED[run.started_by]}"
     if heal.state is HealState.UNDONE:
         yield f"  undone by run {run.undo_run_id}"
     elif heal.later_run_id:
@@ -113,6 +123,7 @@ def _summary(heals: Sequence[PastHeal]) -> str:
 _WHAT = "What to list"
 EXAMPLES = """
 express-path heals  # every heal of this account and Region, and how to undo it
+express-path heals --since 2026-11-25T09:00Z  # those since a time
 express-path heals --vpc vpc-0a1b2c3d4e5f60718 --format json  # those of one VPC, for other tools
 express-path heals --organization --role-name Operations --all-regions  # those of every account and Region
 """
@@ -123,10 +134,20 @@ VpcIds = Annotated[
     typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
 ]
 
+Since = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Only heals that changed something at this time (ISO 8601, by default UTC) or later.",
+        rich_help_panel=_WHAT,
+    ),
+]
+
 
 def heals(
     *,
     vpc: VpcIds = None,
+    since: Since = None,
     organization: options.AllAccounts = False,
     role_name: options.RoleName = None,
     ou: options.OuIds = None,
@@ -141,9 +162,10 @@ def heals(
 ) -> None:
     """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
 
-    Reads the ledger of each stack, and changes nothing. Exit status: 0 listed, 2 a ledger could not be read, or there is
-    no stack.
+    The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
+    for a limited time. Changes nothing. Exit status: 0 listed, or there is no stack; 2 a ledger could not be read.
     """
+    start = parse_since(since)
     live = LiveOptions(
         options.unique(region),
         all_regions,
@@ -156,16 +178,16 @@ def heals(
         tuple(account or ()),
     )
     with watching(quiet=quiet) as watch:
-        found = find_heals(live, watch)
-    if not found.ledgers and not found.failures:
-        raise OptionError(
-            "no stack of express-path is there", "deploy it, or use --region, --profile, or --organization"
-        )
-    found = found.only(lambda heal: not vpc or heal.run.vpc_id in vpc)
-    show_failures_and_notes(found.failures, quiet=quiet)
+        found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
+        found = found.since(start) if start else found
+        principals, unread = read_principals(found, workers, watch)
+    notes = [f"{row.where}: who started the heals is not known: {one_line(row.error)}" for row in unread]
+    show_failures_and_notes(found.failures, notes, quiet=quiet)
     if form is TableFormat.JSON:
-        echo(as_heals_json(found), nl=False)
+        echo(as_heals_json(found, principals), nl=False)
     elif found.ledgers:
-        for line in as_heals_table(found):
+        for line in as_heals_table(found, principals):
             echo(line)
+    elif not found.failures:
+        echo(f"no heals: {NOT_DEPLOYED}")
     raise typer.Exit(UNDETERMINED if found.failures else 0)

@@ -1,11 +1,11 @@
 """express-path undo: show what the undo of heals changes, ask, and undo them, in an account or in an organization."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.terminal.console import echo
@@ -14,7 +14,7 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.questions import DryRun, Yes, confirm
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import Undo, UndoState, find_heals, healed_at, is_since, plan_undo, undo_heals
+from express_path_cli.undo.undoing import Undo, UndoState, find_heals, healed_at, parse_since, plan_undo, undo_heals
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
@@ -71,9 +71,9 @@ def undo(
     Exit status: 0 all are undone, or with --dry-run all can be; 1 some cannot be undone, or declined; 2 something could not
     be read, there is no stack, or there is no terminal to ask at.
     """
-    if bool(run_ids) == bool(since):
+    start = parse_since(since)
+    if bool(run_ids) == bool(start):
         raise OptionError("give either runs or --since", "express-path heals lists heals")
-    start = _time(since) if since else None
     live = LiveOptions(
         options.unique(region),
         all_regions,
@@ -87,7 +87,7 @@ def undo(
     )
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch)
-        found = found.only(lambda heal: is_since(heal, start)) if start else found.named(options.unique(run_ids))
+        found = found.since(start) if start else found.named(options.unique(run_ids))
         result = plan_undo(found, workers, watch)
     if form is TextFormat.TEXT:
         for line in _heals(result):
@@ -110,6 +110,8 @@ def undo(
             "failures": [failure.fields() for failure in result.failures],
         }
         echo(json_document(SCHEMA_VERSION, document), nl=False)
+    elif not (result.ledgers or result.failures):
+        echo(f"nothing was undone: {NOT_DEPLOYED}")
     else:
         echo(_totals(result))
         echo(f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}")
@@ -118,20 +120,6 @@ def undo(
         elif result.count(UndoState.TO_UNDO):
             echo("run the command again to undo the rest")
     raise typer.Exit(result.exit_status)
-
-
-def _time(text: str) -> datetime:
-    """Return a time, by default in UTC. Raise OptionError."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise OptionError(f"--since {text} is not a time", "use ISO 8601, such as 2026-11-25T09:00Z") from error
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    if found > (now := datetime.now(UTC)):
-        raise OptionError(
-            f"--since {text} is in the future", f"use a time in the past: it is {now:%Y-%m-%dT%H:%MZ} now"
-        )
-    return found
 
 
 _STATES = {

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
-from express_path.adapters.aws import Aws
+from express_path.adapters.aws import Aws, pages
+from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
@@ -35,6 +36,17 @@ class FoundHeals:
     ledgers: Sequence[LedgerHeals]
     without_stack: int
     failures: Sequence[Failure]
+
+    def since(self, time: datetime) -> "FoundHeals":
+        """Return the same with only the heals that changed something since a time, or whose time cannot be read."""
+
+        def is_since(heal: PastHeal) -> bool:
+            try:
+                return datetime.fromisoformat(healed_at(heal)) >= time
+            except (ValueError, TypeError):
+                return True
+
+        return self.only(is_since)
 
     def only(self, is_wanted: Callable[[PastHeal], bool]) -> "FoundHeals":
         """Return the same without the other heals."""
@@ -82,18 +94,43 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
     return FoundHeals(ledgers, found.without_stack, sorted(task_pool.failures, key=lambda failure: failure.where))
 
 
+def read_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[Mapping[str, str], Sequence[Failure]]:
+    """Read the principals that started the heals of people, by run, and what failed.
+
+    Systems Manager lists a run for a limited time. The prefix also fits the runbook that asks for an approval.
+    """
+
+    def read(row: LedgerHeals) -> Sequence[Mapping[str, Any]]:
+        deployment, ssm = row.deployment, replace(row.deployment.place.aws).ssm
+        named = [{"Key": "DocumentNamePrefix", "Values": [deployment.heal_document]}]
+        return pages(ssm, "ssm", "describe_automation_executions", "AutomationExecutionMetadataList", Filters=named)
+
+    asked = [row for row in found.ledgers if any(heal.run.started_by is StartedBy.PERSON for heal in row.heals)]
+    with TaskPool(workers, watch) as task_pool:
+        runs = [run for _, rows in task_pool.run(asked, read, lambda row: str(row.deployment)) for run in rows]
+    return {run["AutomationExecutionId"]: run.get("ExecutedBy", "") for run in runs}, task_pool.failures
+
+
+def parse_since(text: str | None) -> datetime | None:
+    """Return the time of --since, by default in UTC, or None without it. Raise OptionError."""
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise OptionError(f"--since {text} is not a time", "use ISO 8601, such as 2026-11-25T09:00Z") from error
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if found > (now := datetime.now(UTC)):
+        raise OptionError(
+            f"--since {text} is in the future", f"use a time in the past: it is {now:%Y-%m-%dT%H:%MZ} now"
+        )
+    return found
+
+
 def healed_at(heal: PastHeal) -> str:
     """Return when a heal last changed something, or started to, in ISO 8601."""
     run = heal.run
     return run.associated_at or run.intended_at or run.creation_intended_at or run.started_at
-
-
-def is_since(heal: PastHeal, since: datetime) -> bool:
-    """Return whether a heal changed something since a time. One whose time cannot be read is never left out."""
-    try:
-        return datetime.fromisoformat(healed_at(heal)) >= since
-    except (ValueError, TypeError):
-        return True
 
 
 class UndoState(StrEnum):

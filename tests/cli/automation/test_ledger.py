@@ -78,8 +78,8 @@ def test_runs_that_changed_nothing_and_undos_are_left_out() -> None:
 
 
 def test_order_and_selection() -> None:
-    """Heals are sorted by VPC, latest first, and can be filtered by VPC."""
+    """Heals are sorted, latest first."""
     older, newer = replace(HEAL, run_id="run-2"), replace(HEAL, run_id="run-3", started_at=ONE)
     other = replace(HEAL, run_id="run-4", vpc_id="vpc-0")
     history = History({run.run_id: run for run in (older, newer, other)}, {})
-    assert [heal.run.run_id for heal in past_heals(history)] == ["run-4", "run-3", "run-2"]
+    assert [heal.run.run_id for heal in past_heals(history)] == ["run-3", "run-4", "run-2"]

@@ -164,7 +164,7 @@ def test_each_cause_is_reported(sandbox: Sandbox) -> None:
     """Each of several causes is reported with its own fix; checks that do not depend on them still run."""
     sandbox.faults.deny("config", "DescribeConfigRules")
     sandbox.faults.deny("ec2", "DescribeInstances")
-    shown = text(invoke(["doctor"]))
+    shown = text(invoke(["doctor", "--all"]))
     for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
         assert shown.count(f"fix: allow {action}") == 1
     assert (
@@ -204,7 +204,7 @@ def stopped(stack: WholeStack, sandbox: Sandbox) -> Iterator[WholeStack]:
 def test_the_text_says_states_in_words(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text is grouped by headings, with a word for each state, its fix, and a summary, in short lines."""
     monkeypatch.setenv("COLUMNS", columns)
-    result = invoke(["doctor"])
+    result = invoke(["doctor", "--all"])
     assert (result.exit_code, result.stderr) == (1, "")
     for heading in dict.fromkeys(question.group for question in QUESTIONS):
         assert f"\n{heading}\n" in result.stdout
@@ -215,6 +215,11 @@ def test_the_text_says_states_in_words(columns: str, monkeypatch: pytest.MonkeyP
     long = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
     assert all(line.strip().startswith("aws ") for line in long)
     assert all(line == line.rstrip() for line in result.stdout.splitlines())
+    problems = invoke(["doctor"])
+    assert set(problems.stdout.splitlines()[:-2]) < set(result.stdout.splitlines())
+    passed = result.stdout.count("\n  OK ")
+    assert text(problems).count(" OK ") == 0
+    assert f"{passed} checks passed; --all lists them. Some checks failed" in text(problems)
 
 
 def test_commands_can_be_copied(stopped: WholeStack, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

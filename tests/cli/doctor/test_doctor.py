@@ -274,7 +274,8 @@ def test_an_account_where_nothing_is_deployed(sandbox: Sandbox, automation: Auto
     """Only the missing parts are named, and checks of their details are skipped."""
     assert automation.knobs
     checks, status = examine()
-    assert bad(checks) == {"recorder": "FAIL", "stack": "WARN", "rule": "FAIL"}
+    assert bad(checks) == {"recorder": "FAIL", "rule": "FAIL"}
+    assert checks["rule"]["finding"].startswith("nothing is deployed here")
     assert status == 1
     assert not {"last-run", "function", "role", "exceptions", "delivery"} & checks.keys()
     assert sandbox.calls.of("config", "DescribeConfigRules")

@@ -143,7 +143,7 @@ def test_units_and_regions_are_selected(
     assert run("stop", "--ou", unit)[0] == 0
     assert (bool(data.stop_item()), bool(web.stop_item())) == (True, False)
     nowhere = invoke(["stop", "--organization", "--role-name", ROLE, "--ou", unit, "--region", NORTH])
-    assert (nowhere.exit_code, "without a stack: 1" in nowhere.stdout) == (2, True)
+    assert (nowhere.exit_code, "nothing was stopped: no stack" in nowhere.stdout) == (2, True)
     assert invoke(["stop", "--organization", "--role-name", ROLE, "--all-regions"]).exit_code == 0
     assert web.stop_item()
     assert north.stop_item()

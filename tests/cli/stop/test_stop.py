@@ -232,9 +232,17 @@ def test_every_stack_of_the_account_is_stopped(deployment: Deployment, sandbox: 
 
 
 def test_nothing_to_stop_is_not_success(sandbox: Sandbox) -> None:
-    """Without a stack, nothing was stopped."""
-    result = invoke(["stop", "--region", "eu-north-1"])
-    assert (result.exit_code, "0 stacks of 0 stopped" in result.stdout) == (2, True)
+    """Without a stack, nothing was stopped or undone, which fails; there is nothing to list or to start, which does not."""
+    for command, expected in (
+        ("stop", 2),
+        ("stop --dry-run", 2),
+        ("undo --since 2026-11-22", 2),
+        ("start", 0),
+        ("heals", 0),
+    ):
+        result = invoke([*command.split(), "--region", "eu-north-1"])
+        [line] = result.stdout.splitlines()
+        assert (result.exit_code, "no stack of express-path is deployed" in line, result.stderr) == (expected, True, "")
     too_long = invoke(["stop", "--reason", "x" * 501])
     assert (too_long.exit_code, "at most 500" in too_long.stderr) == (2, True)
     del sandbox

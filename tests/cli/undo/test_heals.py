@@ -46,40 +46,37 @@ def fill(found: LedgerTable) -> None:
 
 @pytest.mark.usefixtures("ledger")
 def test_table_fits_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table is grouped by VPC and has each run with its state, time, undo run, and undo command."""
+    """The table has each run, the newest first, with its state, time, undo run, and undo command."""
     monkeypatch.setenv("COLUMNS", "80")
     result = invoke(["heals"])
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    first, second = (f"{vpc}  us-east-1  account 123456789012" for vpc in (VPC, OTHER_VPC))
-    assert first in lines
-    start = lines.index(second)
-    assert lines[start:] == [
-        second,
-        "Run                                    Route table, endpoint    State, time",
-        "-" * 80,
-        f"{heal_id(4)}   rtb-4                    UNFINISHED",
-        "subnet-0a1b2c3d4e5f60718               vpce-4                   2026-11-22 12:00",
-        "started by a person                    created by this run",
+    assert lines[:2] == ["Run, VPC, subnet                       Route table, endpoint    State, time", "-" * 80]
+    start = lines.index(f"{heal_id(4)}   rtb-4                    UNFINISHED")
+    assert lines[start + 1 : start + 6] == [
+        "vpc-1a1b2c3d4e5f60718                  vpce-4                   2026-11-22 12:00",
+        "subnet-0a1b2c3d4e5f60718               created by this run",
+        "  account 123456789012 us-east-1, started by a person",
         f"  express-path undo {heal_id(4)} --region us-east-1",
         "",
-        "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)",
     ]
+    assert lines[-1] == "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)"
     intended = lines.index(f"{heal_id(6)}   rtb-6                    UNCONFIRMED")
-    assert lines[intended + 1 : intended + 5] == [
-        "subnet-0a1b2c3d4e5f60718               vpce-6                   2026-11-22 12:00",
-        "started by a person",
+    assert lines[intended + 1 : intended + 6] == [
+        "vpc-0a1b2c3d4e5f60718                  vpce-6                   2026-11-22 12:00",
+        "subnet-0a1b2c3d4e5f60718",
+        "  account 123456789012 us-east-1, started by a person",
         "  not confirmed; what to look for in CloudTrail:",
         f"  express-path undo {heal_id(6)} --region us-east-1",
     ]
     assert f"{heal_id(1)}   {TABLE}    UNDONE" in lines
-    assert f"subnet-0a1b2c3d4e5f60718               {ENDPOINT}   2026-11-22 13:30" in lines
+    assert f"vpc-0a1b2c3d4e5f60718                  {ENDPOINT}   2026-11-22 13:30" in lines
     assert f"  undone by run {UNDO_RUN}" in lines
     assert f"  replaced by run {heal_id(3)}" in lines
-    assert "started by AWS Config" in lines
+    assert "  account 123456789012 us-east-1, started by AWS Config" in lines
     assert [line for line in lines if "undo " in line] == [
-        f"  express-path undo {heal_id(number)} --region us-east-1" for number in (6, 3, 4)
+        f"  express-path undo {heal_id(number)} --region us-east-1" for number in (6, 4, 3)
     ]
 
 
@@ -106,6 +103,7 @@ def test_json_says_the_same() -> None:
         "endpointId": ENDPOINT,
         "createdEndpoint": True,
         "startedBy": "PERSON",
+        "principal": None,
         "startedAt": TIME,
         "intendedAt": TIME,
         "associatedAt": TIME,
@@ -128,6 +126,22 @@ def test_heals_of_one_vpc() -> None:
     """--vpc filters the heals; a VPC without heals is not an error."""
     assert invoke(["heals", "--vpc", OTHER_VPC]).stdout.splitlines()[-1].startswith("1 heal: 1 UNFINISHED")
     assert invoke(["heals", "--vpc", "vpc-9"]).stdout == "no heals: no run in the ledger changed anything here\n"
+
+
+def test_heals_since_a_time_with_who_started_them(ledger: LedgerTable) -> None:
+    """The newest heal is first. Who started it is unknown for a run that Systems Manager does not list, or may not be read."""
+    ledger.write(f"RUN#{heal_id(4)}", associatedAt=LATER)
+    every = json.loads(invoke(["heals", "--format", "json"]).stdout)["heals"]
+    since = invoke(["heals", "--since", "2026-11-22T13:00Z", "--format", "json"])
+    assert json.loads(since.stdout)["heals"] == every[:1]
+    assert (every[0]["runId"], every[0]["principal"]) == (heal_id(4), None)
+    ledger.write(f"RUN#{heal_id(4)}", associatedAt=TIME)
+    ledger.sandbox.faults.deny("ssm", "DescribeAutomationExecutions")
+    denied = invoke(["heals"])
+    ledger.sandbox.faults.clear()
+    assert (denied.exit_code, denied.stdout) == (0, invoke(["heals"]).stdout)
+    assert "who started the heals is not known" in denied.stderr
+    assert "allow ssm:DescribeAutomationExecutions" in denied.stderr
 
 
 def test_many_heals_come_in_pages(ledger: LedgerTable) -> None:
