@@ -181,6 +181,8 @@ def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
         yield from (f"  create {endpoint}" for endpoint in dict.fromkeys(created))
         for plan in of_vpc:
             yield from (f"  {plan.table.id}: {line}" for line in _table_lines(plan))
+            # To be copied.
+            yield from (line for blocked in plan.blocked for line in blocked.patch.splitlines())
 
 
 def _table_lines(plan: TablePlan) -> Iterator[str]:
@@ -192,7 +194,6 @@ def _table_lines(plan: TablePlan) -> Iterator[str]:
     for blocked in plan.blocked:
         yield f"BLOCKED for {blocked.subnet_id}: {blocked.verdict}"
         yield from blocked.findings
-        yield from (f"  {line}" for line in blocked.patch.splitlines())
     if not change and not plan.blocked:
         yield f"nothing to do: {plan.plans[0].verdict}" if plan.plans else "nothing to do: no subnet uses it"
 

@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from express_path_cli.automation import runs
 from express_path_cli.automation.runs import Run
@@ -113,11 +114,11 @@ def test_a_blocked_table_shows_the_patch_for_its_owner(builder: Builder) -> None
     assert "1 blocked, 1 with nothing to do" in invoke(["heal", vpc.id]).stdout.splitlines()
     lines = lines_about(shown.stdout, vpc.table)
     assert any("OWNED_BY_IAC" in line for line in lines)
-    assert any(
-        line.endswith("Stack network: change RouteTableIds as below. Keep all other properties of the resource.")
-        for line in lines
+    patch = yaml.safe_load(
+        shown.stdout[shown.stdout.index("# Stack network: change RouteTableIds") :].partition("1 blocked")[0]
     )
-    assert any(line.endswith(f"- {vpc.table}") for line in lines)
+    [made] = patch["Resources"].values()
+    assert made["Properties"]["RouteTableIds"] == [vpc.table]
 
 
 def test_the_dry_run_of_tables_changes_nothing(deployment: Deployment, builder: Builder) -> None:
