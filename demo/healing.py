@@ -24,9 +24,6 @@ NEW = "vpce-new"
 """The name of the endpoint that the heal creates."""
 
 BLOCKER = "OWNED_BY_IAC"
-PATCHES = {"cloudFormation": "CloudFormation", "terraform": "Terraform"}
-"""The patches that are shown, by their names in the plan. The fix by hand has shown the one for the AWS CLI."""
-
 PLAN = """\
 It would create a gateway endpoint for {ServiceName} ({IpAddressType}) in {VpcId} and associate it with the subnet's \
 route table, {RouteTableId}."""
@@ -92,10 +89,11 @@ class Healing:
             self._narrator.say(text)
         named = [blocker.partition(":")[0] for blocker in refused.blockers]
         self._stage.must(named == [BLOCKER], f"the blocker must be {BLOCKER}, not {named}")
-        for tool, title in PATCHES.items():
-            self._narrator.subtitle(f"The patch for {title}, from the same message")
-            if self._stage.must(refused.patches.get(tool), f"there must be a patch for {title}"):
-                self._narrator.code(refused.patches[tool])
+        self._narrator.subtitle("The patch for CloudFormation, which owns the endpoint, from the same message")
+        if self._stage.must(
+            [*refused.patches] == ["cloudFormation"], "there must be a patch for the owner's tool alone"
+        ):
+            self._narrator.code(refused.patches["cloudFormation"])
 
     def _follow(self, title: str, runbook: str, wanted: str, given: Mapping[str, str], **more: str) -> Execution:
         """Run a runbook, show its steps as they end, and return its execution, which must end in the wanted status."""

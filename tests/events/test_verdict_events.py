@@ -15,7 +15,8 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import Account, deleted_verdict
+from express_path.domain.verdict.evaluator import Account, Evaluator, deleted_verdict
+from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.events.schema import (
     PublishedVerdict,
@@ -47,7 +48,9 @@ NETWORK = snapshot(
     route_tables=by_id(table("rtb-1", route("0.0.0.0/0", "nat-1"), subnets=("subnet-1",))),
 )
 TAGS = {"owner": "payments", "légal": ""}
-FLAGGED = PublishedVerdict(verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Tracer(NETWORK))), TAGS)
+FLAGGED = PublishedVerdict(
+    verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Evaluator(Tracer(NETWORK), RuleParameters()))), TAGS
+)
 GONE = PublishedVerdict(deleted_verdict(ACCOUNT_SEEN, REGION, "subnet-0e9"))
 CHANGED = VerdictChanged(replace(RUN, sweep_id=None), FLAGGED, Compliance.COMPLIANT, Reason.INTERNET_GATEWAY)
 COMPLETED = SweepCompleted(
@@ -182,7 +185,9 @@ def test_documented_example_is_what_is_published() -> None:
         vpc_endpoints=by_id(endpoint(f"vpce-{number}", vpc_id=f"vpc-{number}")),
     )
     verdict = verdict_on(network, f"subnet-{number}")
-    new = PublishedVerdict(verdict, remedy(verdict, Tracer(network)), shown["detail"]["tags"])
+    new = PublishedVerdict(
+        verdict, remedy(verdict, Evaluator(Tracer(network), RuleParameters())), shown["detail"]["tags"]
+    )
     change = VerdictChanged(replace(RUN, sweep_id=None), new, Compliance.COMPLIANT, Reason.ENDPOINT)
     entry = changed_entry(change)
     assert json.loads(entry.detail) == shown["detail"]

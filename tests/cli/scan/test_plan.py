@@ -308,9 +308,9 @@ def test_a_table_that_may_keep_the_endpoint_does_not_lose_it(tmp_path: Path) -> 
     assert "known after the apply, or with --source DIR" in row["annotation"]
     assert "aws_vpc_endpoint.this.route_table_ids" in row["annotation"]
     file = str(tmp_path / "plan.json")
-    assert "How to find out: add --source DIR" in invoke(["scan", "--plan", file, "--example"]).stdout
+    assert "To find out: add --source DIR" in invoke(["scan", "--plan", file, "--example"]).stdout
     (tmp_path / "main.tf").touch()
-    assert "How to find out: scan again after the apply" in invoke(["scan", "--plan", file, "--example"]).stdout
+    assert "To find out: scan again after the apply" in invoke(["scan", "--plan", file, "--example"]).stdout
 
 
 def test_a_deleted_nat_gateway_leaves_a_blackhole(tmp_path: Path) -> None:
