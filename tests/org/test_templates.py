@@ -313,11 +313,11 @@ def test_role_allows_what_the_rule_reads_there_and_no_more(sandbox: Sandbox, net
 
 
 def test_the_operator_can_act_only_on_what_the_roll_out_deployed() -> None:
-    """Nothing is allowed for another runbook, role, or table, and only a list of stacks has no resource."""
+    """Nothing is allowed for another runbook, role, or table, and only lists have no resource."""
     values = {"AWS::AccountId": "210987654321", "AWS::Partition": "aws", "RuleName": "", "LedgerTableName": "ledger"}
     [policy] = template("operator-role")["Resources"]["OperatorRole"]["Properties"]["Policies"]
     statements = resolved(policy["PolicyDocument"], values)["Statement"]
-    assert [row["Sid"] for row in statements if row["Resource"] == "*"] == ["ListStacks"]
+    assert [row["Sid"] for row in statements if row["Resource"] == "*"] == ["ListStacks", "ListRuns"]
     ssm, roles = "arn:aws:ssm:us-east-1:210987654321:", "arn:aws:iam::210987654321:role/"
     to_systems_manager = {"iam:PassedToService": ["ssm.amazonaws.com"]}
     for action, allowed, others in (

@@ -101,28 +101,21 @@ def examine(context: CheckContext, watch: Watch) -> Checkup:
     with ThreadPoolExecutor(WORKERS) as pool:
         answers = list(pool.map(partial(_answer, context, watch), QUESTIONS))
     checks = [Check(question, answer) for question, answer in zip(QUESTIONS, answers, strict=True) if answer]
-    return Checkup(_account(context), context.aws.region, checks)
+    try:
+        account_id = context.caller().account_id
+    except ExpressPathError:
+        account_id = None
+    return Checkup(account_id, context.aws.region, checks)
 
 
 def _answer(context: CheckContext, watch: Watch, question: Question) -> CheckResult | None:
-    """Return the answer to one question, UNKNOWN if it cannot be answered."""
+    """Return the answer to one question, UNKNOWN if it cannot be answered. A command of the AWS CLI gets the options."""
     try:
-        return _with_aws_options(question.ask(context), context.aws_options)
+        answer = question.ask(context)
     except ExpressPathError as error:
-        return unknown(str(error), remedy(error))
+        answer = unknown(str(error), remedy(error))
     finally:
         watch.done(question.name)
-
-
-def _with_aws_options(answer: CheckResult | None, aws_options: str) -> CheckResult | None:
-    """Return the answer with these options added to its command, if that is one of the AWS CLI."""
-    if answer is None or not answer.command.startswith("aws "):
-        return answer
-    return replace(answer, command=answer.command + aws_options)
-
-
-def _account(context: CheckContext) -> str | None:
-    try:
-        return context.caller().account_id
-    except ExpressPathError:
-        return None
+    if answer and answer.command.startswith("aws "):
+        return replace(answer, command=answer.command + context.aws_options)
+    return answer

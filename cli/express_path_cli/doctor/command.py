@@ -1,6 +1,6 @@
 """express-path doctor: check whether AWS Config, the rule, your permissions and healing work."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby
@@ -20,6 +20,7 @@ from express_path_cli.installation.checks import CheckState
 from express_path_cli.terminal.console import Terminal, echo
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
 express-path doctor  # this account, in the Region of your AWS settings
@@ -158,9 +159,7 @@ def _print_line(console: Console, *parts: Text) -> None:
 
 
 def summary(found: Checkup, *, show_all: bool) -> str:
-    """Return the number of checks in each state, or of those that are not shown, and a conclusion."""
-    counts = Counter(check.result.state for check in found.checks)
-    if not show_all:
-        return f"{counts[CheckState.OK]} checks passed; --all lists them. {_CONCLUSIONS[found.exit_status]}"
-    listed = ", ".join(f"{counts[state]} {state}" for state in CheckState)
-    return f"{len(found.checks)} checks: {listed}. {_CONCLUSIONS[found.exit_status]}"
+    """Return the number of checks that passed, and a conclusion."""
+    passed = sum(check.result.state is CheckState.OK for check in found.checks)
+    rest = "" if show_all else "; --all lists them"
+    return f"{count_text(passed, 'check')} passed{rest}. {_CONCLUSIONS[found.exit_status]}"

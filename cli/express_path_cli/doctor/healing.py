@@ -40,7 +40,6 @@ from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ssm import SSMClient
 
 
@@ -165,13 +164,6 @@ def check_service(name: str | None) -> CheckResult:
     return fail("EC2 offers no gateway endpoint for S3 Express here", "use a Region that offers S3 Express")
 
 
-def count_gateway_endpoints(ec2: "EC2Client") -> int:
-    """Read how many gateway endpoints count against the Region's quota. Raise ApiError."""
-    gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
-    found = pages(ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
-    return sum(counts_against_quota(str(row.get("State"))) for row in found)
-
-
 def count_running_automations(ssm: "SSMClient") -> int:
     """Read how many automations run in this account and Region, up to MAX_CONCURRENT_RUNS. Raise ApiError."""
     return len(
@@ -196,17 +188,6 @@ def read_calendar(ssm: "SSMClient", name: str) -> Calendar | None:
             raise
         return None
     return Calendar(found["State"], found.get("NextTransitionTime", ""))
-
-
-def find_express_service(ec2: "EC2Client", region: str) -> str | None:
-    """Read the service name of gateway endpoints for S3 Express, or return None if the Region does not offer them.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html. Raise ApiError.
-    """
-    gateways = [{"Name": "service-type", "Values": ["Gateway"]}]
-    found = pages(ec2, "ec2", "describe_vpc_endpoint_services", "ServiceDetails", Filters=gateways)
-    names = (row["ServiceName"] for row in found)
-    return next((name for name in names if is_express_service(name, region)), None)
 
 
 def mode(context: CheckContext) -> CheckResult:
@@ -310,13 +291,22 @@ def exceptions(context: CheckContext) -> CheckResult | None:
 
 
 def endpoint_service(context: CheckContext) -> CheckResult:
-    """Return whether EC2 offers gateway endpoints for S3 Express."""
-    return check_service(find_express_service(context.aws.ec2, context.aws.region))
+    """Return whether EC2 offers gateway endpoints for S3 Express.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html
+    """
+    gateways = [{"Name": "service-type", "Values": ["Gateway"]}]
+    found = pages(context.aws.ec2, "ec2", "describe_vpc_endpoint_services", "ServiceDetails", Filters=gateways)
+    names = (row["ServiceName"] for row in found)
+    return check_service(next((name for name in names if is_express_service(name, context.aws.region)), None))
 
 
 def endpoint_quota(context: CheckContext) -> CheckResult:
     """Return whether another endpoint can be created."""
-    return check_quota(count_gateway_endpoints(context.aws.ec2), read_quota(context.aws, ENDPOINT_QUOTA))
+    gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
+    found = pages(context.aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
+    used = sum(counts_against_quota(str(row.get("State"))) for row in found)
+    return check_quota(used, read_quota(context.aws, ENDPOINT_QUOTA))
 
 
 def automations(context: CheckContext) -> CheckResult | None:

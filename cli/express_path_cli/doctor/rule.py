@@ -197,24 +197,6 @@ def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_
     )
 
 
-def check_sweep(found: Sweep, log_group: str, rule_name: str, now: datetime) -> CheckResult:
-    """Return whether the last sweep in the log found nothing that does not work, and is not too old."""
-    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(rule_name)}"
-    if found.time is None:
-        return warn(
-            f"log group {log_group} has no sweep of the last three days, or does not exist",
-            "if the group does not exist, create it, and wait for the next sweep; to evaluate the subnets now:",
-            start,
-        )
-    last = f"the last sweep, {rough_duration_text(now - found.time)} ago,"
-    if found.faults:
-        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these; the next sweep shows whether they are gone")
-    if found.is_overdue(now):
-        fix = "find out why AWS Config does not invoke the rule (the checks above); to evaluate the subnets now:"
-        return fail(f"{last} is too old: there is one each day", fix, start)
-    return ok(f"{last} found nothing that does not work")
-
-
 def check_function(name: str, found: FunctionState | None, *, throttled: bool = False) -> CheckResult:
     """Return whether Lambda can run a function. `found` is None if it does not exist.
 
@@ -357,17 +339,33 @@ def notices(context: CheckContext) -> CheckResult | None:
 
 
 def sweep(context: CheckContext) -> CheckResult | None:
-    """Return what the last sweep found: also what only the function can see, such as whether it gets its network role."""
-    found, of_rule = context.own_function, context.rule
-    if found is None or of_rule is None:
+    """Return whether the last sweep in the log is recent and found nothing that does not work.
+
+    It also finds what only the function can see, such as whether it gets its network role.
+    """
+    function, of_rule, now = context.own_function, context.rule, context.now
+    if function is None or of_rule is None:
         return None
     try:
-        swept = last_sweep(context.aws.client("logs"), found.log_group, context.now)
+        found = last_sweep(context.aws.client("logs"), function.log_group, now)
     except ApiError as error:
         if error.code != "ResourceNotFoundException":
             raise
-        swept = Sweep(None)
-    return check_sweep(swept, found.log_group, of_rule.name, context.now)
+        found = Sweep(None)
+    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(of_rule.name)}"
+    if found.time is None:
+        return warn(
+            f"log group {function.log_group} has no sweep of the last three days, or does not exist",
+            "if the group does not exist, create it, and wait for the next sweep; to evaluate the subnets now:",
+            start,
+        )
+    last = f"the last sweep, {rough_duration_text(now - found.time)} ago,"
+    if found.faults:
+        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these; the next sweep shows whether they are gone")
+    if found.is_overdue(now):
+        fix = "find out why AWS Config does not invoke the rule (the checks above); to evaluate the subnets now:"
+        return fail(f"{last} is too old: there is one each day", fix, start)
+    return ok(f"{last} found nothing that does not work")
 
 
 def verdicts(context: CheckContext) -> CheckResult | None:

@@ -1,7 +1,7 @@
 """express-path heals: past heals from the ledger, and the commands that undo them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failur
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import FoundHeals, find_heals, healed_at, parse_since, read_principals
+from express_path_cli.undo.undoing import FoundHeals, find_heals, healed_at, parse_since, with_principals
 
 SCHEMA_VERSION = 1
 
@@ -28,14 +28,14 @@ def newest(found: FoundHeals) -> list[tuple[Deployment, PastHeal]]:
     return sorted(heals, key=lambda row: (healed_at(row[1]), row[1].run.run_id), reverse=True)
 
 
-def as_heals_json(found: FoundHeals, principals: Mapping[str, str]) -> str:
-    """Return the document; a time or id is null if it did not happen. principals: those that started runs, by run."""
-    heals = [_heal(heal, deployment, principals) for deployment, heal in newest(found)]
+def as_heals_json(found: FoundHeals) -> str:
+    """Return the document; a time or id is null if it did not happen."""
+    heals = [_heal(heal, deployment) for deployment, heal in newest(found)]
     failures = [failure.fields() for failure in found.failures]
     return json_document(SCHEMA_VERSION, {"heals": heals, "withoutStack": found.without_stack, "failures": failures})
 
 
-def _heal(heal: PastHeal, deployment: Deployment, principals: Mapping[str, str]) -> dict[str, Any]:
+def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
     run = heal.run
     return {
         "runId": run.run_id,
@@ -47,7 +47,7 @@ def _heal(heal: PastHeal, deployment: Deployment, principals: Mapping[str, str])
         "endpointId": run.endpoint_id,
         "createdEndpoint": run.created_endpoint,
         "startedBy": run.started_by,
-        "principal": _principal(heal, principals) or None,
+        "principal": heal.principal or None,
         "startedAt": run.started_at or None,
         "intendedAt": run.intended_at or run.associated_at or None,
         "associatedAt": run.associated_at if run.is_associated else None,
@@ -60,35 +60,30 @@ def _heal(heal: PastHeal, deployment: Deployment, principals: Mapping[str, str])
     }
 
 
-def _principal(heal: PastHeal, principals: Mapping[str, str]) -> str:
-    """Return who started a heal; empty if AWS Config did, or if Systems Manager no longer shows the run."""
-    return principals.get(heal.run.run_id, "") if heal.run.started_by is StartedBy.PERSON else ""
-
-
 _COLUMNS = (36, 22, 16)
 """The widths of a run id, an endpoint id, and a time to the minute."""
 _GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 
 
-def as_heals_table(found: FoundHeals, principals: Mapping[str, str]) -> Iterator[str]:
+def as_heals_table(found: FoundHeals) -> Iterator[str]:
     """Yield the heals, newest first, and the number of heals in each state."""
     heals = newest(found)
     if heals:
         yield _row("Run, VPC, subnet", "Route table, endpoint", "State, time")
         yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
     for deployment, heal in heals:
-        yield from _lines(heal, deployment, _principal(heal, principals))
+        yield from _lines(heal, deployment)
         yield ""
     yield _summary([heal for _, heal in heals])
 
 
-def _lines(heal: PastHeal, deployment: Deployment, principal: str) -> Iterator[str]:
+def _lines(heal: PastHeal, deployment: Deployment) -> Iterator[str]:
     run = heal.run
     yield _row(run.run_id, run.route_table_id, heal.state)
     yield _row(run.vpc_id, run.endpoint_id, _minute(heal.changed_at))
     yield _row(run.subnet_id, "created by this run" if run.created_endpoint else "")
-    yield f"  {deployment.place}, started by {principal or _STARTED[run.started_by]}"
+    yield f"  {deployment.place}, started by {heal.principal or _STARTED[run.started_by]}"
     if heal.state is HealState.UNDONE:
         yield f"  undone by run {run.undo_run_id}"
     elif heal.later_run_id:
@@ -180,13 +175,14 @@ def heals(
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
         found = found.since(start) if start else found
-        principals, unread = read_principals(found, workers, watch)
-    notes = [f"{row.where}: who started the heals is not known: {one_line(row.error)}" for row in unread]
+        found, unread = with_principals(found, workers, watch)
+    stacks = count_text(len(unread), "stack")
+    notes = [f"who started the heals of {stacks} is not known: {one_line(error)}" for error in unread[:1]]
     show_failures_and_notes(found.failures, notes, quiet=quiet)
     if form is TableFormat.JSON:
-        echo(as_heals_json(found, principals), nl=False)
+        echo(as_heals_json(found), nl=False)
     elif found.ledgers:
-        for line in as_heals_table(found, principals):
+        for line in as_heals_table(found):
             echo(line)
     elif not found.failures:
         echo(f"no heals: {NOT_DEPLOYED}")

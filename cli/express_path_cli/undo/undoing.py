@@ -10,6 +10,7 @@ from typing import Any
 
 from express_path.adapters.aws import Aws, pages
 from express_path.domain.heal.ledger import StartedBy
+from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
@@ -94,21 +95,33 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
     return FoundHeals(ledgers, found.without_stack, sorted(task_pool.failures, key=lambda failure: failure.where))
 
 
-def read_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[Mapping[str, str], Sequence[Failure]]:
-    """Read the principals that started the heals of people, by run, and what failed.
+def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[FoundHeals, Sequence[ApiError]]:
+    """Return the heals with the principals that started those of people, and what could not be read.
 
     Systems Manager lists a run for a limited time. The prefix also fits the runbook that asks for an approval.
     """
+    unread: list[ApiError] = []
 
-    def read(row: LedgerHeals) -> Sequence[Mapping[str, Any]]:
-        deployment, ssm = row.deployment, replace(row.deployment.place.aws).ssm
-        named = [{"Key": "DocumentNamePrefix", "Values": [deployment.heal_document]}]
-        return pages(ssm, "ssm", "describe_automation_executions", "AutomationExecutionMetadataList", Filters=named)
+    def read(row: LedgerHeals) -> LedgerHeals:
+        named = [{"Key": "DocumentNamePrefix", "Values": [row.deployment.heal_document]}]
+        operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
+        try:
+            runs = pages(replace(row.deployment.place.aws).ssm, "ssm", operation, field, Filters=named)
+        except ApiError as error:
+            unread.append(error)
+            return row
+        by_run = {run["AutomationExecutionId"]: run.get("ExecutedBy", "") for run in runs}
+        heals = [
+            replace(heal, principal=by_run.get(heal.run.run_id, ""))
+            if heal.run.started_by is StartedBy.PERSON
+            else heal
+            for heal in row.heals
+        ]
+        return replace(row, heals=heals)
 
-    asked = [row for row in found.ledgers if any(heal.run.started_by is StartedBy.PERSON for heal in row.heals)]
     with TaskPool(workers, watch) as task_pool:
-        runs = [run for _, rows in task_pool.run(asked, read, lambda row: str(row.deployment)) for run in rows]
-    return {run["AutomationExecutionId"]: run.get("ExecutedBy", "") for run in runs}, task_pool.failures
+        read_rows = task_pool.run(found.ledgers, read, lambda row: str(row.deployment))
+        return replace(found, ledgers=[row for _, row in read_rows]), unread
 
 
 def parse_since(text: str | None) -> datetime | None:

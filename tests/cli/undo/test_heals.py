@@ -140,7 +140,7 @@ def test_heals_since_a_time_with_who_started_them(ledger: LedgerTable) -> None:
     denied = invoke(["heals"])
     ledger.sandbox.faults.clear()
     assert (denied.exit_code, denied.stdout) == (0, invoke(["heals"]).stdout)
-    assert "who started the heals is not known" in denied.stderr
+    assert "who started the heals of 1 stack is not known" in denied.stderr
     assert "allow ssm:DescribeAutomationExecutions" in denied.stderr
 
 
