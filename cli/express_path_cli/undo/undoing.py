@@ -96,7 +96,7 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
 
 
 def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[FoundHeals, Sequence[ApiError]]:
-    """Return the heals with the principals that started those of people, and what could not be read.
+    """Return the heals, each with the principal that started it, and what could not be read of that.
 
     Systems Manager lists a run for a limited time. The prefix also fits the runbook that asks for an approval.
     """
