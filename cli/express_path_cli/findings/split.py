@@ -4,6 +4,7 @@ Each route table is changed by one owner, and each endpoint is created by one, s
 """
 
 import re
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -242,7 +243,9 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
             yield from (f"What breaks: {BREAKS} Choose a time with little traffic.", "")
         vpcs = sorted({(row.region, row.vpc_id) for change in changes for row in change.rows})
         yield "How to verify: these print no NON_COMPLIANT subnet of this ticket, with credentials of its account:"
-        yield from (f"  express-path scan --region {region} --vpc {vpc_id}" for region, vpc_id in vpcs)
+        yield from (
+            f"  express-path scan {shlex.join(['--region', region, '--vpc', vpc_id])}" for region, vpc_id in vpcs
+        )
         yield ""
     for title, items in {
         "AWS drops the traffic": found.dropped,

@@ -115,6 +115,9 @@ def test_a_ticket_says_all_that_its_reader_needs(tmp_path: Path) -> None:
         ("subnet-ignored", "web"),
     }
     assert "\\" not in ticket
+    write_split(result_of(replace(data, vpc_id="vpc-$(reboot)")), OWNER, tmp_path / "forged")
+    forged = (tmp_path / "forged" / "data_1" / "ticket.txt").read_text(encoding="utf-8")
+    assert "--vpc 'vpc-$(reboot)'" in forged
 
 
 def test_every_route_table_is_changed_once(scan: str, split: Path) -> None:
