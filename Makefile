@@ -1,12 +1,11 @@
-# Everything a developer or a CI machine runs. Needs python3 >= 3.11, make and a network; each target sets up what it uses.
+# Everything a developer or a CI machine runs. Needs python3 >= 3.11, make, and a network; each target sets up what it uses.
 # An environment is made again when its lock file changes.
 
 PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export SAM_CLI_TELEMETRY := 0
-# Behind a proxy with a certificate of its own, setup works if the system trusts that certificate. By default, uv and npm use
-# certificates that they bring with them (uv's documentation: "TLS certificates").
+# Behind a proxy with a certificate of its own, setup works if the system trusts that certificate.
 export UV_SYSTEM_CERTS ?= true
 export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
@@ -17,120 +16,73 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffin
 PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
 
 VENV := .venv/.ready
-SAM_VENV := .venv-sam/.ready
-CHECKOV_VENV := .venv-checkov/.ready
-AWSCLI_VENV := .venv-awscli/.ready
-DOCS_VENV := .venv-docs/.ready
-RELEASE_VENV := .venv-release/.ready
+AWS := .venv-aws/.ready
 RIE := .lambda-rie/aws-lambda-rie
-# Where there is Node, the runbooks are run by another implementation of Automation too; without, those tests are skipped.
-CDK := $(if $(shell command -v npm),build/cdk/.ready)
-# Likewise the report's page is checked for accessibility where there is npm.
-AXE := $(if $(shell command -v npm),build/axe/.ready)
+# Where there is Node, another implementation of Automation runs the runbooks too, and the report's accessibility is checked.
+NODE := $(if $(shell command -v npm),build/node/.ready)
 # Where there is Go, `make verify` and `make bench` build the S3 server of the lab.
 LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
-TESTED_WITH = $(VENV) $(RIE) $(SAM_VENV) $(AWSCLI_VENV) $(CDK) $(AXE) browser
-CHROMIUM := $(shell for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name && break; done)
-PYTHON_SOURCES := $(wildcard functions integrations cli instrument sandbox demo benchmarks org tests)
-LOCKS := functions/requirements requirements/uv requirements/dev requirements/rie requirements/sam requirements/checkov requirements/awscli requirements/docs requirements/command requirements/build requirements/release
+LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/aws
+
+SAM_BUILD = .venv-aws/bin/sam build && cd integrations && ../.venv-aws/bin/sam build
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint format types template site dist image audit \
+	org-package browser lock clean
 
 ##@ Use
-
-.PHONY: help
 help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' \
 		$(MAKEFILE_LIST)
-
-.PHONY: setup
 setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
-
-.PHONY: demo
 demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 	@$(MAKE) --silent --no-print-directory $(VENV) $(RIE) >/dev/null
 	@.venv/bin/python -m demo
-
-.PHONY: sandbox
 sandbox: $(VENV) ## Start a local AWS with the stack deployed, to practice heals and undos until Ctrl-C; needs no account.
 	@.venv/bin/python -m demo.practice
-
-.PHONY: bench
 bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about simulated sweeps, and how its client compares with others.
 	.venv/bin/python -m benchmarks
-
-.PHONY: path-lab
 path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about ten minutes.
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop
 
 # Branch coverage: 100 % of the core, 90 % of the rest.
-.PHONY: test
 test: ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
-	$(MAKE) --jobs=2 lint types template site $(TESTED_WITH)
+	$(MAKE) --jobs=2 lint types template site $(AWS) $(RIE) $(NODE) browser
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
-
-.PHONY: check
 check: test ## The same as `make test`.
-
-.PHONY: verify
-verify: test faults mistakes $(LAB_SERVER) $(RELEASE_VENV) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
+verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
-
-.PHONY: faults
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
-
-.PHONY: mistakes
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
 	.venv/bin/python -m tests.mistakes
-
-.PHONY: lint
 lint: $(VENV) ## Check style and imports.
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
-
-.PHONY: format
 format: $(VENV) ## Format the Python files.
 	.venv/bin/ruff check --fix
 	.venv/bin/ruff format
-
-.PHONY: types
 types: $(VENV) ## Check types.
 	.venv/bin/mypy
-
-.PHONY: template
-template: $(VENV) $(SAM_VENV) $(CHECKOV_VENV) ## Check the templates and build what they deploy.
-	.venv-sam/bin/sam validate --lint
-	.venv-sam/bin/sam validate --lint --template integrations/template.yaml
-	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml
-	.venv-checkov/bin/checkov --file template.yaml integrations/template.yaml $(wildcard org/*.yaml) --framework cloudformation \
-		--skip-download --quiet --compact
-	.venv-checkov/bin/checkov --directory org/terraform --framework terraform --skip-download --quiet --compact
+template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
+	.venv-aws/bin/sam validate --lint
+	.venv-aws/bin/sam validate --lint --template integrations/template.yaml
 	$(MAKE) --silent --no-print-directory org-package >/dev/null
-	.venv/bin/cfn-lint build/org/upload/*.json build/org/upload/*.yaml
-	.venv-sam/bin/sam build
-	cd integrations && ../.venv-sam/bin/sam build
-
-.PHONY: site
-site: $(DOCS_VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
-	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
+	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
+	$(SAM_BUILD)
+site: $(VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
+	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
 	cp build/site/README.html build/site/index.html
-
-.PHONY: dist
-dist: $(VENV) $(SAM_VENV) $(RELEASE_VENV) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.
-	rm -rf dist build/stack
-	mkdir -p dist build/stack
-	.venv-sam/bin/sam build
-	cd integrations && ../.venv-sam/bin/sam build
-	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist
-	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist instrument
-	.venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist sandbox
+dist: $(VENV) $(AWS) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.
+	rm -rf dist build/stack && mkdir -p dist build/stack
+	$(SAM_BUILD)
+	for name in . instrument sandbox; do .venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist $$name || exit; done
 	rm -f dist/.gitignore
 	.venv/bin/python -m org.archive .aws-sam/build/EvaluateFunction dist/function.zip
 	tar -cf - .aws-sam/build integrations/.aws-sam/build runbooks samconfig.toml integrations/samconfig.toml | tar -xf - -C build/stack
@@ -138,111 +90,61 @@ dist: $(VENV) $(SAM_VENV) $(RELEASE_VENV) ## Build a release into dist/: the whe
 	$(CYCLONEDX) --pyproject=pyproject.toml --output-file=dist/express-path.cdx.json requirements/command.txt
 	$(CYCLONEDX) --output-file=dist/function.cdx.json functions/requirements.txt
 	$(CHECKSUMS)
-
-.PHONY: image
 image: ## Add the container image of the wheel in dist/ to dist/; needs docker and a buildx builder of the driver docker-container.
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) docker buildx build --provenance=false \
 		--tag=express-path:$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) \
 		--output=type=docker,dest=dist/image.tar,rewrite-timestamp=true .
 	$(CHECKSUMS)
-
-.PHONY: audit
-audit: $(RELEASE_VENV) ## Look up known vulnerabilities of all locked versions.
+audit: $(VENV) ## Look up known vulnerabilities of all locked versions.
 	@accepted=$$(awk -v today=$$(date -u +%F) '/^#|^$$/ {next} \
 		$$2 ~ /^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]$$/ && $$2 >= today && NF > 2 {print "--ignore-vuln=" $$1; next} \
 		{print "Not accepted, because it is expired or has no date or no reason: " $$0 > "/dev/stderr"}' $(ACCEPTED)) || exit; \
-	status=0; for name in $(LOCKS); do echo "$$name.txt"; .venv-release/bin/pip-audit --strict --disable-pip --require-hashes \
+	status=0; for name in $(LOCKS); do echo "$$name.txt"; .venv/bin/pip-audit --strict --disable-pip --require-hashes \
 		--progress-spinner=off --vulnerability-service=osv $(PIP_AUDIT_FLAGS) $$accepted --requirement=$$name.txt || status=1; \
 	done; exit $$status
-
-.PHONY: org-package
 org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.
 	rm -rf build/org build/org-code build/org-integrations
 	$(MAKE) --silent --no-print-directory -C functions build-Package ARTIFACTS_DIR=$(CURDIR)/build/org-code
 	$(MAKE) --silent --no-print-directory -C integrations build-Package ARTIFACTS_DIR=$(CURDIR)/build/org-integrations
 	.venv/bin/python -m org.package build/org-code build/org-integrations build/org
-
-.PHONY: browser
 browser: ## Install Chromium for the tests of the report, on Debian as root, unless there is one.
-	@if [ -n "$(CHROMIUM)" ]; then exit; fi; \
-	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then $(APT_GET_CHROMIUM) && exit; fi; \
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name >/dev/null && exit; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update --quiet=2 && DEBIAN_FRONTEND=noninteractive \
+		apt-get install --quiet=2 --yes --no-install-recommends chromium && exit; fi; \
 	echo 'No Chromium on PATH and none could be installed: the tests of the report in a browser will be skipped.'
-
-.PHONY: picture
-picture: $(VENV) ## Take the picture of the report in docs/.
-	.venv/bin/python -m tests.cli.report.picture docs/report.png
-
-.PHONY: lock
 lock: $(VENV) ## Lock the requirement files again, at the newest versions their .in files allow.
-	for name in $(filter-out requirements/rie,$(LOCKS)); do $(UV_COMPILE) $$name.in --output-file $$name.txt || exit; done
-	$(UV_COMPILE) --no-deps requirements/rie.in --output-file requirements/rie.txt
-
-.PHONY: clean
+	for name in $(LOCKS); do .venv/bin/uv pip compile --quiet --upgrade --universal --python-version=3.11 --generate-hashes \
+		--custom-compile-command='make lock' $$name.in --output-file $$name.txt || exit; done
 clean: ## Remove every environment and build.
-	rm -rf .venv .venv-docs .venv-release .venv-sam .venv-checkov .venv-awscli .lambda-rie .aws-sam build dist
+	rm -rf .venv .venv-aws .lambda-rie .aws-sam build dist
 
 ACCEPTED := requirements/accepted-vulnerabilities.txt
 # A lock does not say which package needs which, and the tool warns of that.
-CYCLONEDX = PYTHONWARNINGS=ignore::UserWarning .venv-release/bin/cyclonedx-py requirements --output-reproducible
+CYCLONEDX = PYTHONWARNINGS=ignore::UserWarning .venv/bin/cyclonedx-py requirements --output-reproducible
 CHECKSUMS = cd dist && rm -f SHA256SUMS && sums=$$(sha256sum *) && echo "$$sums" >SHA256SUMS
-
-# --- environments ----------------------------------------------------------------------------------------------------
-
-UV_COMPILE = .venv/bin/uv pip compile --quiet --upgrade --universal --python-version=3.11 --generate-hashes \
-	--custom-compile-command='make lock'
-APT_GET_CHROMIUM = apt-get update --quiet=2 \
-	&& DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium
 UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
-# pip uses the system's certificates from version 24.2 on (pip's documentation: "HTTPS Certificates"). An older version needs
-# to know their file, unless PIP_CERT names it.
-CERTS_OF_OLD_PIP = $(if $(PIP_CERT),,$(shell $(PYTHON) -c 'import ensurepip, ssl; \
-	file = ssl.get_default_verify_paths().cafile; is_old = tuple(map(int, ensurepip.version().split(".")[:2])) < (24, 2); \
-	print(f"--cert={file}" if file and is_old else "")'))
-
-.venv/bin/uv: requirements/uv.txt
+# Old versions of pip do not use the system's certificates (pip's documentation: "HTTPS Certificates").
+PIP = .venv/bin/python -m pip --quiet --disable-pip-version-check --require-virtualenv $(if $(PIP_CERT),,$(shell $(PYTHON) -c \
+	'import ssl; file = ssl.get_default_verify_paths().cafile; print(f"--cert={file}" if file else "")'))
+.venv/bin/uv: requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version}")'
 	$(PYTHON) -m venv --clear .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check $(CERTS_OF_OLD_PIP) --require-hashes \
-		--requirement requirements/uv.txt
+	$(PIP) install --require-hashes --requirement $<
 	touch $@
-
-.venv/.synced: .venv/bin/uv requirements/dev.txt
-	$(UV_SYNC) --compile-bytecode --python=.venv requirements/dev.txt
-	touch $@
-
-$(VENV): .venv/.synced pyproject.toml instrument/pyproject.toml sandbox/pyproject.toml
+$(VENV): .venv/bin/uv requirements/dev.txt pyproject.toml instrument/pyproject.toml sandbox/pyproject.toml
+	$(UV_SYNC) --python=.venv requirements/dev.txt
 	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument --editable sandbox
 	touch $@
-
-$(SAM_VENV): .venv/bin/uv requirements/sam.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-sam
-	$(UV_SYNC) --python=.venv-sam requirements/sam.txt
+$(AWS): .venv/bin/uv requirements/aws.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-aws
+	$(UV_SYNC) --python=.venv-aws requirements/aws.txt
 	touch $@
 
-$(CHECKOV_VENV): .venv/bin/uv requirements/checkov.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-checkov
-	$(UV_SYNC) --python=.venv-checkov requirements/checkov.txt
-	touch $@
-
-$(DOCS_VENV): .venv/bin/uv requirements/docs.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-docs
-	$(UV_SYNC) --python=.venv-docs requirements/docs.txt
-	touch $@
-
-$(RELEASE_VENV): .venv/bin/uv requirements/release.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-release
-	$(UV_SYNC) --python=.venv-release requirements/release.txt
-	touch $@
-
-$(AWSCLI_VENV): .venv/bin/uv requirements/awscli.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-awscli
-	$(UV_SYNC) --python=.venv-awscli requirements/awscli.txt
-	touch $@
-
-# The official Runtime Interface Emulator ships inside the SAM CLI's wheel; the wheel alone is enough, without dependencies.
-$(RIE): .venv/bin/uv requirements/rie.txt
-	rm -rf .lambda-rie
-	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement requirements/rie.txt
+# The official Runtime Interface Emulator is in the SAM CLI's wheel; the wheel alone is enough, without dependencies.
+$(RIE): .venv/bin/uv requirements/aws.txt
+	rm -rf .lambda-rie && mkdir .lambda-rie
+	sed -n '/^aws-sam-cli==/,/# via/p' requirements/aws.txt >.lambda-rie/wheel.txt
+	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement .lambda-rie/wheel.txt
 	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
 	rm -rf .lambda-rie/wheel
 	touch $@
@@ -256,16 +158,10 @@ build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
 # What the action and the image install. Tests install it from here.
 build/wheels/.ready: $(VENV) requirements/build.txt requirements/command.txt
 	rm -rf build/wheels
-	.venv/bin/python -m pip download --quiet --disable-pip-version-check $(CERTS_OF_OLD_PIP) --require-hashes --dest=build/wheels \
-		--requirement=requirements/build.txt --requirement=requirements/command.txt
+	$(PIP) download --require-hashes --dest=build/wheels --requirement=requirements/build.txt --requirement=requirements/command.txt
 	touch $@
-
-build/cdk/.ready: tests/runbooks/cdk/package.json tests/runbooks/cdk/package-lock.json
-build/axe/.ready: tests/cli/report/axe/package.json tests/cli/report/axe/package-lock.json
-
-build/%/.ready:
-	rm -rf build/$*
-	mkdir -p build/$*
-	cp $^ build/$*/
-	npm ci --prefix build/$* --ignore-scripts --no-audit --no-fund --loglevel=error
+build/node/.ready: tests/node/package.json tests/node/package-lock.json
+	rm -rf build/node && mkdir -p build/node
+	cp $^ build/node/
+	npm ci --prefix build/node --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ENVIRONMENTS = (".venv", ".venv-sam", ".venv-release")
+ENVIRONMENTS = (".venv", ".venv-aws")
 UP_TO_DATE = [f"--old-file={name}/.ready" for name in ENVIRONMENTS]
 KNOWN = "GHSA-0000-0000-0000"
 VULNERABILITY = {
@@ -111,16 +111,16 @@ def test_an_audit_fails_until_a_vulnerability_is_accepted(
     last = None if days is None else (datetime.now(UTC) + timedelta(days=days)).date()
     accepted.write_text("# comment\n\n" + (f"{KNOWN} {last} {reason}\n" if last else ""), encoding="utf-8")
     settings = (f"ACCEPTED={accepted}", f"PIP_AUDIT_FLAGS=--osv-url={service}")
-    done = make(ROOT, "audit", "LOCKS=requirements/build requirements/command requirements/uv", *settings)
+    done = make(ROOT, "audit", "LOCKS=requirements/build requirements/command", *settings)
     assert done.returncode == status, done.stdout + done.stderr
     assert done.stdout.split()[:1] == ["requirements/build.txt"]
-    assert "requirements/uv.txt" in done.stdout
+    assert "requirements/command.txt" in done.stdout
     assert ("PYSEC-2026-1" in done.stdout) is (status != 0)
     assert ("Not accepted" in done.stderr) is (last is not None and status != 0)
 
 
 def test_an_audit_fails_without_an_answer() -> None:
     """If the service cannot be reached, the audit does not pass."""
-    done = make(ROOT, "audit", "LOCKS=requirements/uv", "PIP_AUDIT_FLAGS=--osv-url=http://127.0.0.1:9")
+    done = make(ROOT, "audit", "LOCKS=requirements/build", "PIP_AUDIT_FLAGS=--osv-url=http://127.0.0.1:9")
     assert done.returncode == 2
     assert "ConnectionError" in done.stderr

@@ -21,7 +21,7 @@ from tests.support.template import ROOT, included
 
 pytestmark = pytest.mark.slow
 
-SAM = ROOT / ".venv-sam" / "bin" / "sam"
+SAM = ROOT / ".venv-aws" / "bin" / "sam"
 BUCKET = "artifacts"
 INCLUDED = {
     "HealDocument": "AddS3ExpressGatewayEndpoint",
@@ -90,7 +90,7 @@ def test_package_for_stacksets_has_the_same_resources(packaged: SamPackage) -> N
         assert code == {"S3Bucket": CODE["Bucket"], "S3Key": CODE["Key"]}
     for template in (ours, theirs):
         for resource in template["Resources"].values():
-            resource.pop("Metadata", None)  # for the build and for checkov; CloudFormation does not use it
+            resource.pop("Metadata", None)  # for the build; CloudFormation does not use it
     assert ours["Resources"] == theirs["Resources"]
     for section in ("Conditions", "Rules", "Outputs", "Description", "AWSTemplateFormatVersion"):
         assert ours[section] == theirs[section]

@@ -24,7 +24,7 @@ from tests.support.heals import HEAL, RUNBOOKS, UNDO, Deployment, Run, Vpc, stat
 from tests.support.network import Builder
 
 HERE = Path(__file__).parent
-PACKAGES = HERE.parents[2] / "build" / "cdk" / "node_modules"
+PACKAGES = HERE.parents[2] / "build" / "node" / "node_modules"
 """The folder into which `npm ci` installs package-lock.json. Git ignores it."""
 
 
@@ -46,7 +46,7 @@ def need_node() -> None:
     if shutil.which("node") is None:
         pytest.skip("no Node: the second opinion on the runbooks needs version 20 or newer")
     if not PACKAGES.is_dir():
-        pytest.skip("no packages: copy tests/runbooks/cdk/package*.json to build/cdk and run 'npm ci' there")
+        pytest.skip("no packages: make build/node/.ready installs them")
 
 
 class OtherImplementation:
