@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.evaluator import Verdict
 from express_path_cli.aws.options import LiveOptions
+from express_path_cli.findings.grouping import Grouping, owner_text, owners_of
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
@@ -151,6 +152,12 @@ def test_search_finds_ids_targets_and_words_together(visit: Visit, file: Path, r
     assert listed(page) == []
 
 
+def owner_of(result: Result) -> Callable[[Row], str]:
+    """Return the function that names a row's owner."""
+    owners = owners_of(result.rows, Grouping("tag:owner"))
+    return lambda row: owner_text(owners[row.key])
+
+
 def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
     """A total is a button: pressed, the worklist and the table have only its subnets; pressed again, all."""
     page = visit.open(file)
@@ -161,17 +168,23 @@ def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
     button.click()
     expect(button).to_have_attribute("aria-pressed", "false")
     assert len(listed(page)) == len(result.rows)
-    card = page.locator("#rollups .card", has=page.get_by_role("heading", name="By account", exact=True))
-    totals: dict[str, list[int]] = {}
-    for row in result.rows:
-        total = totals.setdefault(row.account_id, [0, 0, 0, 0])
-        marks = (row.reason in CROSSES_NAT, row.reason is Reason.DROPPED, row.reason is Reason.UNRESOLVED_EGRESS, True)
-        for place, mark in enumerate(marks):
-            total[place] += mark
-    numbers = "all => all.map(row => [...row.querySelectorAll('.number')].map(cell => Number(cell.textContent)))"
-    names = card.locator("tbody button").all_text_contents()
-    assert dict(zip(names, card.locator("tbody tr").evaluate_all(numbers), strict=True)) == totals
-    assert [totals[shown][0] for shown in names] == sorted((total[0] for total in totals.values()), reverse=True)
+    for heading, of in (("By owner", owner_of(result)), ("By account", lambda row: row.account_id)):
+        card = page.locator("#rollups .card", has=page.get_by_role("heading", name=heading, exact=True))
+        totals: dict[str, list[int]] = {}
+        for row in result.rows:
+            total = totals.setdefault(of(row), [0, 0, 0, 0])
+            marks = (
+                row.reason in CROSSES_NAT,
+                row.reason is Reason.DROPPED,
+                row.reason is Reason.UNRESOLVED_EGRESS,
+                True,
+            )
+            for place, mark in enumerate(marks):
+                total[place] += mark
+        numbers = "all => all.map(row => [...row.querySelectorAll('.number')].map(cell => Number(cell.textContent)))"
+        names = card.locator("tbody button").all_text_contents()
+        assert dict(zip(names, card.locator("tbody tr").evaluate_all(numbers), strict=True)) == totals
+        assert [totals[shown][0] for shown in names] == sorted((total[0] for total in totals.values()), reverse=True)
     chosen = [row for row in result.rows if row.account_id == names[0]]
     card.get_by_role("button", name=names[0], exact=True).click()
     assert worked_on(page, "flagged") == list(map(expected_row, worklist(chosen).flagged))

@@ -12,6 +12,7 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters
 from express_path_cli.findings.baseline import parameter_values
+from express_path_cli.findings.grouping import owner_grouping, owner_text, owners_of
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, TrafficPath
@@ -71,11 +72,13 @@ class _Lists:
 
     def __init__(self, result: Result) -> None:
         self._result = result
+        self._grouping = owner_grouping(result.rows)
+        self._owners = owners_of(result.rows, self._grouping) if self._grouping else {}
         names = ("vpcs", "zones", "tables", "annotations", "paths", "otherPaths", "remedies")
         self._lists = {name: _Distinct() for name in names}
 
     def all(self) -> dict[str, Any]:
-        """Return all lists, the rows as subnets, and the worklist.
+        """Return all lists, the rows as subnets, the worklist, and the tag that names owners; empty without one.
 
         A row: subnet, name, vpc, zone, table, compliance, reason, annotation, path, otherPaths, and remedy. It is a list, since names in every row would make the page several times as large. An item
         of the worklist: kind, vpc, table, reason, and the ids of its NATs; its subnets are those that have the same vpc,
@@ -83,7 +86,8 @@ class _Lists:
         """
         subnets, items = list(map(self._row, self._result.rows)), self._worklist()
         lists = {name: values.values() for name, values in self._lists.items()}
-        return {**lists, "subnets": subnets, "worklist": items}
+        owner_tag = self._grouping.by if self._grouping else ""
+        return {**lists, "subnets": subnets, "worklist": items, "ownerTag": owner_tag}
 
     def _row(self, row: Row) -> list[Any]:
         deciding = self._path(TrafficPath(row.reason, row.path))
@@ -106,7 +110,8 @@ class _Lists:
         return self._lists["vpcs"].index((row.account_id, row.region, row.vpc_id, row.vpc_name))
 
     def _table(self, row: Row) -> int:
-        return self._lists["tables"].index((row.route_table_id or "", row.route_table_name))
+        owner = owner_text(self._owners[row.key]) if self._grouping else ""
+        return self._lists["tables"].index((row.route_table_id or "", row.route_table_name, owner))
 
     def _remedy(self, remedy: Remedy | None) -> int:
         """Return the index of a remedy: text, command, and its other patches; empty if it has none."""

@@ -7,6 +7,7 @@ const CHOICES = {
     account: { title: "Account", id: "choose-account", of: (subnet) => subnet.vpc.account },
     region: { title: "Region", id: "choose-region", of: (subnet) => subnet.vpc.region },
     vpc: { title: "VPC", id: "choose-vpc", of: (subnet) => subnet.vpc.key },
+    ...(data.ownerTag && { owner: { title: data.ownerTag, id: "choose-owner", of: (subnet) => subnet.table.owner } }),
 };
 
 /** What is shown: search and filters are "" for all, sort is a column's key, with a minus for descending. */

@@ -39,7 +39,7 @@ const remedies = data.remedies.map(([text, command, cloudFormation, terraform]) 
     terraform,
 }));
 
-const tables = data.tables.map(([id, name]) => ({ id, name }));
+const tables = data.tables.map(([id, name, owner]) => ({ id, name, owner }));
 
 /** What to fix: kind is flagged, dropped or unresolved; the rows are worst first. */
 const worklist = data.worklist.map(([kind, vpc, table, reason, nats]) => ({

@@ -1,8 +1,8 @@
-// Totals by account and Region: which of them send the most subnets through a NAT. A value is a filter.
+// Totals by account, owner, and Region: which of them send the most subnets through a NAT. A value is a filter.
 
 const FIRST_VALUES = 8;
 const MANY_TABLES = 20;
-const HEADINGS = { account: "By account", region: "By Region" };
+const HEADINGS = { account: "By account", ...(data.ownerTag && { owner: "By owner" }), region: "By Region" };
 
 function makeRollups(changed) {
     byId("rollups").append(...Object.keys(HEADINGS).map((key) => rollup(key, changed)));

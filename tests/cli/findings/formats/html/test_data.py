@@ -28,7 +28,7 @@ def test_data_tells_every_verdict() -> None:
     page = data_of(result)
     for row, expected in zip(page["subnets"], result.rows, strict=True):
         vpc, path = page["vpcs"][row[2]], page["paths"][row[8]]
-        table_id, _ = page["tables"][row[4]]
+        table_id, *_ = page["tables"][row[4]]
         assert (*vpc[:3], row[0], page["zones"][row[3]], table_id or None) == (
             *(expected.account_id, expected.region, expected.vpc_id, expected.subnet_id),
             *(expected.availability_zone_id, expected.route_table_id),

@@ -99,7 +99,7 @@ def test_names_stay_data(hostile: str) -> None:
     found, shown = page.data(), without_controls(hostile)
     assert {row[1] for row in found["subnets"]} == {shown}
     assert {row[3] for row in found["vpcs"]} == {shown}
-    assert {name for _, name in found["tables"]} == {shown}
+    assert {name for _, name, _ in found["tables"]} == {shown}
 
 
 PARTLY = replace(FLAGGED, reason=Reason.PARTLY_NAT)
