@@ -77,6 +77,7 @@ template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
 	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
 	$(SAM_BUILD)
 site: $(VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
+	.venv/bin/python -m tests.docs.generated
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
 	cp build/site/README.html build/site/index.html
 dist: $(VENV) $(AWS) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.

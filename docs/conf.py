@@ -1,6 +1,7 @@
 """The documentation site. `make site` builds it with Sphinx, and fails if a link or an anchor leads nowhere.
 
-The pages are written for GitHub: their links lead to files of the repository, so the whole repository is the source.
+The pages are written for GitHub: their links lead to files of the repository, so the whole repository is the source. The pages in
+build/reference/ are only on the site: `make site` makes them from the command and from a list.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ root_doc = "README"
 include_patterns = [
     "*.md",
     "docs/**.md",
+    "build/reference/*.md",
     "events/README.md",
     "instrument/README.md",
     "sandbox/*.md",
@@ -41,11 +43,11 @@ docs/integrations
 :hidden:
 :caption: Reference
 
-docs/reference/command
+build/reference/command
 docs/reference/how-it-decides
 docs/reference/glossary
 docs/reference/stability
-docs/reference/what-we-rely-on
+build/reference/what-we-rely-on
 SECURITY
 CHANGELOG
 ```

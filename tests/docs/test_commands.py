@@ -31,6 +31,7 @@ from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import REGIONS
 from tests.cli.traffic.flow_records import FlowLogs
+from tests.docs import generated
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.heals import Vpc
@@ -39,7 +40,7 @@ from tests.support.plans import nat_route, network
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = [*sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), *generated.PAGES]
 BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<code>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`(express-path|make|aws) ([^`\n]+)`(?!`)")
 AWS = re.compile(r"\baws (?P<service>[a-z0-9-]+) (?P<command>[a-z]+(?:-[a-z]+)*)(?P<rest>.*)")
@@ -56,16 +57,21 @@ NEED_STACKS = ("org shadow", "stop", "start", "heals", "undo")
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
+@cache
+def text_of(page: Path) -> str:
+    """Return the text of a page, also if it is made only when the site is built."""
+    return generated.PAGES[page]() if page in generated.PAGES else page.read_text(encoding="utf-8")
+
+
 def lines(page: Path) -> list[str]:
     """Return the lines of shell code of a page, without comments; continued lines are joined."""
-    text = page.read_text(encoding="utf-8")
-    code = "\n".join(textwrap.dedent(block["code"]) for block in BLOCK.finditer(text)).replace("\\\n", " ")
+    code = "\n".join(textwrap.dedent(block["code"]) for block in BLOCK.finditer(text_of(page))).replace("\\\n", " ")
     return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in code.splitlines()) if line]
 
 
 def mentioned(page: Path, program: str) -> list[str]:
     """Return the arguments that sentences of a page show with a program."""
-    return [rest for name, rest in INLINE.findall(page.read_text(encoding="utf-8")) if name == program]
+    return [rest for name, rest in INLINE.findall(text_of(page)) if name == program]
 
 
 def by_page(path: Path) -> str:
@@ -166,7 +172,7 @@ def test_sentences_show_commands_that_exist(page: Path) -> None:
         name = " ".join(words[: 2 if words[0] in SUBCOMMANDS.groups else 1])
         if name in {**SUBCOMMANDS.all(), **SUBCOMMANDS.groups}:
             options = {option for parameter in SUBCOMMANDS.load(name).params for option in parameter.opts}
-            assert set(re.findall(r"(?<= )--[a-z-]+", rest)) <= options, rest
+            assert set(re.findall(r"(?<= )--[a-z-]+", rest)) <= {*options, "--help"}, rest
         else:
             assert name in {"--help", "--install-completion"}, rest
 
@@ -218,8 +224,8 @@ def test_make_and_python_find_what_they_run(page: Path) -> None:
 
 def test_the_commands_are_found() -> None:
     """The tests above see every command of express-path, the calls of a dump, and how to set up and check the project."""
-    shown = {page.name: lines(page) for page in PAGES}
-    runs = "\n".join(line for name in shown if name != "command.md" for line in shown[name])
+    shown = {page: lines(page) for page in PAGES}
+    runs = "\n".join(line for page in shown if page not in generated.PAGES for line in shown[page])
     own = {name for name in SUBCOMMANDS.all() if f"express-path {name}" in runs}
     assert own >= {*SUBCOMMANDS.all()} - {"schema", *MEASUREMENTS}
     calls = [found["command"] for page in PAGES for found in aws_commands(page)]

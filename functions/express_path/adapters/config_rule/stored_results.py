@@ -24,7 +24,7 @@ class StoredResult(NamedTuple):
     annotation has 1 to 256 characters (botocore model: config Evaluation), and is empty if AWS Config has stored none.
     ordering_timestamp is the time of the event that led to the result
     (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html). AWS does not document that an older
-    result does not replace a newer one (docs/reference/what-we-rely-on.md).
+    result does not replace a newer one (tests/docs/what_we_rely_on.yaml).
     """
 
     compliance: "ComplianceTypeType"
