@@ -15,7 +15,7 @@ include_patterns = [
     "build/reference/*.md",
     "events/README.md",
     "instrument/README.md",
-    "sandbox/*.md",
+    "sandbox/README.md",
     "tests/networks/README.md",
 ]
 suppress_warnings = ["toc.not_included"]  # the READMEs of folders

@@ -1,4 +1,4 @@
-"""The sandbox stands alone: it imports nothing from the product, and CORRECTIONS.md lists every correction of moto."""
+"""The sandbox stands alone: it imports nothing from the product, and its README lists every correction of moto."""
 
 import ast
 import re
@@ -13,7 +13,6 @@ PACKAGE = ROOT / "sandbox"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "werkzeug", "yaml"}
-CORRECTIONS = (ROOT / "CORRECTIONS.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
 ROW = re.compile(r"^\| `([\w/]+\.py)` \|", re.MULTILINE)
@@ -54,7 +53,7 @@ def patches(path: Path) -> bool:
 
 def corrections() -> set[str]:
     """Return the modules in the table of corrections."""
-    table = CORRECTIONS.partition("<!-- corrections -->")[2].partition("<!-- /corrections -->")[0]
+    table = README.partition("<!-- corrections -->")[2].partition("<!-- /corrections -->")[0]
     return set(ROW.findall(table))
 
 
@@ -81,5 +80,5 @@ def test_module_that_changes_moto_is_listed() -> None:
 
 def test_document_links_lead_somewhere() -> None:
     """A module that a document names exists."""
-    named = re.findall(r"`([\w/]+\.py)`", README + CORRECTIONS)
+    named = re.findall(r"`([\w/]+\.py)`", README)
     assert [path for path in named if not (PACKAGE / path).exists()] == []
