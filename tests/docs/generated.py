@@ -21,12 +21,8 @@ LIST = ROOT / "tests" / "docs" / "what_we_rely_on.yaml"
 GROUPS: dict[str, list[dict[str, Any]]] = yaml.load(LIST.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 _COMMAND = """# The command
 
-`--help` after the name of a command shows the same in a terminal. [Start](../../docs/start.md) says how to install the command.
-
-Every command writes results to standard output (also with `--output -`) and everything else to standard error. Each
-error is one line with a hint. `--debug`, before or after the command's name, or `EXPRESS_PATH_DEBUG=1` also shows the
-trace of an error. In addition to the exit statuses below, a command exits with 130 after Ctrl-C, and with 141 if its
-output pipe is closed (`| head`).
+`--help` after the name of a command shows the same in a terminal. [Start](../../docs/start.md) says how to install the command,
+and what holds for all commands.
 """
 _RELY_ON = """# What we rely on
 
