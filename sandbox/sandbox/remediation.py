@@ -16,7 +16,8 @@ from math import ceil
 from threading import RLock
 from typing import Any, Self
 
-from moto.config.exceptions import InvalidParameterValueException, ResourceInUseException, ValidationException
+from botocore import xform_name
+from moto.config.exceptions import InvalidParameterValueException, ResourceInUseException
 from moto.config.models import ConfigBackend, config_backends
 from moto.config.responses import ConfigResponse
 from moto.core.exceptions import JsonRESTError
@@ -42,7 +43,6 @@ from sandbox.ssm.execution import (
 )
 from sandbox.ssm.operations import find_runbook
 from sandbox.ssm.roles import Caller
-from sandbox.ssm.shapes import violations
 
 # --- errors --------------------------------------------------------------------------------------------------------
 #
@@ -497,16 +497,16 @@ class AutomaticRemediation:
 
 Operation = Callable[[ConfigBackend, Remediations, dict[str, Any]], dict[str, Any]]
 
-OPERATIONS: dict[str, tuple[str, Operation]] = {
-    "PutRemediationConfigurations": ("put_remediation_configurations", put_configurations),
-    "DescribeRemediationConfigurations": ("describe_remediation_configurations", describe_configurations),
-    "DeleteRemediationConfiguration": ("delete_remediation_configuration", delete_configuration),
-    "DescribeRemediationExecutionStatus": ("describe_remediation_execution_status", status_of_runs),
-    "PutRemediationExceptions": ("put_remediation_exceptions", put_exceptions),
-    "DescribeRemediationExceptions": ("describe_remediation_exceptions", describe_exceptions),
-    "DeleteRemediationExceptions": ("delete_remediation_exceptions", delete_exceptions),
+OPERATIONS: dict[str, Operation] = {
+    "PutRemediationConfigurations": put_configurations,
+    "DescribeRemediationConfigurations": describe_configurations,
+    "DeleteRemediationConfiguration": delete_configuration,
+    "DescribeRemediationExecutionStatus": status_of_runs,
+    "PutRemediationExceptions": put_exceptions,
+    "DescribeRemediationExceptions": describe_exceptions,
+    "DeleteRemediationExceptions": delete_exceptions,
 }
-"""Operations: the names of moto's methods, and what answers."""
+"""What answers each operation; StartRemediationExecution needs the running Automation, too."""
 
 SERVICE_ROLE = "assumed-role/AWSServiceRoleForConfigRemediation/AwsConfigRemediation"
 """https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
@@ -527,10 +527,8 @@ class Remediation:
 
     def __enter__(self) -> Self:
         """Let the sandbox's server answer Config's remediation calls."""
-        for operation, (method, answer) in OPERATIONS.items():
-            self._patches.set(ConfigResponse, method, _method(operation, answer))
-        start = _method("StartRemediationExecution", self._start_on_demand)
-        self._patches.set(ConfigResponse, "start_remediation_execution", start)
+        for name, operation in (OPERATIONS | {"StartRemediationExecution": self._start_on_demand}).items():
+            self._patches.set(ConfigResponse, xform_name(name), _method(name, operation))
         self._patches.wrap(ConfigResponse, "delete_config_rule", _unless_configured)
         return self
 
@@ -593,11 +591,7 @@ def _method(name: str, operation: Operation) -> Callable[[ConfigResponse], str]:
     """Return a method of moto's response class that checks a request against its model, and answers it."""
 
     def answer(self: ConfigResponse) -> str:
-        parameters = json.loads(self.body or "{}")
-        found = violations("config", name, parameters)
-        if found:
-            raise ValidationException(f"{len(found)} validation error(s) detected: {'; '.join(found)}")
         memory = remediations_of(self.current_account, self.region)
-        return json.dumps(operation(self.config_backend, memory, parameters))
+        return json.dumps(operation(self.config_backend, memory, checks.parameters(self, name)))
 
     return answer

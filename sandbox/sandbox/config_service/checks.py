@@ -1,46 +1,31 @@
-"""Constraints of AWS Config's service model, checked where moto does not: on the server's side."""
+"""What AWS Config checks in a request, and how it cuts an answer into pages."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from moto.config.exceptions import (
     InvalidNextTokenException,
-    InvalidParameterValueException,
     NoSuchConfigRuleException,
     ValidationException,
 )
 from moto.config.models import ConfigBackend, ConfigRule
+from moto.config.responses import ConfigResponse
+
+from sandbox.constraints import violations
 
 Item = TypeVar("Item")
 
-COMPLIANCE_TYPES = ("COMPLIANT", "NON_COMPLIANT", "NOT_APPLICABLE", "INSUFFICIENT_DATA")
-"""Values of the ComplianceType enum (botocore model)."""
+Parameters = dict[str, Any]
 
 
-def length(value: Sequence[Any], where: str, at_most: int, at_least: int = 0) -> None:
-    """Raise ValidationException unless `value` has between `at_least` and `at_most` characters or members."""
-    if len(value) > at_most:
-        raise _constraint(where, f"Member must have length less than or equal to {at_most}")
-    if len(value) < at_least:
-        raise _constraint(where, f"Member must have length greater than or equal to {at_least}")
-
-
-def compliance_type(value: str, where: str) -> None:
-    """Raise ValidationException unless `value` is of the ComplianceType enum."""
-    if value not in COMPLIANCE_TYPES:
-        raise _constraint(where, f"Member must satisfy enum value set: [{', '.join(COMPLIANCE_TYPES)}]")
-
-
-def compliance_filter(values: Sequence[str]) -> None:
-    """Check the ComplianceTypes of GetComplianceDetailsByConfigRule: three at most, without INSUFFICIENT_DATA.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html
-    """
-    length(values, "complianceTypes", 3)
-    for value in values:
-        compliance_type(value, "complianceTypes")
-        if value == "INSUFFICIENT_DATA":
-            raise InvalidParameterValueException(f"The compliance type {value} is not supported by this operation.")
+def parameters(response: ConfigResponse, operation: str) -> Parameters:
+    """Return what a request asks for. ValidationException if it breaks the service's model, in lengths for example."""
+    found: Parameters = json.loads(response.body or "{}")
+    broken = violations("config", operation, found)
+    if broken:
+        raise ValidationException(f"{len(broken)} validation error(s) detected: {'; '.join(broken)}")
+    return found
 
 
 def rule(backend: ConfigBackend, name: str) -> ConfigRule:
@@ -67,9 +52,3 @@ def _offset(next_token: str | None) -> int:
     if prefix != "page" or not number.isdigit():
         raise InvalidNextTokenException
     return int(number)
-
-
-def _constraint(where: str, constraint: str) -> ValidationException:
-    return ValidationException(
-        f"1 validation error detected: Value at '{where}' failed to satisfy constraint: {constraint}"
-    )

@@ -7,11 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from moto.config.exceptions import (
-    InvalidLimitException,
     InvalidParameterValueException,
     InvalidResultTokenException,
     NoAvailableConfigurationRecorderException,
-    ValidationException,
 )
 from moto.config.models import ConfigBackend
 from moto.core.exceptions import JsonRESTError
@@ -24,9 +22,8 @@ from sandbox.config_service.results import ConfigResults, Result, Token
 # GetResourceConfigHistory: the recorded configuration items, in the API's shape.
 
 
-MAXIMUM_LIMIT = 100
 DEFAULT_LIMIT = 10
-"""Items of a page where the limit is 0 or missing (botocore model, GetResourceConfigHistory)."""
+"""Items or results of a page where the limit is 0 or missing (botocore model)."""
 
 RENAMED = {
     "configurationItemVersion": "version",
@@ -62,7 +59,7 @@ def config_history(backend: ConfigBackend, results: ConfigResults, parameters: d
     if items is None:
         return None
     chosen = _ordered(_between(items, parameters), parameters.get("chronologicalOrder", "Reverse"))
-    rows, token = checks.page(chosen, parameters.get("nextToken"), _history_limit(parameters))
+    rows, token = checks.page(chosen, parameters.get("nextToken"), parameters.get("limit") or DEFAULT_LIMIT)
     answer: dict[str, Any] = {"configurationItems": [api_shape(item) for item in rows]}
     return answer | ({"nextToken": token} if token else {})
 
@@ -100,16 +97,7 @@ def _between(items: list[dict[str, Any]], parameters: dict[str, Any]) -> list[di
 
 
 def _ordered(items: list[dict[str, Any]], order: str) -> list[dict[str, Any]]:
-    if order not in ("Reverse", "Forward"):
-        raise ValidationException("Value at 'chronologicalOrder' must satisfy enum value set: [Forward, Reverse]")
     return sorted(items, key=lambda item: str(item["configurationItemCaptureTime"]), reverse=order == "Reverse")
-
-
-def _history_limit(parameters: dict[str, Any]) -> int:
-    limit = int(parameters.get("limit") or 0)
-    if not 0 <= limit <= MAXIMUM_LIMIT:
-        raise InvalidLimitException(limit)
-    return limit or DEFAULT_LIMIT
 
 
 # --- compliance ----------------------------------------------------------------------------------------------------
@@ -118,18 +106,15 @@ def _history_limit(parameters: dict[str, Any]) -> int:
 
 
 Parameters = dict[str, Any]
+INSUFFICIENT = "INSUFFICIENT_DATA"
 
 
 def details_by_rule(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
-    """Answer GetComplianceDetailsByConfigRule.
-
-    The name may have 64 characters at most, although a rule's may have 128 (botocore model).
-    """
-    name = parameters.get("ConfigRuleName") or ""
-    checks.length(name, "configRuleName", 64, 1)
+    """Answer GetComplianceDetailsByConfigRule."""
+    name = parameters["ConfigRuleName"]
     checks.rule(backend, name)
     chosen = _chosen(results.of_rule(name), parameters)
-    rows, token = checks.page(chosen, parameters.get("NextToken"), _limit(parameters))
+    rows, token = checks.page(chosen, parameters.get("NextToken"), parameters.get("Limit") or DEFAULT_LIMIT)
     answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
 
@@ -139,25 +124,21 @@ def details_by_resource(_backend: ConfigBackend, results: ConfigResults, paramet
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByResource.html
     """
-    resource = (parameters.get("ResourceType") or "", parameters.get("ResourceId") or "")
-    checks.length(resource[0], "resourceType", 256, 1)
-    checks.length(resource[1], "resourceId", 768, 1)
+    resource = (parameters.get("ResourceType", ""), parameters.get("ResourceId", ""))
     chosen = _chosen(results.of_resource(resource), parameters)
     rows, token = checks.page(chosen, parameters.get("NextToken"), DEFAULT_LIMIT)
     answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
 
 
-def _limit(parameters: Parameters) -> int:
-    limit = int(parameters.get("Limit") or 0)
-    if not 0 <= limit <= MAXIMUM_LIMIT:
-        raise InvalidLimitException(limit)
-    return limit or DEFAULT_LIMIT
-
-
 def _chosen(found: Iterable[Result], parameters: Parameters) -> list[Result]:
+    """Return the results of the types that are asked for, of which INSUFFICIENT_DATA cannot be one.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByConfigRule.html
+    """
     wanted = parameters.get("ComplianceTypes") or []
-    checks.compliance_filter(wanted)
+    if INSUFFICIENT in wanted:
+        raise InvalidParameterValueException(f"The compliance type {INSUFFICIENT} is not supported by this operation.")
     return [result for result in found if not wanted or result.compliance in wanted]
 
 
@@ -186,27 +167,20 @@ def _as_detail(result: Result) -> dict[str, Any]:
 # PutEvaluations by Config's own rules, of which moto has only the TestMode.
 
 
-MAXIMUM_EVALUATIONS = 100
-"""Of one call (botocore model, Evaluations)."""
-
-REQUIRED = ("ComplianceResourceType", "ComplianceResourceId", "ComplianceType", "OrderingTimestamp")
-"""Members that every evaluation has (botocore model, Evaluation)."""
-
-
-def put_evaluations(
-    backend: ConfigBackend, results: ConfigResults, evaluations: list[dict[str, Any]], token: str, *, test_mode: bool
-) -> dict[str, Any]:
-    """Check and store evaluations; return those that failed. If one of them is malformed, all are refused.
+def put_evaluations(backend: ConfigBackend, results: ConfigResults, parameters: Parameters) -> dict[str, Any]:
+    """Store evaluations; return those that failed. If one of them is malformed, all are refused.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutEvaluations.html. An empty list is accepted: it says
-    that the rule has nothing to report. TestMode checks a call, stores nothing, and accepts any non-empty token.
+    that the rule has nothing to report. TestMode checks a call, stores nothing, and accepts any non-empty token. A rule
+    cannot report INSUFFICIENT_DATA, although the enum has it:
+    https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html.
     """
+    token, evaluations = parameters["ResultToken"], parameters.get("Evaluations") or []
     if not token:
         raise InvalidResultTokenException
-    checks.length(evaluations, "evaluations", MAXIMUM_EVALUATIONS)
-    for evaluation in evaluations:
-        _check(evaluation)
-    if test_mode:
+    if any(evaluation["ComplianceType"] == INSUFFICIENT for evaluation in evaluations):
+        raise InvalidParameterValueException(f"{INSUFFICIENT} is not accepted as ComplianceType of an evaluation.")
+    if parameters.get("TestMode"):
         return {"FailedEvaluations": []}
     issued = results.token(token)
     if issued is None:
@@ -231,21 +205,3 @@ def _store(results: ConfigResults, token: Token, evaluation: dict[str, Any]) -> 
         )
     )
     return True
-
-
-def _check(evaluation: dict[str, Any]) -> None:
-    """Raise ValidationException or InvalidParameterValueException for a malformed evaluation.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html has the lengths, and says that
-    INSUFFICIENT_DATA is not accepted although the enum has it.
-    """
-    for name in REQUIRED:
-        if evaluation.get(name) is None:
-            raise ValidationException(f"1 validation error detected: Value null at 'evaluations.{name}'")
-    checks.length(evaluation["ComplianceResourceType"], "evaluations.complianceResourceType", 256, 1)
-    checks.length(evaluation["ComplianceResourceId"], "evaluations.complianceResourceId", 768, 1)
-    checks.compliance_type(evaluation["ComplianceType"], "evaluations.complianceType")
-    if evaluation["ComplianceType"] == "INSUFFICIENT_DATA":
-        raise InvalidParameterValueException("INSUFFICIENT_DATA is not accepted as ComplianceType of an evaluation.")
-    if evaluation.get("Annotation") is not None:
-        checks.length(evaluation["Annotation"], "evaluations.annotation", 256, 1)

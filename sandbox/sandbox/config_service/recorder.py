@@ -5,14 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from moto.config.exceptions import NoSuchDeliveryChannelException, ValidationException
+from moto.config.exceptions import NoSuchDeliveryChannelException
 from moto.config.models import ConfigBackend, config_backends
 from moto.config.responses import ConfigResponse
 
+from sandbox.config_service import checks
 from sandbox.patches import Patches
 
-FREQUENCIES = ("CONTINUOUS", "DAILY")
-"""How often changes are recorded (botocore model, RecordingFrequency)."""
 KINDS = ("configHistoryDeliveryInfo", "configSnapshotDeliveryInfo", "configStreamDeliveryInfo")
 Failure = tuple[str, str]
 """The code and message of an error."""
@@ -58,11 +57,8 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
     """
 
     def answer(self: ConfigResponse) -> str:
-        recorder = json.loads(self.body or "{}").get("ConfigurationRecorder", {})
+        recorder = checks.parameters(self, "PutConfigurationRecorder")["ConfigurationRecorder"]
         mode = recorder.get("recordingMode") or {"recordingFrequency": "CONTINUOUS"}
-        for frequency in (mode, *mode.get("recordingModeOverrides", ())):
-            if frequency.get("recordingFrequency") not in FREQUENCIES:
-                raise ValidationException(f"recordingFrequency must be one of {', '.join(FREQUENCIES)}.")
         answered = original(self)
         _recording(self.config_backend).modes[recorder["name"]] = mode
         return answered

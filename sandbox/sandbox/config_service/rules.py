@@ -18,6 +18,7 @@ from moto.core.exceptions import JsonRESTError
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, results_of
+from sandbox.iam_policies import Authorization, Statement, is_allowed
 from sandbox.patches import Patches
 
 # --- functions of rules --------------------------------------------------------------------------------------------
@@ -26,7 +27,6 @@ from sandbox.patches import Patches
 
 
 SERVICE = "config.amazonaws.com"
-INVOKE = ("lambda:InvokeFunction", "lambda:*", "*")
 
 
 def check_function(backend: ConfigBackend, source: dict[str, Any]) -> None:
@@ -40,7 +40,8 @@ def check_function(backend: ConfigBackend, source: dict[str, Any]) -> None:
     if source.get("Owner") != "CUSTOM_LAMBDA":
         return
     arn = source.get("SourceIdentifier") or ""
-    if not any(_permits(statement, backend.account_id) for statement in _policy(backend, arn)):
+    named = [statement for statement in _policy(backend, arn) if _names_config(statement)]
+    if not is_allowed(named, Authorization("lambda:InvokeFunction", arn, {"aws:SourceAccount": [backend.account_id]})):
         raise InsufficientPermissionsException(
             f"The AWS Lambda function {arn} cannot be invoked. "
             "Check the specified function ARN, and check the function's permissions."
@@ -56,22 +57,15 @@ def _policy(backend: ConfigBackend, arn: str) -> list[dict[str, Any]]:
     return []
 
 
-def _permits(statement: dict[str, Any], account_id: str) -> bool:
-    principal = statement.get("Principal")
-    services = principal.get("Service") if isinstance(principal, dict) else principal
-    if statement.get("Effect") != "Allow" or services not in (SERVICE, "*") or statement.get("Action") not in INVOKE:
-        return False
-    conditions = [test for tests in statement.get("Condition", {}).values() for test in tests.items()]
-    return all(key.lower() == "aws:sourceaccount" and expected == account_id for key, expected in conditions)
+def _names_config(statement: Statement) -> bool:
+    principal = statement["Principal"]
+    return (principal.get("Service") if isinstance(principal, dict) else principal) in (SERVICE, "*")
 
 
 # --- statuses of rules ---------------------------------------------------------------------------------------------
 #
 # DescribeConfigRuleEvaluationStatus: when rules were invoked and when they reported results.
 
-
-MAXIMUM_NAMES = 25
-"""Rules of one request (botocore model)."""
 
 Status = dict[str, Any]
 
@@ -118,9 +112,8 @@ def _activating(original: Callable[..., str]) -> Callable[..., str]:
 
 
 def _answer(self: ConfigResponse) -> str:
-    asked = json.loads(self.body or "{}")
+    asked = checks.parameters(self, "DescribeConfigRuleEvaluationStatus")
     backend, results = self.config_backend, results_of(self.current_account, self.region)
-    checks.length(asked.get("ConfigRuleNames") or [], "configRuleNames", MAXIMUM_NAMES)
     names = asked.get("ConfigRuleNames") or sorted(backend.config_rules)
     rows = [_status(backend, results, name) for name in names if name not in _statuses(backend).silent]
     page, token = checks.page(rows, asked.get("NextToken"), asked.get("Limit") or len(rows) or 1)
@@ -149,34 +142,25 @@ def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status
 # Rules: what PutConfigRule checks beyond moto, and what DescribeConfigRules adds.
 
 
-MAXIMUM_PARAMETERS = 1024
-"""Characters of InputParameters (botocore model)."""
-
 MAXIMUM_RULES = 1000
 """Of an account and Region.
 
 https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html
 """
 
-MAXIMUM_TYPES = 100
-MAXIMUM_SOURCE_DETAILS = 25
 
-
-def check_new_rule(backend: ConfigBackend, definition: dict[str, Any]) -> None:
-    """Refuse a rule without a configuration recorder, beyond a limit, or with a function that cannot be invoked.
+def check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters: dict[str, Any]) -> None:
+    """Refuse a rule without a configuration recorder, or with a function that cannot be invoked.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_PutConfigRule.html
     """
     if not backend.recorders:
         raise NoAvailableConfigurationRecorderException
-    checks.length(definition.get("InputParameters") or "", "configRule.inputParameters", MAXIMUM_PARAMETERS)
-    types = definition.get("Scope", {}).get("ComplianceResourceTypes") or []
-    checks.length(types, "configRule.scope.complianceResourceTypes", MAXIMUM_TYPES)
-    if definition.get("Scope", {}).get("ComplianceResourceId") and len(types) != 1:
+    definition = parameters["ConfigRule"]
+    scope = definition.get("Scope", {})
+    if scope.get("ComplianceResourceId") and len(scope.get("ComplianceResourceTypes", ())) != 1:
         raise InvalidParameterValueException("A ComplianceResourceId in a scope needs just one ComplianceResourceType.")
-    details = definition.get("Source", {}).get("SourceDetails") or []
-    checks.length(details, "configRule.source.sourceDetails", MAXIMUM_SOURCE_DETAILS)
-    check_function(backend, definition.get("Source", {}))
+    check_function(backend, definition["Source"])
 
 
 def with_evaluation_modes(answer: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +170,8 @@ def with_evaluation_modes(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def delete_results(backend: ConfigBackend, results: ConfigResults, name: str) -> None:
-    """Drop every result of one rule, as DeleteEvaluationResults and DeleteConfigRule do."""
+def delete_results(backend: ConfigBackend, results: ConfigResults, parameters: dict[str, Any]) -> None:
+    """Drop every result of a rule that is deleted."""
+    name = parameters["ConfigRuleName"]
     checks.rule(backend, name)
     results.forget_rule(name)

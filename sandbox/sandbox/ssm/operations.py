@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from botocore import xform_name
 from moto.core.responses import ActionResult
 from moto.ssm.exceptions import (
     AccessDeniedException,
@@ -18,6 +19,7 @@ from moto.ssm.models import Document as StoredDocument
 from moto.ssm.models import ssm_backends
 from moto.ssm.responses import SimpleSystemManagerResponse
 
+from sandbox.constraints import violations
 from sandbox.dynamic import Moto
 from sandbox.patches import Patches
 from sandbox.ssm import parameters, reading
@@ -37,7 +39,6 @@ from sandbox.ssm.execution import (
 )
 from sandbox.ssm.knobs import Knobs
 from sandbox.ssm.roles import Caller, caller
-from sandbox.ssm.shapes import violations
 from sandbox.ssm.values import resolve, shown, text
 
 # --- shapes of answers ---------------------------------------------------------------------------------------------
@@ -360,7 +361,7 @@ Operation = Callable[[Request], Mapping[str, Any]]
 def apply(patches: Patches, starter: Starter) -> None:
     """Let moto answer the Automation and calendar calls until `patches` are undone."""
     for name, operation in _operations(starter).items():
-        patches.set(SimpleSystemManagerResponse, _method_name(name), _method(name, operation))
+        patches.set(SimpleSystemManagerResponse, xform_name(name), _method(name, operation))
     patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", _check_new_document))
 
 
@@ -401,10 +402,6 @@ def _check_new_document(request: Request) -> None:
     if parameters["Name"].lower().startswith(RESERVED):
         raise ValidationException(f"Invalid document name {parameters['Name']}")
     reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
-
-
-def _method_name(operation: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")
 
 
 def _method(name: str, operation: Operation) -> Callable[[Moto], ActionResult]:

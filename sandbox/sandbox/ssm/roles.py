@@ -5,14 +5,13 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-setup.ht
 
 import json
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import Any
 
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import iam_backends
 from moto.sts.models import sts_backends
 from moto.utilities.utils import get_partition
 
+from sandbox.iam_policies import Authorization, Statement, as_list, is_allowed
 from sandbox.server import CREDENTIALS
 from sandbox.ssm.faults import InvalidParametersError
 
@@ -49,7 +48,9 @@ def caller(access_key_id: str, account_id: str, region: str) -> Caller:
 def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Credentials:
     """Return credentials of the role, assumed by Systems Manager for one execution.
 
-    InvalidParametersError if there is no such role in this account, or it does not trust ssm.amazonaws.com.
+    InvalidParametersError if there is no such role in this account, or it does not trust ssm.amazonaws.com. Conditions
+    are on the account and the execution:
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/cross-service-confused-deputy-prevention.html.
     """
     partition = get_partition(region)
     if not role_arn.startswith(f"arn:{partition}:iam::{account_id}:role/"):
@@ -59,8 +60,11 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
     except NotFoundException as error:
         raise InvalidParametersError(CANNOT_ASSUME) from error
     source = f"arn:{partition}:ssm:{region}:{account_id}:automation-execution/{execution_id}"
-    keys = {"aws:SourceAccount": account_id, "aws:SourceArn": source}
-    if not any(_trusts(statement, keys) for statement in _statements(role.assume_role_policy_document)):
+    wanted = Authorization("sts:AssumeRole", keys={"aws:SourceAccount": [account_id], "aws:SourceArn": [source]})
+    statements = as_list(json.loads(role.assume_role_policy_document)["Statement"])
+    # A trust policy names no resource: it is about its role.
+    trusting = [{**statement, "Resource": "*"} for statement in statements if _trusts(statement)]
+    if not is_allowed(trusting, wanted):
         raise InvalidParametersError(CANNOT_ASSUME)
     session = sts_backends[account_id][partition].assume_role(
         region_name=region,
@@ -73,34 +77,9 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
     return _credentials(session.access_key_id, session.secret_access_key, session.session_token)
 
 
-def _trusts(statement: dict[str, Any], keys: dict[str, str]) -> bool:
-    """Return whether a statement of a trust policy lets Systems Manager assume the role.
-
-    Conditions are on the account and execution: https://docs.aws.amazon.com/systems-manager/latest/userguide/cross-service-confused-deputy-prevention.html.
-    """
-    services = _list(statement.get("Principal", {}).get("Service", []))
-    if statement["Effect"] != "Allow" or SERVICE not in services or "sts:AssumeRole" not in _list(statement["Action"]):
-        return False
-    conditions = statement.get("Condition", {})
-    return all(_holds(name, test, keys) for name, tests in conditions.items() for test in tests.items())
-
-
-def _holds(operator: str, test: tuple[str, Any], keys: dict[str, str]) -> bool:
-    key, expected = test
-    if key not in keys or operator not in ("StringEquals", "StringLike", "ArnEquals", "ArnLike"):
-        return False
-    if operator == "StringEquals":
-        return keys[key] in _list(expected)
-    return any(fnmatchcase(keys[key], pattern) for pattern in _list(expected))
-
-
-def _statements(policy: str) -> list[dict[str, Any]]:
-    statements: list[dict[str, Any]] = _list(json.loads(policy)["Statement"])
-    return statements
-
-
-def _list(value: Any) -> list[Any]:  # noqa: ANN401  # policies have one or a list of several
-    return value if isinstance(value, list) else [value]
+def _trusts(statement: Statement) -> bool:
+    """Return whether the principals of a statement of a trust policy include Systems Manager."""
+    return SERVICE in as_list(statement.get("Principal", {}).get("Service", []))
 
 
 def _credentials(access_key_id: str, secret_access_key: str, session_token: str | None) -> Credentials:

@@ -163,7 +163,7 @@ def test_details_come_in_pages(config: BaseClient, put: Callable[..., Any]) -> N
 @pytest.mark.parametrize(
     ("given", "code"),
     [
-        ({"Limit": 101}, "InvalidLimitException"),
+        ({"Limit": 101}, "ValidationException"),
         ({"NextToken": "page-99"}, "InvalidNextTokenException"),
         ({"ComplianceTypes": ["INSUFFICIENT_DATA"]}, "InvalidParameterValueException"),
         ({"ComplianceTypes": ["COMPLIANT"] * 4}, "ValidationException"),
