@@ -1,5 +1,6 @@
 """CloudWatch Logs Insights: queries that parse, filter and sum up records."""
 
+import ast
 import json
 import re
 from collections import defaultdict
@@ -23,99 +24,46 @@ from sandbox.patches import Patches
 Record = Mapping[str, str]
 Condition = Callable[[Record], bool]
 
-_TOKEN = re.compile(r'\s*(?:(?P<word>@?\w+)|"(?P<text>[^"]*)"|(?P<sign>[()\[\],=]))')
+_UNDERSTOOD = (
+    ast.Expression,
+    ast.BoolOp,
+    ast.boolop,
+    ast.Compare,
+    ast.Eq,
+    ast.In,
+    ast.Call,
+    ast.List,
+    ast.Constant,
+    ast.Name,
+    ast.Load,
+)
 
 
 def condition(text: str) -> Condition:
-    """Return a condition as a function of a record. NotImplementedError for one that is not understood here."""
-    parser = _Parser(text)
-    found = parser.any_of()
-    if parser.rest:
-        raise NotImplementedError(f"the sandbox does not understand {parser.rest[0]!r} in the condition {text}")
-    return found
+    """Return a condition as a function of a record. NotImplementedError for one that is not understood here.
 
-
-class _Parser:
-    """Reads a condition from left to right; `and` binds closer than `or`."""
-
-    def __init__(self, text: str) -> None:
-        self.rest: list[str] = []
-        place = 0
-        while text[place:].strip():
-            token = _TOKEN.match(text, place)
-            if token is None:
-                raise NotImplementedError(f"the sandbox does not understand the condition {text[place:]}")
-            self.rest.append(token.group().strip())
-            place = token.end()
-
-    def any_of(self) -> Condition:
-        parts = [self.all_of()]
-        while self._next_is("or"):
-            parts.append(self.all_of())
-        return lambda record: any(part(record) for part in parts)
-
-    def all_of(self) -> Condition:
-        parts = [self.one()]
-        while self._next_is("and"):
-            parts.append(self.one())
-        return lambda record: all(part(record) for part in parts)
-
-    def one(self) -> Condition:
-        if self._next_is("("):
-            inner = self.any_of()
-            self._expect(")")
-            return inner
-        if self._next_is("isIpv4InSubnet"):
-            return self._in_subnet()
-        field = self._take()
-        if self._next_is("="):
-            wanted = self._string()
-            return lambda record: record.get(field) == wanted
-        self._expect("in")
-        listed = self._list()
-        return lambda record: record.get(field) in listed
-
-    def _in_subnet(self) -> Condition:
-        self._expect("(")
-        field = self._take()
-        self._expect(",")
-        subnet = IPv4Network(self._string())
-        self._expect(")")
-        return lambda record: _is_inside(record.get(field, ""), subnet)
-
-    def _list(self) -> list[str]:
-        self._expect("[")
-        found = [self._string()]
-        while self._next_is(","):
-            found.append(self._string())
-        self._expect("]")
-        return found
-
-    def _string(self) -> str:
-        token = self._take()
-        if not token.startswith('"'):
-            raise NotImplementedError(f"the sandbox expects a string, not {token}")
-        return token.strip('"')
-
-    def _next_is(self, token: str) -> bool:
-        found = self.rest[:1] == [token]
-        if found:
-            self.rest.pop(0)
-        return found
-
-    def _expect(self, token: str) -> None:
-        if not self._next_is(token):
-            raise NotImplementedError(f"the sandbox expects {token}, not {' '.join(self.rest[:1]) or 'the end'}")
-
-    def _take(self) -> str:
-        if not self.rest:
-            raise NotImplementedError("the sandbox expects more of the condition")
-        return self.rest.pop(0)
-
-
-def _is_inside(address: str, subnet: IPv4Network) -> bool:
+    With == for equality, it is an expression of Python, which has the same precedence. A missing field equals nothing.
+    """
     try:
-        return IPv4Address(address) in subnet
+        expression = ast.parse(text.replace(" = ", " == "), mode="eval")
+    except SyntaxError as error:
+        raise NotImplementedError(f"the sandbox does not understand the condition {text}") from error
+    for node in ast.walk(expression):
+        if not isinstance(node, _UNDERSTOOD):
+            raise NotImplementedError(f"the sandbox does not understand {ast.unparse(node)} in the condition {text}")
+    code = compile(expression, "condition", "eval")
+    names = [node.id for node in ast.walk(expression) if isinstance(node, ast.Name)]
+    functions = {"__builtins__": {}, "isIpv4InSubnet": _is_inside}
+
+    def holds(record: Record) -> bool:
+        return bool(eval(code, {name: record.get(name) for name in names} | functions))
+
+    return holds
+
+
+def _is_inside(address: str, subnet: str) -> bool:
+    try:
+        return IPv4Address(address) in IPv4Network(subnet)
     except AddressValueError:
         return False
 
