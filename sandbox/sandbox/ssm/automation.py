@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from threading import Condition, Thread
+from threading import Thread
 from typing import Any, Self
 
 from sandbox.dynamic import Client
@@ -43,8 +43,6 @@ class Automation:
         self._sandbox = sandbox
         self._patches = Patches()
         self._executions: dict[str, tuple[Execution, Thread]] = {}
-        self._slots = Condition()
-        self._busy = 0
 
     def __enter__(self) -> Self:
         """Let the sandbox's server answer Automation's calls."""
@@ -142,12 +140,4 @@ class Automation:
                 clients[service] = self._sandbox.client(service, execution.region, credentials)
             return clients[service]
 
-        with self._slots:
-            self._slots.wait_for(lambda: self._busy < self.knobs.concurrency)
-            self._busy += 1
-        try:
-            Engine(execution, self.knobs, client).run()
-        finally:
-            with self._slots:
-                self._busy -= 1
-                self._slots.notify_all()
+        Engine(execution, self.knobs, client).run()

@@ -14,7 +14,7 @@ from sandbox.ssm.execution import CANCELLED, FAILED, IN_PROGRESS, SUCCESS, TIMED
 from sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
 from sandbox.ssm.knobs import Knobs, Trouble
 from sandbox.ssm.reading import after_success
-from sandbox.ssm.values import convert, resolve, text
+from sandbox.ssm.values import fits, resolve, text
 
 # --- one attempt ---------------------------------------------------------------------------------------------------
 #
@@ -105,13 +105,11 @@ class Attempt:
 
 
 def _select(output: Output, response: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a value of any of the types
+    """Return an output, None if it is not there. AWS converts some values to the declared type; the sandbox does not."""
     value = output.selector.select(response)
-    if value is None:
-        return None
-    try:
-        return convert(value, output.type)
-    except ValueError as error:
-        raise StepFailedError(f"Output {output.name}: {error}") from error
+    if value is not None and not fits(value, output.type):
+        raise StepFailedError(f"Output {output.name}: {text(value)} is not a {output.type}")
+    return value
 
 
 # --- the execution -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a test can set for Automation: how fast time passes, how many executions run at once, when the executor dies."""
+"""What a test can set for Automation: how fast time passes, when the executor dies, which calendars are open."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
@@ -50,12 +50,6 @@ class Knobs:
     limit_scale: float = 10
     """Real seconds that one second of a step's time limit takes here: this machine may be busy, or slower than AWS."""
 
-    concurrency: int = 100
-    """Executions that run at once; the others are Pending.
-
-    https://docs.aws.amazon.com/general/latest/gr/ssm.html
-    """
-
     killing: Killing | None = None
     """At which step the executor dies: set by `Automation.killing`."""
 
@@ -64,13 +58,6 @@ class Knobs:
 
     before_step: Callable[[str, str], None] | None = None
     """Called with the name of the runbook and of the step before an execution takes a step."""
-
-    payload_as_object: bool = False
-    """If true, the output Payload of aws:invokeLambdaFunction is the object itself, not the text that Lambda returned.
-
-    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-lamb.html says only that it is "the
-    JSON representation of the object".
-    """
 
     lambda_selectors: bool = True
     """If true, outputs with selectors such as `$.Payload.name` work on aws:invokeLambdaFunction; not documented."""

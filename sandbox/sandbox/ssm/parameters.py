@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox.ssm.document import Parameter
 from sandbox.ssm.faults import FaultyDocumentError, InvalidParametersError
-from sandbox.ssm.values import TYPES, fits, text
+from sandbox.ssm.values import fits, text
 
 PROPERTIES = {
     "type": "String",
@@ -20,6 +20,9 @@ PROPERTIES = {
     "allowedPattern": "String",
 }
 """Properties of a parameter and their types, None where that depends on the parameter's own."""
+
+TYPES = ("String", "StringList")
+"""The types of parameters that are supported here. AWS has four more."""
 
 NOT_RE2 = re.compile(r"\(\?<?[=!]|\\[1-9]|\(\?P=")
 """Lookaround and references back, which the RE2 syntax of allowedPattern lacks."""
@@ -89,11 +92,9 @@ def _value(parameter: Parameter, given: list[str]) -> Any:  # noqa: ANN401  # th
 def _read_values(type_name: str, given: list[str]) -> Any:  # noqa: ANN401  # the value of a parameter has its type
     if type_name == "StringList":
         return list(given)
-    if type_name == "MapList":
-        return [json.loads(item) for item in given]
     if len(given) != 1:
         raise ValueError(f"{len(given)} values were given, one is expected")
-    return given[0] if type_name == "String" else json.loads(given[0])
+    return given[0]
 
 
 def _check_properties(where: str, definition: Any) -> None:  # noqa: ANN401  # whatever the document has there

@@ -8,7 +8,7 @@ from botocore.session import Session
 from moto.core.utils import get_service_model
 
 from sandbox.ssm.faults import FaultyDocumentError
-from sandbox.ssm.values import Child, Index, Part, Selector, only_reference
+from sandbox.ssm.values import Selector, only_reference
 
 TEXT_SHAPES = ("string", "char", "blob", "timestamp")
 """Types of the botocore model that a string can be given for."""
@@ -20,19 +20,6 @@ TYPE_OF_SHAPE = {
     "map": "StringMap",
     "structure": "StringMap",
 }
-
-CONVERTIBLE = {
-    "String": ("String", "StringList", "Integer", "Boolean"),
-    "Integer": ("Integer", "String", "StringList"),
-    "Boolean": ("Boolean", "String", "StringList"),
-    "StringList": ("StringList", "String"),
-    "StringMap": ("StringMap",),
-    "MapList": ("MapList",),
-}
-"""Types that a selected value of each type can have as an output.
-
-https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
-"""
 
 
 class Types(Protocol):
@@ -86,12 +73,12 @@ def _check_literal(where: str, value: Any, shape: Shape, types: Types) -> None: 
 def check_selector(where: str, selector: Selector, shape: Shape | None, type_name: str) -> None:
     """Raise FaultyDocumentError if the API's answer has nothing of the kind that a selector asks for."""
     found = shape
-    for part in selector.parts:
-        found = _below(found, part)
+    for name in selector.names:
+        found = found.members.get(name) if isinstance(found, StructureShape) else None
     if found is None:
         raise FaultyDocumentError(where, f"the response has nothing at {selector.text}")
-    if type_name not in CONVERTIBLE[_type_of(found)]:
-        raise FaultyDocumentError(where, f"{selector.text} selects a {found.type_name}, which cannot be a {type_name}")
+    if type_name != _type_of(found):
+        raise FaultyDocumentError(where, f"{selector.text} selects a {found.type_name}, not a {type_name}")
 
 
 def _check_members(where: str, value: dict[str, Any], shape: StructureShape, types: Types) -> None:
@@ -123,17 +110,6 @@ def _type_of(shape: Shape) -> str:
     if isinstance(shape, ListShape):
         return "MapList" if shape.member.type_name in ("structure", "map") else "StringList"
     return TYPE_OF_SHAPE.get(shape.type_name, "String")
-
-
-def _below(shape: Shape | None, part: Part) -> Shape | None:
-    match part, shape:
-        case Child(name), StructureShape():
-            return shape.members.get(name)
-        case Child(), MapShape():
-            return shape.value
-        case Index(), ListShape():
-            return shape.member
-    return None
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 
 # --- values --------------------------------------------------------------------------------------------------------
 #
-# The six types of values in a runbook, how one becomes another, and how the API shows them.
+# The six types of values in a runbook, and how the API shows them.
 
 
 TYPES = ("String", "StringList", "Integer", "Boolean", "StringMap", "MapList")
@@ -19,27 +19,6 @@ TYPES = ("String", "StringList", "Integer", "Boolean", "StringMap", "MapList")
 def fits(value: Any, type_name: str) -> bool:  # noqa: ANN401  # any JSON value
     """Return True if a value is of a type already."""
     return CHECKS[type_name](value)
-
-
-def convert(value: Any, type_name: str) -> Any:  # noqa: ANN401  # any JSON value in, any out
-    """Return a selected value as the type that its output declares. ValueError if Automation cannot convert it.
-
-    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html lists the
-    conversions: String to StringList, Integer and Boolean; Integer and Boolean to String and StringList; a list of one
-    element to String, Integer or Boolean.
-    """
-    if fits(value, type_name):
-        return value
-    if isinstance(value, list) and len(value) == 1 and type_name in ("String", "Integer", "Boolean"):
-        return convert(value[0], type_name)
-    if isinstance(value, str | int):
-        if type_name == "String":
-            return text(value)
-        if type_name == "StringList":
-            return [text(value)]
-    if isinstance(value, str) and type_name in FROM_TEXT:
-        return FROM_TEXT[type_name](value)
-    raise ValueError(f"{json.dumps(value)} is not a {type_name}")
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  # whatever botocore parsed
@@ -61,12 +40,6 @@ def shown(value: Any) -> list[str]:  # noqa: ANN401  # any JSON value
     return [text(item) for item in value] if isinstance(value, list) else [text(value)]
 
 
-def _boolean(value: str) -> bool:
-    if value.lower() not in ("true", "false"):
-        raise ValueError(f"{value!r} is not a Boolean")
-    return value.lower() == "true"
-
-
 def _is_list_of(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(isinstance(item, kind) for item in value)
 
@@ -80,18 +53,15 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "MapList": _is_list_of(dict),
 }
 
-FROM_TEXT: dict[str, Callable[[str], Any]] = {"Integer": int, "Boolean": _boolean}
-
 
 # --- selectors -----------------------------------------------------------------------------------------------------
 #
-# JSONPath of runbooks: children and list indexes. AWS also has deep scans.
+# JSONPath of runbooks: children of objects. AWS also has list indexes and deep scans.
 #
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-outputs-inputs.html
 
 
-TOKEN = re.compile(r"\.(?P<child>[A-Za-z_][\w-]*)|\[(?P<index>\d+)\]")
-
+SELECTOR = re.compile(r"\$(\.[A-Za-z_][\w-]*)+")
 
 NO_OUTPUT = "No output available yet because the step is not successfully executed"
 """The value of an output whose step did not succeed, or whose selector found nothing. Later steps see this text.
@@ -101,63 +71,25 @@ The AWS CLI's examples of describe-automation-executions show it, and the README
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
-    """`.name`: the value of one key of an object."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """`[n]`: one item of a list, counted from 0."""
-
-    number: int
-
-
-Part = Child | Index
-
-
-@dataclass(frozen=True, slots=True)
 class Selector:
-    """A JSONPath expression that was read: `$` and its parts."""
+    """A JSONPath expression that was read: `$` and the names of children below each other."""
 
     text: str
-    parts: tuple[Part, ...]
+    names: tuple[str, ...]
 
     def select(self, response: Any) -> Any:  # noqa: ANN401  # any JSON value in, any out
-        """Return what the expression selects of a response, None if a child or an item is missing."""
+        """Return what the expression selects of a response, None if a child is missing."""
         found = response
-        for part in self.parts:
-            found = _step(found, part)
+        for name in self.names:
+            found = found.get(name) if isinstance(found, dict) else None
         return found
 
 
 def parse_selector(text: str) -> Selector:
     """Read a JSONPath expression. ValueError if it is not one, or has operators that are not supported here."""
-    if not text.startswith("$"):
-        raise ValueError(f"the JSONPath expression {text!r} does not begin with $")
-    parts: list[Part] = []
-    position = 1
-    while position < len(text):
-        token = TOKEN.match(text, position)
-        if token is None:
-            raise ValueError(f"the JSONPath expression {text!r} is not understood from {text[position:]!r} on")
-        parts.append(_part(token))
-        position = token.end()
-    return Selector(text, tuple(parts))
-
-
-def _part(token: re.Match[str]) -> Part:
-    return Child(token["child"]) if token["child"] else Index(int(token["index"]))
-
-
-def _step(value: Any, part: Part) -> Any:  # noqa: ANN401  # any JSON value
-    match part, value:
-        case Child(name), dict():
-            return value.get(name)
-        case Index(number), list() if number < len(value):
-            return value[number]
-    return None
+    if not SELECTOR.fullmatch(text):
+        raise ValueError(f"the JSONPath expression {text!r} is not understood: only children can be selected")
+    return Selector(text, tuple(text.split(".")[1:]))
 
 
 # --- references ----------------------------------------------------------------------------------------------------

@@ -82,14 +82,14 @@ def test_step_is_tried_again_up_to_max_attempts(run: Run, sandbox: Sandbox, fail
 
 def test_output_that_is_not_there_is_a_sentence(run: Run) -> None:
     """So a step that reads it gets that sentence, whether the selector found nothing or the step failed."""
-    first = call("first", outputs=[{"Name": "Tag", "Selector": "$.Vpcs[0].Tags[0].Value", "Type": "String"}])
-    second = call("second", outputs=[{"Name": "Cidr", "Selector": "$.Vpcs[0].CidrBlock", "Type": "String"}])
-    second["inputs"] = {**second["inputs"], "VpcIds": ["{{ first.Tag }}"]}
-    execution = run(first, second, outputs=["second.Cidr"])
+    token = [{"Name": "Token", "Selector": "$.NextToken", "Type": "String"}]
+    first, second = call("first", outputs=token), call("second", outputs=token)
+    second["inputs"] = {**second["inputs"], "VpcIds": ["{{ first.Token }}"]}
+    execution = run(first, second, outputs=["second.Token"])
     sentence = "No output available yet because the step is not successfully executed"
     assert sentence in execution["StepExecutions"][1]["Inputs"]["VpcIds"]
     assert execution["AutomationExecutionStatus"] == "Failed"
-    assert execution["Outputs"] == {"second.Cidr": [sentence]}
+    assert execution["Outputs"] == {"second.Token": [sentence]}
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import json
 import time
 import uuid
 from collections.abc import Callable
-from threading import Event
 from typing import Any
 
 import pytest
 from botocore.client import BaseClient
 
 from sandbox.refusals import refused
-from sandbox.ssm import Automation, StillRunningError
+from sandbox.ssm import Automation
 
 Make = Callable[..., Any]
 
@@ -172,28 +171,6 @@ def test_cancelled_execution_runs_no_further_step(
     again = {"AutomationExecutionId": execution_id}
     assert refused(ssm.stop_automation_execution, **again) == "InvalidAutomationStatusUpdateException"
     assert refused(ssm.stop_automation_execution, **again, Type="Complete") == "ValidationException"
-
-
-def test_more_than_the_quota_wait_their_turn(
-    automation: Automation, ssm: BaseClient, store: Make, runbook: Make
-) -> None:
-    """Executions above the concurrency quota are Pending until another one ends.
-
-    https://docs.aws.amazon.com/general/latest/gr/ssm.html
-    """
-    automation.knobs.concurrency = 1
-    leave = Event()
-    automation.functions.register("f", lambda _: leave.wait(60))
-    store(runbook(ask()))
-    first = start(ssm)
-    eventually(lambda: status(ssm, first) == "InProgress")
-    second = start(ssm)
-    assert status(ssm, second) == "Pending"
-    with pytest.raises(StillRunningError) as raised:
-        automation.wait(second, seconds=0.05)
-    assert (raised.value.execution_id, raised.value.status) == (second, "Pending")
-    leave.set()
-    assert automation.wait(second)["AutomationExecutionStatus"] == "Success"
 
 
 def test_calendar_is_open_only_if_all_are(automation: Automation, ssm: BaseClient) -> None:

@@ -16,6 +16,7 @@ from sandbox.ssm.parameters import read, supplied
     ("definition", "where"),
     [
         ({"type": "string"}, "'string'"),
+        ({"type": "Integer"}, "'Integer'"),
         ({"type": "String", "allowedPattern": "^(?!a)"}, "RE2"),
         ({"type": "String", "allowedPattern": r"(a)\1"}, "RE2"),
         ({"type": "String", "default": "", "allowedPattern": "^vpc-.+$"}, "does not match"),
@@ -33,11 +34,8 @@ def test_refuses_definitions_that_are_not_in_order(definition: object, where: st
     ("definition", "given", "value"),
     [
         ({"type": "String"}, ["a"], "a"),
-        ({"type": "Integer"}, ["7"], 7),
-        ({"type": "Boolean"}, ["true"], True),
-        ({"type": "StringMap"}, ['{"a": "b"}'], {"a": "b"}),
-        ({"type": "MapList"}, ['{"a": "b"}', "{}"], [{"a": "b"}, {}]),
-        ({"type": "Boolean", "default": False}, None, False),
+        ({"type": "StringList"}, ["a", "b"], ["a", "b"]),
+        ({"type": "String", "default": ""}, None, ""),
     ],
 )
 def test_values_have_the_type_of_their_parameter(
@@ -54,7 +52,6 @@ def test_values_have_the_type_of_their_parameter(
         ({"type": "String"}, {}, "Missing required parameters: [Name]"),
         ({"type": "String", "default": "a"}, {"Nam": ["b"]}, "Unknown parameters: [Nam]"),
         ({"type": "String"}, {"Name": ["a", "b"]}, "one is expected"),
-        ({"type": "Integer"}, {"Name": ["1.5"]}, "not a Integer"),
         ({"type": "String", "allowedValues": ["a", "b"]}, {"Name": ["c"]}, "value 'c' not found in [a, b]"),
         ({"type": "StringList", "allowedPattern": "^a$"}, {"Name": ["a", "b"]}, "'b' does not match"),
     ],

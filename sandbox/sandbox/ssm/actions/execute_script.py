@@ -14,7 +14,7 @@ from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
 from sandbox.ssm.script_host import ScriptFailedError
 from sandbox.ssm.shapes import Types
-from sandbox.ssm.values import Child, only_reference
+from sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 600
 MAXIMUM_OUTPUT = 100 * 1024
@@ -25,7 +25,6 @@ RUNTIMES = ("python3.11",)
 """Runtimes that run here. AWS also has others of Python, and PowerShell."""
 
 STAGE = "Poll action status for completion"
-PAYLOAD = Child("Payload")
 
 
 def _check(step: Step, types: Types) -> None:
@@ -39,7 +38,7 @@ def _check(step: Step, types: Types) -> None:
     if step.timeout_seconds and step.timeout_seconds > MAXIMUM_SECONDS:
         raise FaultyDocumentError(f"mainSteps.{step.name}.timeoutSeconds", f"at most {MAXIMUM_SECONDS} are possible")
     for output in step.outputs:
-        if output.selector.parts[:1] != (PAYLOAD,):
+        if output.selector.names[0] != "Payload":
             raise FaultyDocumentError(
                 f"mainSteps.{step.name}.outputs", f"{output.selector.text} does not begin with $.Payload"
             )

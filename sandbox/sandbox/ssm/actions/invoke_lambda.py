@@ -13,7 +13,7 @@ from sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from sandbox.ssm.document import Step
 from sandbox.ssm.faults import FaultyDocumentError, StepFailedError
 from sandbox.ssm.shapes import Types
-from sandbox.ssm.values import Child, only_reference
+from sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 300
 MAXIMUM_OUTPUT = 200 * 1024
@@ -32,8 +32,7 @@ def _check(step: Step, types: Types) -> None:
     if step.timeout_seconds and step.timeout_seconds > MAXIMUM_SECONDS:
         raise FaultyDocumentError(f"mainSteps.{step.name}.timeoutSeconds", f"at most {MAXIMUM_SECONDS} are possible")
     for output in step.outputs:
-        first = output.selector.parts[:1]
-        if first not in {(Child(name),) for name in PREDEFINED}:
+        if output.selector.names[0] not in PREDEFINED:
             raise FaultyDocumentError(
                 f"mainSteps.{step.name}.outputs", f"{output.selector.text} does not begin with one of {[*PREDEFINED]}"
             )
@@ -64,7 +63,7 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
         raise StepFailedError(f"The function's answer is longer than {MAXIMUM_OUTPUT} bytes", STAGE)
     found = json.loads(payload or "null")
     response = {"StatusCode": answer["StatusCode"], "Payload": found}
-    return Outcome(response, predefined={"Payload": found if running.knobs.payload_as_object else payload})
+    return Outcome(response, predefined={"Payload": payload})
 
 
 INVOKE = Action(_check, _run, predefined_outputs=PREDEFINED, defines_outputs=True, seconds=MAXIMUM_SECONDS)
