@@ -25,7 +25,6 @@ def apply(patches: Patches) -> None:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ListStackResources.html
     """
     patches.wrap(StackInstance, "__init__", _in_its_account)
-    patches.wrap(StackInstance, "delete", _without_its_stack)
     patches.wrap(StackInstances, "create_instances", _in_some_accounts)
     patches.wrap(StackInstance, "to_dict", _with_status)
     patches.wrap(CloudFormationResponse, "describe_stacks", partial(_by_name, "Stacks", _summary))
@@ -105,14 +104,6 @@ def _in_some_accounts(original: Callable[..., list[dict[str, Any]]]) -> Callable
         return original(self, accounts, regions, parameters, deployment_targets, permission_model)
 
     return create
-
-
-def _without_its_stack(original: Callable[..., None]) -> Callable[..., None]:
-    def delete(self: StackInstance) -> None:
-        original(self)
-        cloudformation_backends[self.account_id][self.region_name].stacks.pop(self.stack.stack_id, None)
-
-    return delete
 
 
 def _with_status(original: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:

@@ -126,10 +126,7 @@ def create_function(account: Account, name: str, properties: Properties) -> Crea
     """Create a function from code in a bucket."""
     name = properties.pop("FunctionName", name[-64:])
     tags = {tag["Key"]: tag["Value"] for tag in properties.pop("Tags", [])}
-    reserved = properties.pop("ReservedConcurrentExecutions", None)
     made = account.call("lambda", "create_function", FunctionName=name, Tags=tags, **properties)
-    if reserved is not None:
-        account.call("lambda", "put_function_concurrency", FunctionName=name, ReservedConcurrentExecutions=reserved)
     return Created(name, {"Arn": made["FunctionArn"]})
 
 
@@ -137,15 +134,9 @@ def update_function(account: Account, physical_id: str, earlier: Properties, pro
     """Update the code and the settings of a function."""
     if properties["Code"] != earlier["Code"]:
         account.call("lambda", "update_function_code", FunctionName=physical_id, **properties["Code"])
-    kept_apart = ("Architectures", "Code", "FunctionName", "ReservedConcurrentExecutions", "Tags")
+    kept_apart = ("Architectures", "Code", "FunctionName", "Tags")
     settings = {name: value for name, value in properties.items() if name not in kept_apart}
     account.call("lambda", "update_function_configuration", FunctionName=physical_id, **settings)
-    reserved = properties.get("ReservedConcurrentExecutions")
-    if reserved is not None:
-        call, more = "put_function_concurrency", {"ReservedConcurrentExecutions": reserved}
-        account.call("lambda", call, FunctionName=physical_id, **more)
-    elif "ReservedConcurrentExecutions" in earlier:
-        account.call("lambda", "delete_function_concurrency", FunctionName=physical_id)
 
 
 def create_permission(account: Account, name: str, properties: Properties) -> Created:
@@ -193,14 +184,12 @@ LONGEST_NAME = 64
 
 
 def create_role(account: Account, name: str, properties: Properties) -> Created:
-    """Create a role with its inline and managed policies."""
+    """Create a role with its inline policies."""
     name = properties.pop("RoleName", name[-LONGEST_NAME:])
-    policies, managed = properties.pop("Policies", []), properties.pop("ManagedPolicyArns", [])
+    policies = properties.pop("Policies", [])
     made = account.call("iam", "create_role", RoleName=name, **properties)["Role"]
     for policy in policies:
         account.call("iam", "put_role_policy", RoleName=name, **policy)
-    for arn in managed:
-        account.call("iam", "attach_role_policy", RoleName=name, PolicyArn=arn)
     return Created(name, {"Arn": made["Arn"], "RoleId": made["RoleId"]})
 
 
@@ -208,8 +197,6 @@ def delete_role(account: Account, physical_id: str, properties: Properties) -> N
     """Delete a role after its policies."""
     for policy in properties.get("Policies", []):
         account.call("iam", "delete_role_policy", RoleName=physical_id, PolicyName=policy["PolicyName"])
-    for arn in properties.get("ManagedPolicyArns", []):
-        account.call("iam", "detach_role_policy", RoleName=physical_id, PolicyArn=arn)
     account.call("iam", "delete_role", RoleName=physical_id)
 
 
@@ -299,11 +286,8 @@ def create_log_group(account: Account, name: str, properties: Properties) -> Cre
 
 def update_log_group(account: Account, physical_id: str, _earlier: Properties, properties: Properties) -> None:
     """Set for how long a log group keeps its events."""
-    if "RetentionInDays" in properties:
-        days = properties["RetentionInDays"]
-        account.call("logs", "put_retention_policy", logGroupName=physical_id, retentionInDays=days)
-    else:
-        account.call("logs", "delete_retention_policy", logGroupName=physical_id)
+    days = properties["RetentionInDays"]
+    account.call("logs", "put_retention_policy", logGroupName=physical_id, retentionInDays=days)
 
 
 def create_alarm(account: Account, name: str, properties: Properties) -> Created:
