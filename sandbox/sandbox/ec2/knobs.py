@@ -14,12 +14,6 @@ class Knobs:
     pending_describes: int = 0
     """How often a new endpoint or NAT gateway is described as `pending` before it is `available`."""
 
-    deleting_describes: int = 0
-    """How often a deleted endpoint or NAT gateway is described as `deleting` before it is `deleted`."""
-
-    deleted_describes: int = 1
-    """How often a deleted endpoint is still described as `deleted` before it is no longer found."""
-
     stale_describes: int = 0
     """How often an endpoint is still described with the route tables that it had before ModifyVpcEndpoint."""
 

@@ -12,7 +12,7 @@ def start(resource: Moto) -> None:
 
 
 def delete(resource: Moto) -> None:
-    """Make a resource `deleting`; the next description, or a later one, finds it `deleted`."""
+    """Make a resource `deleting`; the next description finds it `deleted`."""
     _enter(resource, DELETING)
 
 
@@ -20,7 +20,7 @@ def describe(resource: Moto, knobs: Knobs) -> None:
     """Let a resource reach the state in which this description finds it, and count the description."""
     if resource.state == PENDING and resource.described >= knobs.pending_describes:
         _enter(resource, AVAILABLE)
-    elif resource.state == DELETING and resource.described >= knobs.deleting_describes:
+    elif resource.state == DELETING:
         _enter(resource, DELETED)
     resource.described = getattr(resource, "described", 0) + 1
 

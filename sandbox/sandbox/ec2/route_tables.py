@@ -76,9 +76,6 @@ def _vpc_id(backend: Moto, target_id: str) -> str | None:
     """Return the VPC that a subnet is in or a gateway is attached to, None if it is not attached."""
     if target_id.startswith("subnet-"):
         return str(backend.get_subnet(target_id).vpc_id)
-    if target_id.startswith("vgw-"):
-        attachments = backend.get_vpn_gateway(target_id).vpc_attachments
-        return next((item.vpc_id for item in attachments if item.state == "attached"), None)
     return getattr(backend.get_internet_gateway(target_id).vpc, "id", None)
 
 

@@ -316,12 +316,6 @@ def _destination(self: Moto) -> Network:
         raise ApiError("InvalidParameterValue", message) from None
 
 
-ROUTE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
-    "create_transit_gateway_route": _create_route,
-}
-"""The operations on static routes, by the names of their methods."""
-
-
 # --- search --------------------------------------------------------------------------------------------------------
 #
 # SearchTransitGatewayRoutes: its filters, and its pages.
@@ -367,59 +361,19 @@ def with_more_available(original: Moto) -> Moto:
 
 def _fitting(routes: _Routes, name: str, values: Sequence[str]) -> _Routes:
     """Return the routes that one filter fits; any of its values is enough (botocore model, Filters)."""
-    if name in _BY_TEXT:
-        return [route for route in routes if _BY_TEXT[name](route) in values]
-    if name not in _BY_NETWORK:
+    if name not in _COMPARED:
         raise NotImplementedError(f"the sandbox does not search transit gateway routes by {name}")
-    wanted = [_searched_network(value) for value in values]
-    fitting = {route.network for network in wanted for route in _BY_NETWORK[name](routes, network)}
-    return [route for route in routes if route.network in fitting]
+    return [route for route in routes if _COMPARED[name](route) in values]
 
 
-def _searched_network(text: str) -> Network:
-    try:
-        return ipaddress.ip_network(text)
-    except ValueError:
-        raise ApiError("InvalidParameterValue", f"Value ({text}) is not a valid CIDR block.") from None
-
-
-def _exact(routes: _Routes, wanted: Network) -> _Routes:
-    return [route for route in routes if route.network == wanted]
-
-
-def _subnets(routes: _Routes, wanted: Network) -> _Routes:
-    return [route for route in routes if _within(route.network, wanted)]
-
-
-def _supernets(routes: _Routes, wanted: Network) -> _Routes:
-    return [route for route in routes if _within(wanted, route.network)]
-
-
-def _longest(routes: _Routes, wanted: Network) -> _Routes:
-    return sorted(_supernets(routes, wanted), key=lambda route: route.network.prefixlen)[-1:]
-
-
-def _within(inner: Network, outer: Network) -> bool:
-    return inner.version == outer.version and inner.subnet_of(outer)  # type: ignore[arg-type]
-
-
-_BY_TEXT: dict[str, Callable[[TransitGatewayRoute], str | None]] = {
+_COMPARED: dict[str, Callable[[TransitGatewayRoute], str | None]] = {
+    "route-search.exact-match": lambda route: str(route.network),
     "state": lambda route: route.state,
     "type": lambda route: route.type,
     "attachment.resource-id": lambda route: getattr(route.attachment, "resource_id", None),
     "attachment.resource-type": lambda route: getattr(route.attachment, "resource_type", None),
     "attachment.transit-gateway-attachment-id": lambda route: getattr(route.attachment, "id", None),
 }
-
-_BY_NETWORK: dict[str, Callable[[_Routes, Network], _Routes]] = {
-    "route-search.exact-match": _exact,
-    "route-search.subnet-of-match": _subnets,
-    "route-search.supernet-of-match": _supernets,
-    "route-search.longest-prefix-match": _longest,
-}
-
-SEARCH_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {"search_transit_gateway_routes": _search_routes}
-"""The operation, by the name of its method."""
 
 
 # --- attachments ---------------------------------------------------------------------------------------------------
@@ -663,7 +617,9 @@ def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
     return {**attached(attachment), "TransitGatewayRouteTableId": table.id, "State": state}
 
 
-TABLE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
+OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
+    "create_transit_gateway_route": _create_route,
+    "search_transit_gateway_routes": _search_routes,
     "create_transit_gateway_route_table": _create_table,
     "describe_transit_gateway_route_tables": _describe_tables,
     "associate_transit_gateway_route_table": _associate,
@@ -673,20 +629,12 @@ TABLE_OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "get_transit_gateway_route_table_associations": _get_associations,
     "get_transit_gateway_route_table_propagations": _get_propagations,
 }
-"""The operations, by the names of their methods."""
+"""The operations that read no knob, by the names of their methods."""
 
 
 # --- transit gateways ----------------------------------------------------------------------------------------------
 #
 # Transit gateways: which of them an account sees, and what becomes of routes to them.
-
-
-REGISTERED: dict[str, Any] = {
-    **TABLE_OPERATIONS,
-    **ROUTE_OPERATIONS,
-    **SEARCH_OPERATIONS,
-}
-"""Operations that read no knob, by the name of their method."""
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:
@@ -705,7 +653,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     state = vars(Route)["state"]
     patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
     patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
-    operations = {**REGISTERED, **attachment_operations(knobs)}
+    operations = OPERATIONS | attachment_operations(knobs)
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
     patches.wrap(EC2Response, "serialized", with_more_available)

@@ -264,7 +264,6 @@ def test_nat_instance(ec2: Client, table_id: str, subnet_id: str, by: str) -> No
 
 def test_deleted_gateway_load_balancer_endpoint(sandbox: Sandbox, ec2: Client, vpc_id: str, table_id: str) -> None:
     """Routes to a deleted Gateway Load Balancer endpoint remain blackholes, also after it is no longer described."""
-    sandbox.ec2.knobs.deleted_describes = 0
     subnets = [ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.9.0/24")["Subnet"]["SubnetId"]]
     balancer = sandbox.client("elbv2").create_load_balancer(Name="appliances", Type="gateway", Subnets=subnets)
     service = ec2.create_vpc_endpoint_service_configuration(
