@@ -1,4 +1,4 @@
-"""Aggregators: the results of rules in other accounts and Regions, and the status of their sources."""
+"""Aggregators: the results of rules in other accounts and Regions."""
 
 import json
 from collections.abc import Callable
@@ -32,12 +32,11 @@ class Aggregation:
     """What the aggregators of one account and Region hold; a test adds places and may change the rest.
 
     `places` are aggregated: the current results of their rules are returned, or those in `kept` while the aggregator
-    lags. `sources` are rows of DescribeConfigurationAggregatorSourcesStatus.
+    lags.
     """
 
     places: set[Place] = field(default_factory=set)
     kept: dict[Place, list[Result]] = field(default_factory=dict)
-    sources: list[Parameters] = field(default_factory=list)
 
     def lag(self, account_id: str, region: str) -> None:
         """Keep the present results of an account and Region, whatever changes there."""
@@ -138,15 +137,6 @@ def _detail(result: Result, parameters: Parameters) -> Parameters:
     return row | ({"Annotation": result.annotation} if result.annotation else {})
 
 
-def _sources(aggregation: Aggregation, parameters: Parameters) -> Parameters:
-    """Answer DescribeConfigurationAggregatorSourcesStatus.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeConfigurationAggregatorSourcesStatus.html
-    """
-    wanted = parameters.get("UpdateStatus") or ["FAILED", "SUCCEEDED", "OUTDATED"]
-    return {"AggregatedSourceStatusList": [row for row in aggregation.sources if row["LastUpdateStatus"] in wanted]}
-
-
 def _page(rows: list[Parameters], parameters: Parameters, default: int, field_name: str) -> Parameters:
     page, token = checks.page(rows, parameters.get("NextToken"), parameters.get("Limit") or default)
     return {field_name: list(page)} | ({"NextToken": token} if token else {})
@@ -155,6 +145,5 @@ def _page(rows: list[Parameters], parameters: Parameters, default: int, field_na
 ANSWERS = {
     "describe_aggregate_compliance_by_config_rules": _rules,
     "get_aggregate_compliance_details_by_config_rule": _details,
-    "describe_configuration_aggregator_sources_status": _sources,
 }
 """Operations by the name of moto's method."""

@@ -12,7 +12,6 @@ from moto.config.exceptions import (
     NoAvailableConfigurationRecorderException,
 )
 from moto.config.models import ConfigBackend
-from moto.core.exceptions import JsonRESTError
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, Result, Token
@@ -39,26 +38,19 @@ https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop
 TIMES = ("configurationItemCaptureTime", "resourceCreationTime")
 
 
-class InvalidTimeRangeError(JsonRESTError):
-    """The earlier time is not before the later one (botocore model)."""
-
-    code = 400
-
-    def __init__(self) -> None:
-        super().__init__("InvalidTimeRangeException", "The earlierTime must be before the laterTime.")
-
-
 def config_history(backend: ConfigBackend, results: ConfigResults, parameters: dict[str, Any]) -> dict[str, Any] | None:
     """Return a page of the items of one resource, newest first; None if the recorder has never seen it.
 
-    laterTime and earlierTime (seconds since 1970) bound the capture time, both inclusive.
+    laterTime (seconds since 1970) is the latest capture time.
     """
     if not backend.recorders:
         raise NoAvailableConfigurationRecorderException
     items = results.history.get((parameters["resourceType"], parameters["resourceId"]))
     if items is None:
         return None
-    chosen = _ordered(_between(items, parameters), parameters.get("chronologicalOrder", "Reverse"))
+    later = float(parameters.get("laterTime", "inf"))
+    captured = [item for item in items if epoch(item["configurationItemCaptureTime"]) <= later]
+    chosen = sorted(captured, key=lambda item: str(item["configurationItemCaptureTime"]), reverse=True)
     rows, token = checks.page(chosen, parameters.get("nextToken"), parameters.get("limit") or DEFAULT_LIMIT)
     answer: dict[str, Any] = {"configurationItems": [api_shape(item) for item in rows]}
     return answer | ({"nextToken": token} if token else {})
@@ -86,18 +78,6 @@ def epoch(moment: str) -> float:
 def _api_relationship(relationship: dict[str, Any]) -> dict[str, Any]:
     named = {("relationshipName" if key == "name" else key): value for key, value in relationship.items()}
     return {key: value for key, value in named.items() if value is not None}
-
-
-def _between(items: list[dict[str, Any]], parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    earlier = float(parameters.get("earlierTime") or 0)
-    later = float(parameters.get("laterTime") or "inf")
-    if earlier > later:
-        raise InvalidTimeRangeError
-    return [item for item in items if earlier <= epoch(item["configurationItemCaptureTime"]) <= later]
-
-
-def _ordered(items: list[dict[str, Any]], order: str) -> list[dict[str, Any]]:
-    return sorted(items, key=lambda item: str(item["configurationItemCaptureTime"]), reverse=order == "Reverse")
 
 
 # --- compliance ----------------------------------------------------------------------------------------------------
