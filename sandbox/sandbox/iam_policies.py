@@ -114,10 +114,6 @@ def _holds(operator: str, key: str, expected: Sequence[str], keys: Mapping[str, 
     prefix, _, name = operator.rpartition(":")
     if prefix and prefix not in SETS:
         raise UnsupportedPolicyError("the set operator", operator)
-    if name.endswith("IfExists"):
-        if not values:
-            return True
-        name = name.removesuffix("IfExists")
     return _compare(name, wanted, values, prefix)
 
 

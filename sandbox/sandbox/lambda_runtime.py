@@ -220,31 +220,19 @@ class LambdaRuntime:
 
 @dataclass(frozen=True, slots=True)
 class LambdaContext:
-    """The context object of one invocation (https://docs.aws.amazon.com/lambda/latest/dg/python-context.html)."""
+    """The context object of one invocation, as far as handlers of Powertools read it.
 
-    memory_limit_in_mb: int = 256
-    timeout_s: int = 60
+    https://docs.aws.amazon.com/lambda/latest/dg/python-context.html
+    """
+
     function_name: str = "function"
-    function_version: str = "$LATEST"
-    log_stream_name: str = "$LATEST"
-    identity: None = None
-    client_context: None = None
+    memory_limit_in_mb: int = 256
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-    started: float = field(default_factory=time.monotonic)
 
     @property
     def invoked_function_arn(self) -> str:
         """The ARN of the function, in the sandbox's default account and Region."""
         return f"arn:aws:lambda:us-east-1:123456789012:function:{self.function_name}"
-
-    @property
-    def log_group_name(self) -> str:
-        """The name of the function's log group."""
-        return f"/aws/lambda/{self.function_name}"
-
-    def get_remaining_time_in_millis(self) -> int:
-        """Return how many milliseconds are left before the time-out."""
-        return max(0, round((self.started + self.timeout_s - time.monotonic()) * 1000))
 
 
 def in_process(handler: Callable[..., Any], function_name: str = "function") -> Callable[[Any], Any]:

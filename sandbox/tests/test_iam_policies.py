@@ -59,7 +59,6 @@ def test_actions_and_resources_are_matched(element: str, value: Any, *, expected
         ({"StringEquals": {"aws:ResourceTag/Team": "n*"}}, False),
         ({"StringLike": {"aws:ResourceTag/Team": "n*"}}, True),
         ({"StringNotEquals": {"aws:ResourceTag/Team": "net"}}, False),
-        ({"StringEqualsIfExists": {"aws:ResourceTag/Owner": "net"}}, True),
         ({"Null": {"aws:ResourceTag/Team": "false"}}, True),
         ({"ForAllValues:StringEquals": {"aws:TagKeys": ["a", "b", "c"]}}, True),
         ({"ForAllValues:StringEquals": {"aws:TagKeys": ["a"]}}, False),
