@@ -49,33 +49,10 @@ from sandbox.ssm.roles import Caller
 # The errors of AWS Config's remediation calls (botocore model).
 
 
-class NoSuchRemediationConfigurationError(JsonRESTError):
-    """The rule has no remediation configuration."""
+class RemediationError(JsonRESTError):
+    """A refusal by one of the calls."""
 
     code = 400
-
-    def __init__(self, rule_name: str) -> None:
-        super().__init__(
-            "NoSuchRemediationConfigurationException", f"The rule {rule_name} has no remediation configuration."
-        )
-
-
-class RemediationInProgressError(JsonRESTError):
-    """A remediation of the rule runs."""
-
-    code = 400
-
-    def __init__(self, rule_name: str) -> None:
-        super().__init__("RemediationInProgressException", f"A remediation of the rule {rule_name} is in progress.")
-
-
-class NoSuchRemediationExceptionError(JsonRESTError):
-    """There is no such remediation exception."""
-
-    code = 400
-
-    def __init__(self, rule_name: str) -> None:
-        super().__init__("NoSuchRemediationExceptionException", f"The rule {rule_name} has no such exception.")
 
 
 # --- memory --------------------------------------------------------------------------------------------------------
@@ -87,6 +64,7 @@ STATES = {PENDING: "QUEUED", SUCCESS: "SUCCEEDED", FAILED: "FAILED", TIMED_OUT: 
 """States of a remediation execution by the status of its automation; any other is IN_PROGRESS (botocore model)."""
 
 RUNNING = ("QUEUED", "IN_PROGRESS")
+RUN_FAILED = "FAILED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +95,11 @@ class Remediations:
         """Return the latest run for a resource, or None if there was none."""
         runs = self.runs.get((rule_name, resource))
         return runs[-1] if runs else None
+
+    def is_running(self, rule_name: str, resource: ResourceKey) -> bool:
+        """Return whether a resource is being remediated."""
+        last = self.last(rule_name, resource)
+        return last is not None and last.state in RUNNING
 
     def of_rule(self, rule_name: str) -> list[Run]:
         """Return the latest run for each resource of a rule, sorted by resource."""
@@ -178,7 +161,7 @@ def delete_configuration(_backend: ConfigBackend, memory: Remediations, paramete
     name = parameters["ConfigRuleName"]
     configuration(memory, name)
     if any(run.state in RUNNING for run in memory.of_rule(name)):
-        raise RemediationInProgressError(name)
+        raise RemediationError("RemediationInProgressException", f"A remediation of the rule {name} is in progress.")
     del memory.configurations[name]
     return {}
 
@@ -187,7 +170,8 @@ def configuration(memory: Remediations, rule_name: str) -> dict[str, Any]:
     """Return the configuration of a rule with the defaults. NoSuchRemediationConfigurationException without one."""
     found = memory.configurations.get(rule_name)
     if found is None:
-        raise NoSuchRemediationConfigurationError(rule_name)
+        message = f"The rule {rule_name} has no remediation configuration."
+        raise RemediationError("NoSuchRemediationConfigurationException", message)
     return {**DEFAULTS, **found}
 
 
@@ -296,7 +280,8 @@ def delete_exceptions(_backend: ConfigBackend, memory: Remediations, parameters:
     keys = [(rule_name, _resource(key)) for key in parameters["ResourceKeys"]]
     for key in keys:
         if key not in memory.exceptions:
-            raise NoSuchRemediationExceptionError(rule_name)
+            message = f"The rule {rule_name} has no such exception."
+            raise RemediationError("NoSuchRemediationExceptionException", message)
     for key in keys:
         del memory.exceptions[key]
     return {"FailedBatches": []}
@@ -367,8 +352,7 @@ def status_of_runs(_backend: ConfigBackend, memory: Remediations, parameters: di
 
 
 def _obstacle(backend: ConfigBackend, memory: Remediations, rule_name: str, resource: ResourceKey) -> str | None:
-    last = memory.last(rule_name, resource)
-    if last and last.state in RUNNING:
+    if memory.is_running(rule_name, resource):
         return f"{resource[1]}: a remediation is in progress"
     result = results_of(backend.account_id, backend.region_name).results.get((rule_name, resource))
     if result and result.compliance == "COMPLIANT":
@@ -408,86 +392,6 @@ def _last_update(execution: Execution | None) -> float | None:
 
 def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
-
-
-# --- automatic remediation -----------------------------------------------------------------------------------------
-#
-# Automatic remediation: attempts on what is NON_COMPLIANT, retries of what failed, and exceptions in the end.
-#
-# https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and the botocore model,
-# RemediationConfiguration.
-
-
-RUN_FAILED = "FAILED"
-
-
-@dataclass
-class AutomaticRemediation:
-    """Automatic remediation of one rule. `clock` gives seconds since 1970, `finish` waits for the end of a run."""
-
-    memory: Remediations
-    results: ConfigResults
-    rule_name: str
-    begin: Begin
-    finish: Callable[[Run], None]
-    clock: Callable[[], float]
-
-    def remediate(self) -> list[Run]:
-        """Remediate every resource that is NON_COMPLIANT and not excepted, until it works or was tried often enough.
-
-        After MaximumAutomaticAttempts failures within RetryAttemptSeconds a resource gets a remediation exception.
-        Returns all attempts in order. A resource is attempted at most MaximumAutomaticAttempts times in one call.
-        """
-        found = configuration(self.memory, self.rule_name)
-        attempts: list[Run] = []
-        if not found["Automatic"]:
-            return attempts
-        due = self._due()
-        for _ in range(found["MaximumAutomaticAttempts"]):
-            runs = self._pass(due, found)
-            attempts += runs
-            failed = {run.resource for run in runs if run.state == RUN_FAILED}
-            due = [resource for resource in due if resource in failed and not self._except(resource, found)]
-        return attempts
-
-    def _due(self) -> list[ResourceKey]:
-        """Return the resources to be remediated: what the last known results say, which may be stale."""
-        return [
-            result.resource
-            for result in self.results.of_rule(self.rule_name)
-            if result.compliance == "NON_COMPLIANT"
-            and not self.memory.excepted(self.rule_name, result.resource, self.clock())
-            and not self._runs(result.resource)
-        ]
-
-    def _runs(self, resource: ResourceKey) -> bool:
-        last = self.memory.last(self.rule_name, resource)
-        return last is not None and last.state in RUNNING
-
-    def _pass(self, due: list[ResourceKey], found: dict[str, Any]) -> list[Run]:
-        """Attempt each resource once, so many at once as allowed, until too many attempts have failed."""
-        concurrent, errors = controls(found)
-        size = max(1, ceil(len(due) * concurrent / 100))
-        runs: list[Run] = []
-        for start in range(0, len(due), size):
-            batch = [self.begin(self.rule_name, resource) for resource in due[start : start + size]]
-            for run in batch:
-                self.finish(run)
-            runs += batch
-            if 100 * sum(run.state == RUN_FAILED for run in runs) > errors * len(due):
-                break
-        return runs
-
-    def _except(self, resource: ResourceKey, found: dict[str, Any]) -> bool:
-        """Add an exception if the resource has failed too often lately, and say whether that was so."""
-        since = self.clock() - found["RetryAttemptSeconds"]
-        runs = self.memory.runs[(self.rule_name, resource)]
-        failures = sum(run.state == RUN_FAILED and run.invoked >= since for run in runs)
-        if failures < found["MaximumAutomaticAttempts"]:
-            return False
-        message = f"{failures} remediation attempts have failed within {found['RetryAttemptSeconds']} seconds."
-        add_exception(self.memory, self.rule_name, resource, message)
-        return True
 
 
 # --- service -------------------------------------------------------------------------------------------------------
@@ -537,16 +441,63 @@ class Remediation:
         self._patches.undo()
 
     def remediate(self, rule_name: str) -> list[Run]:
-        """Run automatic remediation of a rule of the sandbox's own account and Region; see AutomaticRemediation."""
-        account_id, region = self._sandbox.account_id, self._sandbox.region
-        return AutomaticRemediation(
-            remediations_of(account_id, region),
-            results_of(account_id, region),
-            rule_name,
-            partial(self._begin, account_id, region),
-            self._finish,
-            self.clock,
-        ).remediate()
+        """Run automatic remediation of a rule of the sandbox's own account and Region; return all attempts in order.
+
+        Every resource that is NON_COMPLIANT and not excepted is remediated, until that works or was tried
+        MaximumAutomaticAttempts times. After so many failures within RetryAttemptSeconds, it gets an exception:
+        https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and the botocore model,
+        RemediationConfiguration.
+        """
+        place = self._sandbox.account_id, self._sandbox.region
+        memory = remediations_of(*place)
+        found = configuration(memory, rule_name)
+        attempts: list[Run] = []
+        if not found["Automatic"]:
+            return attempts
+        due = self._due(memory, results_of(*place), rule_name)
+        for _ in range(found["MaximumAutomaticAttempts"]):
+            runs = self._attempt(rule_name, due, found)
+            attempts += runs
+            failed = {run.resource for run in runs if run.state == RUN_FAILED}
+            due = [one for one in due if one in failed and not self._except(memory, rule_name, one, found)]
+        return attempts
+
+    def _due(self, memory: Remediations, results: ConfigResults, rule_name: str) -> list[ResourceKey]:
+        """Return the resources to be remediated: what the last known results say, which may be stale."""
+        return [
+            result.resource
+            for result in results.of_rule(rule_name)
+            if result.compliance == "NON_COMPLIANT"
+            and not memory.excepted(rule_name, result.resource, self.clock())
+            and not memory.is_running(rule_name, result.resource)
+        ]
+
+    def _attempt(self, rule_name: str, due: list[ResourceKey], found: dict[str, Any]) -> list[Run]:
+        """Attempt each resource once, so many at once as allowed, until too many attempts have failed."""
+        concurrent, errors = controls(found)
+        size = max(1, ceil(len(due) * concurrent / 100))
+        runs: list[Run] = []
+        for start in range(0, len(due), size):
+            account_id, region = self._sandbox.account_id, self._sandbox.region
+            batch = [self._begin(account_id, region, rule_name, resource) for resource in due[start : start + size]]
+            for run in batch:
+                if run.execution:
+                    self._automation.wait(run.execution.id)
+            runs += batch
+            if 100 * sum(run.state == RUN_FAILED for run in runs) > errors * len(due):
+                break
+        return runs
+
+    def _except(self, memory: Remediations, rule_name: str, resource: ResourceKey, found: dict[str, Any]) -> bool:
+        """Add an exception if the resource has failed too often lately, and say whether that was so."""
+        since = self.clock() - found["RetryAttemptSeconds"]
+        runs = memory.runs[(rule_name, resource)]
+        failures = sum(run.state == RUN_FAILED and run.invoked >= since for run in runs)
+        if failures < found["MaximumAutomaticAttempts"]:
+            return False
+        message = f"{failures} remediation attempts have failed within {found['RetryAttemptSeconds']} seconds."
+        add_exception(memory, rule_name, resource, message)
+        return True
 
     def _start_on_demand(
         self, backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]
@@ -569,10 +520,6 @@ class Remediation:
             run = Run(resource, invoked, refusal=str(error))
         memory.add(rule_name, run)
         return run
-
-    def _finish(self, run: Run) -> None:
-        if run.execution:
-            self._automation.wait(run.execution.id)
 
 
 def _unless_configured(original: Callable[..., Any]) -> Callable[..., Any]:
