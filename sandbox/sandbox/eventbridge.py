@@ -16,7 +16,7 @@ from moto.utilities.arns import parse_arn
 
 from sandbox.config_service.invocation import invoke_asynchronously
 from sandbox.dynamic import Moto
-from sandbox.iam_policies import Authorization, Statement, as_list, is_allowed
+from sandbox.iam_policies import Authorization, Statement, as_list, is_allowed, names_service
 from sandbox.patches import Patches
 
 # --- policies ------------------------------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ def _may_send(queue_arn: str, rule_arn: str) -> bool:
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sqs-permissions
     """
     wanted = Authorization("sqs:SendMessage", queue_arn, {"aws:SourceArn": [rule_arn]})
-    return is_allowed(filter(_names_eventbridge, queue_statements(queue_arn)), wanted)
+    return is_allowed([row for row in queue_statements(queue_arn) if names_service(row, SERVICE)], wanted)
 
 
 def _may_publish(topic_arn: str, rule_arn: str, role_arn: str) -> bool:
@@ -76,13 +76,8 @@ def _may_publish(topic_arn: str, rule_arn: str, role_arn: str) -> bool:
     topic = sns_backends[arn.account][arn.region].topics.get(topic_arn)
     if topic is None or arn.account != parse_arn(rule_arn).account:
         return topic is not None and bool(role_arn)
-    named = [row for row in as_list(json.loads(topic.policy)["Statement"]) if _names_eventbridge(row)]
+    named = [row for row in as_list(json.loads(topic.policy)["Statement"]) if names_service(row, SERVICE)]
     return not role_arn and is_allowed(named, Authorization("sns:Publish", topic_arn))
-
-
-def _names_eventbridge(statement: Statement) -> bool:
-    principal = statement["Principal"]
-    return principal in ("*", {"AWS": "*"}) or SERVICE in as_list(principal.get("Service", []))
 
 
 Event = dict[str, Any]

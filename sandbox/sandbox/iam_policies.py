@@ -135,6 +135,14 @@ def _compare(name: str, expected: Sequence[str], values: Sequence[str], of_set: 
     return any(fits) if values or of_set else negated
 
 
+def names_service(statement: Statement, service: str) -> bool:
+    """Return whether the Principal of a resource policy's statement is a service, such as ssm.amazonaws.com, or anybody."""
+    principal = statement["Principal"]
+    return principal in ("*", service, {"AWS": "*"}) or (
+        isinstance(principal, dict) and service in as_list(principal.get("Service", []))
+    )
+
+
 def as_list(value: Any) -> list[Any]:  # noqa: ANN401  # policies have one or a list of several
     """Return what may be one or a list of several as a list."""
     return value if isinstance(value, list) else [value]

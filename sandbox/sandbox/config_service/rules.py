@@ -18,7 +18,7 @@ from moto.core.exceptions import JsonRESTError
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, results_of
-from sandbox.iam_policies import Authorization, Statement, is_allowed
+from sandbox.iam_policies import Authorization, is_allowed, names_service
 from sandbox.patches import Patches
 
 # --- functions of rules --------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def check_function(backend: ConfigBackend, source: dict[str, Any]) -> None:
     if source.get("Owner") != "CUSTOM_LAMBDA":
         return
     arn = source.get("SourceIdentifier") or ""
-    named = [statement for statement in _policy(backend, arn) if _names_config(statement)]
+    named = [statement for statement in _policy(backend, arn) if names_service(statement, SERVICE)]
     if not is_allowed(named, Authorization("lambda:InvokeFunction", arn, {"aws:SourceAccount": [backend.account_id]})):
         raise InsufficientPermissionsException(
             f"The AWS Lambda function {arn} cannot be invoked. "
@@ -55,11 +55,6 @@ def _policy(backend: ConfigBackend, arn: str) -> list[dict[str, Any]]:
         statements: list[dict[str, Any]] = function.policy.statements
         return statements
     return []
-
-
-def _names_config(statement: Statement) -> bool:
-    principal = statement["Principal"]
-    return (principal.get("Service") if isinstance(principal, dict) else principal) in (SERVICE, "*")
 
 
 # --- statuses of rules ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from moto.iam.models import iam_backends
 from moto.sts.models import sts_backends
 from moto.utilities.utils import get_partition
 
-from sandbox.iam_policies import Authorization, Statement, as_list, is_allowed
+from sandbox.iam_policies import Authorization, as_list, is_allowed, names_service
 from sandbox.server import CREDENTIALS
 from sandbox.ssm.faults import InvalidParametersError
 
@@ -63,7 +63,7 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
     wanted = Authorization("sts:AssumeRole", keys={"aws:SourceAccount": [account_id], "aws:SourceArn": [source]})
     statements = as_list(json.loads(role.assume_role_policy_document)["Statement"])
     # A trust policy names no resource: it is about its role.
-    trusting = [{**statement, "Resource": "*"} for statement in statements if _trusts(statement)]
+    trusting = [{**statement, "Resource": "*"} for statement in statements if names_service(statement, SERVICE)]
     if not is_allowed(trusting, wanted):
         raise InvalidParametersError(CANNOT_ASSUME)
     session = sts_backends[account_id][partition].assume_role(
@@ -75,11 +75,6 @@ def assume(role_arn: str, execution_id: str, account_id: str, region: str) -> Cr
         external_id="",
     )
     return _credentials(session.access_key_id, session.secret_access_key, session.session_token)
-
-
-def _trusts(statement: Statement) -> bool:
-    """Return whether the principals of a statement of a trust policy include Systems Manager."""
-    return SERVICE in as_list(statement.get("Principal", {}).get("Service", []))
 
 
 def _credentials(access_key_id: str, secret_access_key: str, session_token: str | None) -> Credentials:
