@@ -16,6 +16,7 @@ from moto.securityhub.exceptions import SecurityHubClientError
 from moto.securityhub.models import securityhub_backends
 from moto.securityhub.responses import SecurityHubResponse
 
+from sandbox.constraints import violations
 from sandbox.iam_policies import Authorization
 from sandbox.patches import Patches
 from sandbox.wire import Request
@@ -54,20 +55,6 @@ READERS: Mapping[str, Callable[[Request], Iterator[Authorization]]] = {
 # https://docs.aws.amazon.com/securityhub/latest/userguide/asff-top-level-attributes.html.
 
 
-REQUIRED = (
-    "SchemaVersion",
-    "Id",
-    "ProductArn",
-    "GeneratorId",
-    "AwsAccountId",
-    "CreatedAt",
-    "UpdatedAt",
-    "Title",
-    "Description",
-    "Resources",
-)
-"""Attributes that every finding has (botocore model, AwsSecurityFinding)."""
-
 LONGEST = {"Id": 512, "GeneratorId": 512, "Title": 256, "Description": 1024}
 MAXIMUM_BYTES = 240 * 1024
 """Of one finding (https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_BatchImportFindings.html)."""
@@ -78,10 +65,6 @@ MAXIMUM_TEXT = 512
 MAXIMUM_FIELDS = 50
 MAXIMUM_KEY = 128
 MAXIMUM_VALUE = 2048
-COMPLIANCE = ("PASSED", "WARNING", "FAILED", "NOT_AVAILABLE")
-RECORD_STATES = ("ACTIVE", "ARCHIVED")
-SEVERITIES = ("INFORMATIONAL", "LOW", "MEDIUM", "HIGH", "CRITICAL")
-"""Enums of the botocore model."""
 
 
 class InvalidInputError(Exception):
@@ -90,9 +73,8 @@ class InvalidInputError(Exception):
 
 def check_finding(given: dict[str, Any], account_id: str, region: str) -> None:
     """Raise InvalidInputError unless an account may import a finding for its default product."""
-    for name in REQUIRED:
-        if not given.get(name):
-            raise InvalidInputError(f"the finding has no {name}")
+    if broken := violations("securityhub", "BatchImportFindings", {"Findings": [given]}):
+        raise InvalidInputError("; ".join(broken))
     product = f":securityhub:{region}:{account_id}:product/{account_id}/default"
     if not given["ProductArn"].endswith(product) or given["AwsAccountId"] != account_id:
         raise InvalidInputError(f"the finding is not of account {account_id} and its default product")
@@ -101,9 +83,6 @@ def check_finding(given: dict[str, Any], account_id: str, region: str) -> None:
             raise InvalidInputError(f"{name} has more than {longest} characters")
     for name in ("CreatedAt", "UpdatedAt"):
         checked_timestamp(given[name])
-    _one_of(given.get("RecordState", "ACTIVE"), RECORD_STATES)
-    _one_of(given.get("Compliance", {}).get("Status", "PASSED"), COMPLIANCE)
-    _one_of(given.get("Severity", {}).get("Label", "LOW"), SEVERITIES)
     check_text(
         given.get("Remediation", {}).get("Recommendation", {}).get("Text", "x"), "Remediation.Recommendation.Text"
     )
@@ -142,11 +121,6 @@ def check_size(given: dict[str, Any]) -> None:
     """Raise InvalidInputError for a finding of more than 240 KB."""
     if len(json.dumps(given).encode()) > MAXIMUM_BYTES:
         raise InvalidInputError("Finding size exceeded 240 KB")
-
-
-def _one_of(value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise InvalidInputError(f"{value} is not one of {', '.join(allowed)}")
 
 
 # --- filters -------------------------------------------------------------------------------------------------------
