@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import groupby
 from operator import ge, gt, lt
 from statistics import fmean
 from typing import Any
@@ -174,10 +173,9 @@ def _check(queries: Sequence[Mapping[str, Any]], start: datetime, end: datetime)
 
 def _by_metric(backend: Moto) -> dict[Key, list[Point]]:
     found: dict[Key, list[Point]] = defaultdict(list)
-    for _, same in groupby(backend.metric_data, lambda datum: (datum.namespace, datum.name, id(datum.dimensions))):
-        data = list(same)
-        dimensions = frozenset((dimension.name, dimension.value) for dimension in data[0].dimensions)
-        found[data[0].namespace, data[0].name, dimensions] += [(_utc(datum.timestamp), datum.value) for datum in data]
+    for datum in backend.metric_data:
+        dimensions = frozenset((dimension.name, dimension.value) for dimension in datum.dimensions)
+        found[datum.namespace, datum.name, dimensions].append((_utc(datum.timestamp), datum.value))
     return found
 
 
@@ -283,7 +281,13 @@ class Metrics:
         """Record datapoints of any namespace; place is (account id, Region)."""
         account_id, region = place or (self._account_id, self._region)
         cloudwatch_backends[account_id][region].metric_data += [
-            MetricDatum(point.namespace, point.name, point.value, _named(point.dimensions), point.time)
+            MetricDatum(
+                point.namespace,
+                point.name,
+                point.value,
+                [{"Name": name, "Value": value} for name, value in point.dimensions],
+                point.time,
+            )
             for point in datapoints
         ]
 
@@ -321,20 +325,5 @@ class Metrics:
 
         https://docs.aws.amazon.com/vpc/latest/userguide/metrics-dimensions-nat-gateway.html.
         """
-        account_id, region = place or (self._account_id, self._region)
-        dimensions = [("NatGatewayId", nat_gateway_id), *([("AvailabilityZone", zone)] if zone else [])]
-        common = vars(MetricDatum("AWS/NATGateway", metric, 0, _named(dimensions), None))
-        cloudwatch_backends[account_id][region].metric_data += [
-            _datum(common | {"value": value, "timestamp": time}) for time, value in points
-        ]
-
-
-def _named(dimensions: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    return [{"Name": name, "Value": value} for name, value in dimensions]
-
-
-def _datum(attributes: dict[str, Any]) -> MetricDatum:
-    """Return a datum with these attributes. Its initializer would make the dimensions of thousands of points anew."""
-    datum: MetricDatum = object.__new__(MetricDatum)
-    vars(datum).update(attributes)
-    return datum
+        dimensions = (("NatGatewayId", nat_gateway_id), *([("AvailabilityZone", zone)] if zone else []))
+        self.add((Datapoint("AWS/NATGateway", metric, dimensions, value, time) for time, value in points), place)
