@@ -30,8 +30,6 @@ SERVICE_OF_SIGNING_NAME = {
 """Signing names that differ from the name of the botocore model (botocore model, metadata.signingName)."""
 S3_CONTROL = "/v20180820/"
 """How the paths of S3 Control begin, which has the signing names of S3."""
-UNSIGNED_SERVICES = {"AssumeRoleWithWebIdentity": "sts", "AssumeRoleWithSAML": "sts"}
-"""Services of the actions that carry no signature (botocore model, authtype none)."""
 _FORM = "application/x-www-form-urlencoded"
 _ACTION = re.compile(r"(?:^|&)Action=([^&]*)")
 
@@ -106,7 +104,7 @@ def read(environ: dict[str, Any]) -> Request:
     scope = environ.get("HTTP_AUTHORIZATION", "").partition("Credential=")[2].partition(",")[0]
     account_id = str(get_account_id_from(scope.partition("/")[0]))
     action = _action(environ, body)
-    signing_name, region = _signing_name_and_region(scope, action)
+    signing_name, region = _signing_name_and_region(scope)
     service = SERVICE_OF_SIGNING_NAME.get(signing_name, signing_name)
     if service == "s3" and environ["PATH_INFO"].startswith(S3_CONTROL):
         service = "s3control"
@@ -160,15 +158,15 @@ def _operation(environ: dict[str, Any], http: Http, service: str) -> tuple[str, 
     return str(operation.name), uri_parameters
 
 
-def _signing_name_and_region(scope: str, action: str) -> tuple[str, str]:
-    """Return signing name and Region of the credential scope of Signature Version 4 (or of the few unsigned calls).
+def _signing_name_and_region(scope: str) -> tuple[str, str]:
+    """Return signing name and Region of the credential scope of Signature Version 4.
 
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-signing-elements.html
     """
     match scope.split("/"):
         case [_, _, region, signing_name, "aws4_request"]:
             return signing_name, region
-    return UNSIGNED_SERVICES.get(action, "unknown"), ""
+    return "unknown", ""
 
 
 @cache

@@ -70,17 +70,6 @@ def bodies(sandbox: Sandbox, url: str) -> list[dict[str, Any]]:
     return [json.loads(message["Body"]) for message in received.get("Messages", [])]
 
 
-def test_other_targets_get_the_same_event(sandbox: Sandbox, events: Client) -> None:
-    """A queue that is a target of the same rule gets the event too."""
-    url = create_queue(sandbox, "copy")
-    queue = {"Id": "queue", "Arn": "arn:aws:sqs:us-east-1:123456789012:copy"}
-    events.put_targets(Rule="rule", Targets=[queue])
-    sandbox.eventbridge.register("consumer", lambda _event: None)
-    assert events.put_events(Entries=[entry(3)])["FailedEntryCount"] == 0
-    [event] = bodies(sandbox, url)
-    assert (event["detail"], event["time"]) == ({"n": 3}, "2025-11-27T00:00:00Z")
-
-
 @pytest.mark.parametrize("takes", [RULE, f"{RULE}-2", None], ids=["its rule", "another rule", "deleted"])
 @pytest.mark.parametrize("dead", [RULE, f"{RULE}-2"], ids=["dead letters", "no dead letters"])
 def test_what_a_queue_does_not_take_goes_to_its_dead_letter_queue(

@@ -113,12 +113,6 @@ def test_invocations_from_threads_take_turns(function: LambdaRuntime) -> None:
     assert [answer["event"]["number"] for answer in answers] == list(range(24))
 
 
-def test_log_can_be_read(function: LambdaRuntime) -> None:
-    """The log has what the function prints."""
-    function.invoke({})
-    assert "module level of the handler" in function.logs()
-
-
 def test_leaves_nothing_behind(artifact: Path) -> None:
     """When the runtime stops, the function's process ends too."""
     with LambdaRuntime(artifact, "app.handler", {}) as runtime:

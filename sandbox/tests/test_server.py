@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.refusals import refused
 from sandbox.server import Sandbox
 
 ROOT = Path(__file__).parents[1]
@@ -52,18 +51,6 @@ def test_sends_an_answer_in_one_piece(sandbox: Sandbox) -> None:
         with create_connection((address.hostname, address.port)) as client:
             client.sendall("\r\n".join([*head, "", body]).encode())
             assert client.recv(65536).endswith(b"</DescribeVpcsResponse>")
-
-
-def test_logs_failed_calls_too(sandbox: Sandbox) -> None:
-    """A rejected call is logged with its status and error code, and so is what the server does not support."""
-    ec2 = sandbox.client("ec2")
-    assert refused(ec2.delete_vpc, VpcId="vpc-00000000") == "InvalidVpcID.NotFound"
-    with pytest.raises(ClientError, match="cannot serve ec2:DescribeIpams"):
-        ec2.describe_ipams()
-    assert [(call.operation, call.status, call.error) for call in sandbox.calls] == [
-        ("DeleteVpc", 400, "InvalidVpcID.NotFound"),
-        ("DescribeIpams", 500, "InternalFailure"),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -79,17 +79,6 @@ def test_one_of_the_values_is_enough(ec2: Client, table_id: str, subnet_id: str)
         assert [table["RouteTableId"] for table in found] == wanted, values
 
 
-def test_tags_are_those_of_one_resource(ec2: Client, vpc_id: str) -> None:
-    """The faster search for tags finds the resource's own, also after they are removed."""
-    other = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    tag = {"Key": "owner", "Value": "network"}
-    ec2.create_tags(Resources=[vpc_id], Tags=[tag])
-    tags = {vpc["VpcId"]: vpc.get("Tags", []) for vpc in ec2.describe_vpcs(VpcIds=[vpc_id, other])["Vpcs"]}
-    assert tags == {vpc_id: [tag], other: []}
-    ec2.delete_tags(Resources=[vpc_id], Tags=[{"Key": "owner"}])
-    assert not ec2.describe_vpcs(VpcIds=[vpc_id])["Vpcs"][0].get("Tags")
-
-
 def test_dry_run_changes_nothing(ec2: Client) -> None:
     """A permitted dry run fails with DryRunOperation and status 412, and creates nothing.
 
