@@ -26,6 +26,7 @@ from moto.utilities.utils import get_partition
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, ResourceKey, results_of
+from sandbox.memory import memory_of
 from sandbox.patches import Patches
 from sandbox.server import CREDENTIALS, Sandbox
 from sandbox.ssm import Automation
@@ -118,9 +119,7 @@ class Remediations:
 
 def remediations_of(account_id: str, region: str) -> Remediations:
     """Return what is stored for one account and Region. A reset of moto's backend removes it."""
-    backend = config_backends[account_id][region]
-    memory: Remediations = vars(backend).setdefault("sandbox_remediations", Remediations())
-    return memory
+    return memory_of(config_backends[account_id][region], Remediations)
 
 
 # --- configurations ------------------------------------------------------------------------------------------------

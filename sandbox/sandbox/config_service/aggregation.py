@@ -9,11 +9,12 @@ from moto.config.exceptions import (
     NoSuchConfigurationAggregatorException,
     ValidationException,
 )
-from moto.config.models import ConfigBackend, config_backends
+from moto.config.models import config_backends
 from moto.config.responses import ConfigResponse
 
 from sandbox.config_service import checks
 from sandbox.config_service.results import Result, results_of
+from sandbox.memory import memory_of
 from sandbox.patches import Patches
 
 AGGREGATED = ("COMPLIANT", "NON_COMPLIANT")
@@ -52,18 +53,13 @@ class Aggregation:
 
 def aggregation_of(account_id: str, region: str) -> Aggregation:
     """Return what aggregators of one account and Region hold. A reset of moto's backend removes it."""
-    return _aggregation(config_backends[account_id][region])
+    return memory_of(config_backends[account_id][region], Aggregation)
 
 
 def apply(patches: Patches) -> None:
     """Let moto answer what aggregators hold until `patches` are undone."""
     for name, answer in ANSWERS.items():
         patches.set(ConfigResponse, name, _method(answer))
-
-
-def _aggregation(backend: ConfigBackend) -> Aggregation:
-    found: Aggregation = vars(backend).setdefault("sandbox_aggregation", Aggregation())
-    return found
 
 
 def _current(account_id: str, region: str) -> list[Result]:
@@ -76,7 +72,7 @@ def _method(answer: Callable[[Aggregation, Parameters], Parameters]) -> Callable
         parameters = json.loads(self.body or "{}")
         if parameters.get("ConfigurationAggregatorName") not in self.config_backend.config_aggregators:
             raise NoSuchConfigurationAggregatorException
-        return json.dumps(answer(_aggregation(self.config_backend), parameters))
+        return json.dumps(answer(memory_of(self.config_backend, Aggregation), parameters))
 
     return method
 

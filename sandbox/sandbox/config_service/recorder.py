@@ -10,6 +10,7 @@ from moto.config.models import ConfigBackend, config_backends
 from moto.config.responses import ConfigResponse
 
 from sandbox.config_service import checks
+from sandbox.memory import memory_of
 from sandbox.patches import Patches
 
 KINDS = ("configHistoryDeliveryInfo", "configSnapshotDeliveryInfo", "configStreamDeliveryInfo")
@@ -33,7 +34,7 @@ class Recording:
 
 def recording_of(account_id: str, region: str) -> Recording:
     """Return the settings of one account and Region; they live and die with moto's backend, reset included."""
-    return _recording(config_backends[account_id][region])
+    return memory_of(config_backends[account_id][region], Recording)
 
 
 def apply(patches: Patches) -> None:
@@ -43,11 +44,6 @@ def apply(patches: Patches) -> None:
     patches.wrap(ConfigResponse, "describe_configuration_recorder_status", _with_status)
     patches.set(ConfigResponse, "describe_delivery_channel_status", _delivery_channel_status)
     patches.set(ConfigResponse, "list_configuration_recorders", _list_recorders)
-
-
-def _recording(backend: ConfigBackend) -> Recording:
-    found: Recording = vars(backend).setdefault("sandbox_recording", Recording())
-    return found
 
 
 def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
@@ -60,7 +56,7 @@ def _keeping_mode(original: Callable[..., str]) -> Callable[..., str]:
         recorder = checks.parameters(self, "PutConfigurationRecorder")["ConfigurationRecorder"]
         mode = recorder.get("recordingMode") or {"recordingFrequency": "CONTINUOUS"}
         answered = original(self)
-        _recording(self.config_backend).modes[recorder["name"]] = mode
+        memory_of(self.config_backend, Recording).modes[recorder["name"]] = mode
         return answered
 
     return answer
@@ -71,7 +67,7 @@ def _with_mode(original: Callable[..., str]) -> Callable[..., str]:
         described = json.loads(original(self))
         for recorder in described["ConfigurationRecorders"]:
             recorder["arn"] = _arn(self.config_backend, recorder["name"])
-            recorder["recordingMode"] = _recording(self.config_backend).modes[recorder["name"]]
+            recorder["recordingMode"] = memory_of(self.config_backend, Recording).modes[recorder["name"]]
         return json.dumps(described)
 
     return answer
@@ -88,7 +84,7 @@ def _with_status(original: Callable[..., str]) -> Callable[..., str]:
         for recorder in described["ConfigurationRecordersStatus"]:
             recorder["arn"] = _arn(self.config_backend, recorder["name"])
             if recorder.get("lastStatus"):
-                recorder.update(_outcome(_recording(self.config_backend).failure))
+                recorder.update(_outcome(memory_of(self.config_backend, Recording).failure))
         return json.dumps(described)
 
     return answer
@@ -100,7 +96,9 @@ def _list_recorders(self: ConfigResponse) -> str:
     https://docs.aws.amazon.com/config/latest/APIReference/API_ListConfigurationRecorders.html
     """
     backend = self.config_backend
-    scopes = dict.fromkeys(backend.recorders, "PAID") | dict.fromkeys(_recording(backend).service_linked, "INTERNAL")
+    scopes = dict.fromkeys(backend.recorders, "PAID") | dict.fromkeys(
+        memory_of(backend, Recording).service_linked, "INTERNAL"
+    )
     rows = [{"arn": _arn(backend, name), "name": name, "recordingScope": scopes[name]} for name in scopes]
     return json.dumps({"ConfigurationRecorderSummaries": rows})
 
@@ -115,7 +113,7 @@ def _delivery_channel_status(self: ConfigResponse) -> str:
     for name in names:
         if name not in channels:
             raise NoSuchDeliveryChannelException(name)
-    failures = _recording(self.config_backend).deliveries
+    failures = memory_of(self.config_backend, Recording).deliveries
     rows = []
     for name in names:
         row: dict[str, Any] = {"name": name} | {kind: _outcome(failures.get(kind)) for kind in KINDS}

@@ -8,6 +8,8 @@ from typing import Any
 
 from moto.config.models import config_backends
 
+from sandbox.memory import memory_of
+
 ResourceKey = tuple[str, str]
 """Resource type and resource id."""
 
@@ -116,6 +118,4 @@ class ConfigResults:
 
 def results_of(account_id: str, region: str) -> ConfigResults:
     """Return what Config stores in one account and Region. A reset of moto's backend removes it."""
-    backend = config_backends[account_id][region]
-    memory: ConfigResults = vars(backend).setdefault("sandbox_results", ConfigResults())
-    return memory
+    return memory_of(config_backends[account_id][region], ConfigResults)

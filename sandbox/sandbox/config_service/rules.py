@@ -19,6 +19,7 @@ from moto.core.exceptions import JsonRESTError
 from sandbox.config_service import checks
 from sandbox.config_service.results import ConfigResults, results_of
 from sandbox.iam_policies import Authorization, is_allowed, names_service
+from sandbox.memory import memory_of
 from sandbox.patches import Patches
 
 # --- functions of rules --------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Statuses:
 
 def statuses_of(account_id: str, region: str) -> Statuses:
     """Return the settings of one account and Region; they live and die with moto's backend, reset included."""
-    return _statuses(config_backends[account_id][region])
+    return memory_of(config_backends[account_id][region], Statuses)
 
 
 def apply(patches: Patches) -> None:
@@ -91,16 +92,11 @@ def apply(patches: Patches) -> None:
     patches.set(ConfigResponse, "describe_config_rule_evaluation_status", _answer)
 
 
-def _statuses(backend: ConfigBackend) -> Statuses:
-    found: Statuses = vars(backend).setdefault("sandbox_statuses", Statuses())
-    return found
-
-
 def _activating(original: Callable[..., str]) -> Callable[..., str]:
     def answer(self: ConfigResponse) -> str:
         answered = original(self)
         name = json.loads(self.body)["ConfigRule"]["ConfigRuleName"]
-        _statuses(self.config_backend).activated.setdefault(name, time.time())
+        memory_of(self.config_backend, Statuses).activated.setdefault(name, time.time())
         return answered
 
     return answer
@@ -110,7 +106,7 @@ def _answer(self: ConfigResponse) -> str:
     asked = checks.parameters(self, "DescribeConfigRuleEvaluationStatus")
     backend, results = self.config_backend, results_of(self.current_account, self.region)
     names = asked.get("ConfigRuleNames") or sorted(backend.config_rules)
-    rows = [_status(backend, results, name) for name in names if name not in _statuses(backend).silent]
+    rows = [_status(backend, results, name) for name in names if name not in memory_of(backend, Statuses).silent]
     page, token = checks.page(rows, asked.get("NextToken"), asked.get("Limit") or len(rows) or 1)
     return json.dumps({"ConfigRulesEvaluationStatus": list(page)} | ({"NextToken": token} if token else {}))
 
@@ -118,7 +114,7 @@ def _answer(self: ConfigResponse) -> str:
 def _status(backend: ConfigBackend, results: ConfigResults, name: str) -> Status:
     """Return one row: invoked when a result token was issued last, evaluated when a result was taken in last."""
     rule = checks.rule(backend, name)
-    statuses = _statuses(backend)
+    statuses = memory_of(backend, Statuses)
     row: Status = {
         "ConfigRuleName": name,
         "ConfigRuleArn": rule.config_rule_arn,

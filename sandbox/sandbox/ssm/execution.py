@@ -10,6 +10,7 @@ from typing import Any
 from moto.ssm.exceptions import SSMException
 from moto.ssm.models import ssm_backends
 
+from sandbox.memory import memory_of
 from sandbox.ssm.document import Document, Step
 from sandbox.ssm.values import EXECUTION_ID, NO_OUTPUT
 
@@ -134,8 +135,7 @@ class Registry:
 
 def registry(account_id: str, region: str) -> Registry:
     """Return the registry of one account and Region."""
-    found: Registry = vars(ssm_backends[account_id][region]).setdefault("sandbox_executions", Registry())
-    return found
+    return memory_of(ssm_backends[account_id][region], Registry)
 
 
 def find(account_id: str, region: str, execution_id: str) -> Execution:
