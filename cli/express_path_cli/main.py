@@ -1,7 +1,6 @@
 """The express-path command: the list of its subcommands, and the options before them."""
 
 import os
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -111,6 +110,8 @@ app = typer.Typer(
 
 def _print_version(given: bool) -> None:
     if given:
+        from importlib.metadata import version  # noqa: PLC0415  # only --version needs it
+
         echo(f"express-path {version('express-path')}")
         raise typer.Exit
 

@@ -17,9 +17,10 @@ from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
 from express_path_cli.doctor.checkup import Check, Checkup, examine
 from express_path_cli.installation.checks import CheckState
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.tables import Terminal
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """

@@ -27,10 +27,10 @@ from express_path_cli.findings.row import Row, worst_first
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.settings import read_settings
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
-from express_path_cli.terminal.tables import printable
+from express_path_cli.terminal.tables import Terminal, printable
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """

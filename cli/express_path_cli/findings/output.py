@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
 
 import typer
 
 from express_path_cli.findings.baseline import comparison_text
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.formats.csv import as_csv
 from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.formats.json import as_json
@@ -18,27 +18,11 @@ from express_path_cli.findings.formats.sarif import as_sarif
 from express_path_cli.findings.formats.text import as_text
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.terminal.console import Terminal, without_controls
+from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import OptionError, say
 from express_path_cli.terminal.files import STDOUT, write_bytes
-from express_path_cli.terminal.tables import Screen
+from express_path_cli.terminal.tables import Screen, Terminal
 
-
-class Format(StrEnum):
-    """The output formats for rows."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    OCSF = "ocsf"
-
-
-WITH_IGNORED = (Format.JSON, Format.CSV, Format.OCSF)
-"""The formats that list findings which the configuration file ignores, and say so. The others count them."""
 _BY_SUFFIX = {
     ".txt": Format.TABLE,
     ".json": Format.JSON,

@@ -1,19 +1,13 @@
-"""Select the subnets to evaluate, the rows to show, and those that make a scan fail."""
+"""Select the subnets to evaluate, and the verdicts that some words name."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from express_path.domain.network.resources import Tags, has_tag
-from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.sources.network import View
-from express_path_cli.terminal.errors import Failure, OptionError, did_you_mean
-
-NEVER = "never"
-NEW = "new"
-WORDS = (*Compliance, *Reason)
-"""The words that select rows: each compliance and each reason."""
+from express_path_cli.terminal.errors import Failure, OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +81,6 @@ def evaluate_all(views: Sequence[View], parameters: RuleParameters, selection: S
     for view in sorted(views, key=lambda view: (view.account.id, view.region)):
         verdicts.extend(map(view.evaluator(parameters).verdict, sorted(selection.subnet_ids(view))))
     return verdicts
-
-
-def parse_words(option: str, given: Sequence[str], *more: str) -> frozenset[str]:
-    """Return compliances and reasons, which may be in any case. Raise OptionError for another word."""
-    allowed = (*WORDS, *more)
-    for word in given:
-        if word.upper() not in allowed and word.lower() not in more:
-            hint = did_you_mean(word, allowed) or f"must be one of {', '.join(allowed)}"
-            raise OptionError(f"{option} {word}: unknown compliance or reason", hint)
-    return frozenset(word.lower() if word.lower() in more else word.upper() for word in given)
 
 
 def matches(verdict: Verdict, words: frozenset[str]) -> bool:

@@ -23,11 +23,11 @@ from express_path_cli.org.check import (
     Problem,
     check_organization,
 )
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Record, Screen, record_lines
+from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
 from express_path_cli.terminal.texts import count_text
 
 _DEPLOYED = "What the StackSets deploy"

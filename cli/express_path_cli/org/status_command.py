@@ -21,11 +21,11 @@ from express_path_cli.org.status import (
     StatusRequest,
     read_status,
 )
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Layout, Record, Screen, record_lines
+from express_path_cli.terminal.tables import Layout, Record, Screen, Terminal, record_lines
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """

@@ -13,9 +13,10 @@ from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.policies import account_policies, policies_in_files
 from express_path_cli.aws.sessions import AccountRegion, connect
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, say, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
+from express_path_cli.terminal.tables import Terminal
 from express_path_cli.terminal.texts import count_text
 
 SCHEMA_VERSION = 1

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
 
@@ -68,6 +67,8 @@ class Subcommands:
         """Return the subcommands of a group by name. Raise OptionError if the distribution that brings them is missing."""
         if not self.groups[group].how_to_install:
             return {name: listed for name, listed in self.own.items() if name.startswith(f"{group} ")}
+        from importlib.metadata import entry_points  # noqa: PLC0415  # only `bench` needs it
+
         for entry_point in entry_points(group=ENTRY_POINTS, name=group):
             brought: Mapping[str, Listed] = entry_point.load()
             return brought
@@ -183,9 +184,12 @@ class Subcommand(TyperCommand):
 
 
 def without_flag_types(parameters: list[Any]) -> list[Any]:
-    """Return parameters whose flags have an empty metavar; Typer would show <bool>."""
+    """Return parameters whose flags have an empty metavar and a default; Typer would show <bool>, and convert None.
+
+    It converts with Pydantic, which takes longer to import than Typer itself.
+    """
     for parameter in (parameter for parameter in parameters if getattr(parameter, "is_flag", False)):
-        parameter.metavar = ""
+        parameter.metavar, parameter.default = "", bool(parameter.default)
     return parameters
 
 

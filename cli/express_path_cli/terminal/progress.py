@@ -6,7 +6,7 @@ from typing import Protocol
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from express_path_cli.terminal.console import Terminal
+from express_path_cli.terminal.tables import Terminal
 
 
 class Watch(Protocol):

@@ -7,8 +7,34 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
+from rich.segment import Segment
 from rich.text import Text
+
+from express_path_cli.terminal.console import without_controls
+
+
+class Terminal(Console):
+    """A rich console that prints no control characters of a text, only those of styles."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        """Print texts as they are, without highlighting numbers and paths."""
+        super().__init__(highlight=False, stderr=stderr)
+        self.push_render_hook(_Cleaning())
+
+
+class _Cleaning(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Cleaned(renderable) for renderable in renderables]
+
+
+class _Cleaned:
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for text, style, control in console.render(self._renderable, options):
+            yield Segment(text if control else without_controls(text), style, control)
 
 
 class Screen:

@@ -25,10 +25,11 @@ from express_path_cli.nat.prices import (
     window,
 )
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.tables import Terminal
 from express_path_cli.terminal.texts import count_text
 from express_path_cli.traffic.costs import CostOptions, CostReport, NatCost, report_on
 

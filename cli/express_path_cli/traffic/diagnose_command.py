@@ -18,10 +18,11 @@ from express_path_cli.findings.selection import Selection, evaluate_all, evaluat
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.tables import Terminal
 from express_path_cli.terminal.texts import count_text, duration_text, rate_text, share_text, span_text
 from express_path_cli.traffic.charts import as_text_chart
 from express_path_cli.traffic.diagnosing import HOURS, NatDiagnosis, Timing, diagnose_all, nats_to_diagnose, timing

@@ -8,8 +8,9 @@ import typer
 from express_path_cli.aws import options
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.terminal.charts import check_chart
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import say
+from express_path_cli.terminal.tables import Terminal
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import as_comparison_json, compare, verdict
 from express_path_instrument.bench.plot import write_plots

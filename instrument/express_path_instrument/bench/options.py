@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from express_path_cli.aws import options
-from express_path_cli.terminal.console import Terminal, echo
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, say
 from express_path_cli.terminal.files import STDOUT, check_output, write_file
+from express_path_cli.terminal.tables import Terminal
 from express_path_instrument.bench.results import BenchResult, as_bench_json
 from express_path_instrument.bench.tables import as_bench_table
 

@@ -10,8 +10,8 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.errors import ApiError
 from express_path_cli.findings import output
 from express_path_cli.findings.baseline import Baseline, compare
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, Row
 from express_path_cli.findings.scan_file import FindingId

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from express_path.errors import ApiError
-from express_path_cli.findings.output import Format, format_of, write_result
+from express_path_cli.findings.formats import Format
+from express_path_cli.findings.output import format_of, write_result
 from express_path_cli.terminal.errors import Failure, OptionError
 from tests.cli.findings.results import FLAGGED, compared, rendered, result_of
 

@@ -13,8 +13,8 @@ from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline import parameter_words
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.options import RenderOptions, ScanOptions
-from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import Selection

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.terminal.errors import OptionError
 from tests.cli.findings.results import EVERY, FLAGGED, rendered, result_of

@@ -12,9 +12,9 @@ from express_path_cli.findings.selection import (
     Selection,
     evaluate_all,
     matches,
-    parse_words,
     tags_of,
 )
+from express_path_cli.findings.words import parse_words
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import Failure, OptionError
 from tests.cli.findings.results import FLAGGED

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import validate
 
 from benchmarks.command_runs import environment
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from tests.support.command import NO_CREDENTIALS, invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 

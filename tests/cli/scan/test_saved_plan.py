@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from tests.cli.findings.test_saved import changed
 from tests.cli.scan.test_from import without_times
 from tests.cli.scan.test_plan import ENDPOINT, MAIN, PRIVATE, UNRESOLVED, VPC, moved_subnet, replaced_table

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.command_runs import Run, environment, measured_runs
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from tests.support import processes
 from tests.support.many_subnets import write_organization
 

@@ -128,6 +128,37 @@ def test_without_aws_boto3_is_not_imported() -> None:
     assert "<imports express_path_cli.doctor.command>" in of_doctor
 
 
+LIST_MODULES = """
+import sys
+from express_path_cli.main import app
+try:
+    app()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+"""Run a command line, and write the names of all imported modules to standard error."""
+SLOW = {"boto3", "rich", "pydantic", "importlib.metadata", "express_path.domain.verdict.evaluator"}
+"""Modules that take a large part of the time that a scan needs to start. Typer converts values with Pydantic."""
+
+
+def test_help_of_scan_imports_only_its_options() -> None:
+    """The help of a scan does not wait for what a scan imports, so that it starts as fast as boto3 is imported."""
+    lines = (["scan", "--help"], ["scan", "--from-dump", NAT])
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", LIST_MODULES, *line],
+            env=of_benchmarks(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for line in lines
+    ]
+    of_help, of_scan = (SLOW.intersection(run.stderr.split()) for run in runs)
+    assert of_help == set()
+    assert of_scan >= {"rich", "pydantic", "express_path.domain.verdict.evaluator"}
+
+
 def written_to(terminal: int) -> Iterator[str]:
     """Yield what is written to a terminal. A read returns a part of it, and fails once nobody has the other end open."""
     with suppress(OSError):

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.table import Table
 from rich.text import Text
 
-from express_path_cli.terminal.console import Terminal, echo, without_controls
+from express_path_cli.terminal.console import echo, without_controls
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.tables import Terminal
 
 CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066"
 

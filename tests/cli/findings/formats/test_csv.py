@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
     FLAGGED,

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, TrafficPath
 from express_path_cli.schema.command import FILES, Schema

@@ -7,7 +7,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
     COMPLIANT,

@@ -8,9 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from express_path.errors import ApiError
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.formats.markdown import MAX_COMMENT
 from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.output import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import rows_of
 from express_path_cli.terminal.errors import Failure

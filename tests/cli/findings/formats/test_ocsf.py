@@ -5,7 +5,7 @@ from typing import Any
 
 from py_ocsf_models.events.findings.compliance_finding import ComplianceFinding
 
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
     ACCOUNT,

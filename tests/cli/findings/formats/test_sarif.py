@@ -7,7 +7,7 @@ from typing import Any
 from fluidattacks_core.sarif import SarifLog
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.output import Format
+from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from tests.cli.findings.results import (
     COMPLIANT,

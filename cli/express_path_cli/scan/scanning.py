@@ -1,0 +1,125 @@
+"""What `express-path scan` does with a scan: check, compare, write, and return the exit status."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from express_path.domain.path.reasons import Reason
+from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope
+from express_path_cli.findings.formats import WITH_IGNORED, Format
+from express_path_cli.findings.grouping import Grouping
+from express_path_cli.findings.options import RenderOptions
+from express_path_cli.findings.output import write_result
+from express_path_cli.findings.reading import Scan
+from express_path_cli.findings.result import Result
+from express_path_cli.findings.row import combined
+from express_path_cli.findings.selection import Selection, matches
+from express_path_cli.findings.settings import Settings
+from express_path_cli.findings.split import INDEX, check_folder, write_split
+from express_path_cli.findings.words import NEVER, NEW, parse_words
+from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
+from express_path_cli.terminal.files import STDOUT
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOutput:
+    """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
+
+    lists_subnets: the subnets are shown, not the worklist.
+    split_by: what the output is split by into a folder with files for each group, if it is.
+    """
+
+    baseline: Baseline | None
+    failing: frozenset[str]
+    shown: frozenset[str]
+    lists_subnets: bool
+    split_by: Grouping | None
+    settings: Settings
+
+
+def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
+    """Compare and write a scan, and return the exit status."""
+    applied = asked.settings.applied(scan.result.rows)
+    show_failures_and_notes((), applied.notes[1:], quiet=quiet)
+    result = replace(scan.result, rows=applied.rows, settings=applied.notes)
+    names = {**result.account_names, **asked.settings.account_names}
+    result = replace(result, account_names=names)
+    # The network without a plan is what the plan is compared with.
+    baseline = asked.baseline or (result.plan.before if result.plan else None)
+    if baseline:
+        result = _compared(result, baseline, quiet=quiet)
+    has_all = output_format in WITH_IGNORED
+    kept = [row for row in result.rows if has_all or not row.ignored]
+    kept = kept if len(kept) == len(result.rows) else combined(kept)  # a shared change is only for those left
+    shown = [row for row in kept if matches(row, asked.shown) or row.baseline in asked.shown]
+    listed = {row.key for row in shown}
+    unlisted = [row for row in result.rows if row.key not in listed]
+    result = replace(result, rows=shown, unlisted=unlisted)
+    if asked.split_by and output and not scan.is_empty:
+        write_split(result, asked.split_by, output)
+        if not quiet:
+            say(f"wrote {output / INDEX}: {result.summary}")
+    elif not scan.is_empty:
+        rendering = RenderOptions(asked.lists_subnets, scan.options)
+        write_result(result, output_format, output, rendering, quiet=quiet)
+    fails = any(
+        not row.ignored and (matches(row, asked.failing) or row.baseline in asked.failing)  # one of the words is "new"
+        for row in (*result.rows, *result.unlisted)
+    )
+    is_undecided = result.plan and result.plan.undecided and Reason.UNRESOLVED_EGRESS in asked.failing
+    return UNDETERMINED if result.failures else int(fails or bool(is_undecided))
+
+
+def _compared(result: Result, baseline: Baseline, *, quiet: bool) -> Result:
+    """Return a result with its comparison, and report how the baseline's scan covered something else.
+
+    The notes of the result also contain the numbers of the comparison, because the HTML page shows them.
+    """
+    compared, notes = result.compared_with(baseline), notes_on_scope(baseline, result.coverage)
+    show_failures_and_notes((), notes, quiet=quiet)
+    counts = [comparison_text(compared.comparison)] if compared.comparison else []
+    return replace(compared, notes=[*result.notes, *notes, *counts])
+
+
+def check_split(given: Mapping[str, object], output: Path | None) -> None:
+    """Raise OptionError for an option that a split does not have, or if there is no folder to write to."""
+    for option, is_given in given.items():
+        if is_given:
+            raise OptionError(f"--split-by and {option} cannot be used together", f"leave {option} out")
+    if output is None or output == STDOUT:
+        raise OptionError("--split-by writes several files", "add --output with a new folder")
+    check_folder(output)
+
+
+def check_earlier(earlier: Result, asked: ScanOutput) -> None:
+    """Raise OptionError if an earlier scan has a baseline and gets another one, or has none and needs one."""
+    if asked.split_by and earlier.plan:
+        raise OptionError("--split-by and the scan of a plan cannot be used together", "leave --split-by out")
+    if earlier.comparison and asked.baseline:
+        raise OptionError(
+            "--from and --baseline: the earlier scan was compared with a baseline already", "leave --baseline out"
+        )
+    check_new(asked, is_compared=bool(earlier.comparison or asked.baseline))
+
+
+def check_new(asked: ScanOutput, *, is_compared: bool) -> None:
+    """Raise OptionError if new findings are asked for and nothing says which are new."""
+    if NEW in asked.failing | asked.shown and not is_compared:
+        option = "--fail-on" if NEW in asked.failing else "--show"
+        raise OptionError(f"{option} new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
+
+
+def selected(vpc_ids: list[str] | None, tags: list[str] | None) -> Selection:
+    """Return the selection of VPCs and tags. Raise OptionError for a tag without a key."""
+    for tag in tags or ():
+        if tag.startswith("="):
+            raise OptionError(f"--tag {tag} has no key", "use KEY or KEY=VALUE, such as team=data")
+    return Selection(frozenset(vpc_ids or ()), tuple(tags or ()))
+
+
+def failing_words(given: list[str] | None) -> frozenset[str]:
+    """Return the words that make a scan fail. Raise OptionError for `never` beside another one."""
+    words = parse_words("--fail-on", given or ["NON_COMPLIANT"], NEW, NEVER)
+    if NEVER in words and len(words) > 1:
+        raise OptionError("--fail-on never and another --fail-on cannot be used together", "leave one of them out")
+    return words
