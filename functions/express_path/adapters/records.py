@@ -105,14 +105,17 @@ def _has_ipv6(description: Description, subnet_id: str) -> bool:
     return any(optional_identifier(state, "State", subnet_id) == "associated" for state in states)
 
 
+_BLOCK_MODES = {mode.value: mode for mode in BlockMode}
+
+
 def _block_mode(description: Description, resource_id: str) -> BlockMode:
     """Return the mode of VPC Block Public Access; a missing one is off, and one that is new here is unknown.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_BlockPublicAccessStates.html
     """
     states = nested(description, "BlockPublicAccessStates", resource_id)
-    mode = optional_identifier(states, "InternetGatewayBlockMode", resource_id).lower() or BlockMode.OFF
-    return BlockMode(mode) if mode in tuple(BlockMode) else BlockMode.UNKNOWN
+    mode = (optional_identifier(states, "InternetGatewayBlockMode", resource_id) or "off").lower()
+    return _BLOCK_MODES.get(mode, BlockMode.UNKNOWN)
 
 
 def route_table(description: Description) -> RouteTable:

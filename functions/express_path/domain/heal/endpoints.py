@@ -7,7 +7,16 @@ from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Concern, HealSettings
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
-from express_path.domain.network.resources import PrefixList, Rank, Route, RouteTable, Subnet, TargetKind, VpcEndpoint
+from express_path.domain.network.resources import (
+    BlockMode,
+    PrefixList,
+    Rank,
+    Route,
+    RouteTable,
+    Subnet,
+    TargetKind,
+    VpcEndpoint,
+)
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.origins import families_of
 from express_path.domain.path.outcomes import Outcome, TracedAddresses
@@ -176,16 +185,16 @@ def network_concerns(
     """Yield what in the network blocks the association of a subnet's route table with an endpoint."""
     snapshot = evaluator.snapshot
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    changed = with_association(snapshot, table, endpoint)
+    after = evaluator.for_snapshot(with_association(snapshot, table, endpoint))
     yield from excluded_neighbors(evaluator, table)
-    yield from opened_paths(evaluator, changed, table)
-    yield from blocking_routes(evaluator, changed, verdict.subnet_id)
+    yield from opened_paths(evaluator, after, table)
+    yield from blocking_routes(after, verdict.subnet_id)
     yield from endpoint_concerns(snapshot, table, endpoint, settings)
 
 
-def blocking_routes(evaluator: Evaluator, changed: Snapshot, subnet_id: str) -> Iterator[Concern]:
-    """Yield the routes because of which the changed snapshot would not be COMPLIANT; none if it would be."""
-    after = evaluator.for_snapshot(changed)
+def blocking_routes(after: Evaluator, subnet_id: str) -> Iterator[Concern]:
+    """Yield the routes because of which a subnet would not be COMPLIANT after the heal; none if it would be."""
+    changed = after.snapshot
     verdict = after.verdict(subnet_id)
     if verdict.compliance is Compliance.COMPLIANT:
         return
@@ -210,12 +219,13 @@ def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
     return [traced for traced in harmful if traced.outcomes]
 
 
-def opened_paths(evaluator: Evaluator, changed: Snapshot, table: RouteTable) -> Iterator[Concern]:
-    """Yield the table's subnets for which the changed snapshot opens a path that Block Public Access closes now."""
-    after = evaluator.for_snapshot(changed)
+def opened_paths(evaluator: Evaluator, after: Evaluator, table: RouteTable) -> Iterator[Concern]:
+    """Yield the table's subnets for which the heal opens a path that Block Public Access closes now."""
+    if all(subnet.block_mode is not BlockMode.BIDIRECTIONAL for subnet in evaluator.snapshot.subnets.values()):
+        return  # no path of the network is closed, so none has to be followed
     for subnet in evaluator.tracer.governed_subnets(table):
         closed = list(_closed_blocks(evaluator, table, subnet))
-        results = after.tracer.trace_subnet(changed.route_tables[table.id], subnet).results if closed else ()
+        results = after.tracer.trace_subnet(after.snapshot.route_tables[table.id], subnet).results if closed else ()
         reached = [
             block
             for traced in results
@@ -254,7 +264,7 @@ def _closed_blocks(evaluator: Evaluator, table: RouteTable, subnet: Subnet) -> I
 def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Concern]:
     """Yield the table's subnets that the rule excludes: a heal for another subnet would also change their route."""
     for subnet_id in sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)):
-        if evaluator.verdict(subnet_id).reason is Reason.EXCLUDED:
+        if evaluator.excludes(subnet_id):
             yield Concern(
                 Blocker.EXCLUDED,
                 f"{table.id} also governs {subnet_id}, which excludeTag excludes",

@@ -47,10 +47,12 @@ _FORMS = {
     "coreNetworkArn": (re.compile(_ARN), "an ARN"),
     "odbNetworkArn": (re.compile(_ARN), "an ARN"),
 }
-"""The forms of ids, and what messages call them, by the field that holds them (the first letter in lower case).
+"""The forms of ids, and what messages call them, by the field that holds them, whose first letter may be a capital.
 
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 """
+
+_FORMS.update({field[0].upper() + field[1:]: form for field, form in _FORMS.items()})
 
 
 def wrong_form(found: str, field: str) -> str:
@@ -58,6 +60,6 @@ def wrong_form(found: str, field: str) -> str:
 
     A field that holds no ids may contain any string without control characters.
     """
-    form, allowed = _FORMS.get(field[0].lower() + field[1:], (None, "a string without control characters"))
+    form, allowed = _FORMS.get(field, (None, "a string without control characters"))
     has_form = form.fullmatch(found) if form else found.isprintable() or not _CONTROL.search(found)
     return "" if has_form else allowed

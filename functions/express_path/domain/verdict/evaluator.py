@@ -178,6 +178,12 @@ class Evaluator:
             decision.lacks,
         )
 
+    def excludes(self, subnet_id: str) -> bool:
+        """Return whether the verdict on a subnet of the snapshot is EXCLUDED, without following its path."""
+        subnet = self.snapshot.subnets[subnet_id]
+        outcome = self._before_routing(subnet, self.tracer.governing_table(subnet))
+        return outcome is not None and outcome.reason is Reason.EXCLUDED
+
     def lost_read(self, verdict: Verdict) -> str:
         """Return the denied API operation because of which a path is unknown; empty if it is unknown without a denial.
 
