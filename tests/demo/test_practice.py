@@ -17,11 +17,6 @@ pytestmark = pytest.mark.slow
 LAST = "# check the stack\n"
 
 
-def masked(text: str) -> str:
-    """Return a text without what differs each time: ids, the port, and the folder."""
-    return re.sub(r"subnet-[0-9a-f]{17}|(?<=127\.0\.0\.1:)\d+|(?<=PATH=).*(?=:)", "...", text)
-
-
 @pytest.fixture
 def practice() -> Iterator[tuple[Popen[str], str]]:
     """Yield the process, which is killed in the end if it still runs, and what it prints."""
@@ -35,8 +30,6 @@ def practice() -> Iterator[tuple[Popen[str], str]]:
 def test_practice(practice: tuple[Popen[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
     """With the variables that it prints, a subnet is healed and the heal undone; Ctrl-C ends it with status 0."""
     process, printed = practice
-    shown = (ROOT / "docs" / "heal-and-undo.md").read_text(encoding="utf-8").partition("$ make sandbox\n")[2]
-    assert masked(shown).startswith(masked(printed))
     for name, value in re.findall(r"^export (AWS_\w+|NO_PROXY)=(.*)$", printed, re.MULTILINE):
         monkeypatch.setenv(name, value)
     subnet_id, blocked = re.findall(r"heal (subnet-\w+)", printed)
