@@ -1,4 +1,4 @@
-"""The output that docs/organization.md shows. To write it again, run python -m tests.cli.org.shown."""
+"""What `org check` and `org status` print in a terminal: shown.md. To write it again, run python -m tests.cli.org.shown."""
 
 import os
 import shlex
@@ -16,12 +16,12 @@ from tests.cli.org.organizations import REGIONS, TYPES, Organization, put_record
 from tests.support import shown_output
 from tests.support.config_aggregator import Aggregator, answering
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "organization.md"
+SHOWN = Path(__file__).parent / "shown.md"
 
 
 def regenerated(sandbox: Sandbox) -> str:
-    """Return the text of the document with the output that its commands have now."""
-    return shown_output.regenerated(DOCUMENT, lambda command: _output_of(sandbox, command))
+    """Return the text of the file with the output that its commands have now."""
+    return shown_output.regenerated(SHOWN, lambda command: _output_of(sandbox, command))
 
 
 def _output_of(sandbox: Sandbox, command: str) -> str:
@@ -67,4 +67,4 @@ def _after_a_roll_out(sandbox: Sandbox, aggregator: Aggregator) -> None:
 if __name__ == "__main__":
     with Sandbox() as running:
         os.environ.update(running.environment())
-        DOCUMENT.write_text(regenerated(running), encoding="utf-8")
+        SHOWN.write_text(regenerated(running), encoding="utf-8")
