@@ -1,4 +1,4 @@
-"""What `org check` and `org status` print in a terminal: shown.md. To write it again, run python -m tests.cli.org.shown."""
+"""What `org check` and `org status` print in a terminal: shown.txt. To write it again, run python -m tests.cli.org.shown."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ from tests.cli.org.organizations import REGIONS, TYPES, Organization, put_record
 from tests.support import shown_output
 from tests.support.config_aggregator import Aggregator, answering
 
-SHOWN = Path(__file__).parent / "shown.md"
+SHOWN = Path(__file__).parent / "shown.txt"
 
 
 def regenerated(sandbox: Sandbox) -> str:

@@ -282,7 +282,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox, or
 
 
 def test_a_pipe_gets_a_line_for_each_place(organization: Organization) -> None:
-    """Each has the account, the Region, and the finding. shown.md is what a terminal gets."""
+    """Each has the account, the Region, and the finding. shown.txt is what a terminal gets."""
     organization.add("missing")
     piped = check(*TWO_REGIONS).stdout
     assert "\x1b" not in piped

@@ -1,4 +1,4 @@
-"""docs/organization.md has every code, and exactly the permissions that the commands need. shown.md has what they print."""
+"""docs/organization.md has every code, and exactly the permissions that the commands need. shown.txt has what they print."""
 
 import json
 import re

@@ -220,7 +220,7 @@ def test_an_unknown_aggregator_is_one_line() -> None:
 
 
 def test_a_pipe_gets_a_line_for_each_row(organization: DeployedOrganization) -> None:
-    """A row to fix has its reason, NAT, account, and Region. shown.md is what a terminal gets."""
+    """A row to fix has its reason, NAT, account, and Region. shown.txt is what a terminal gets."""
     organization.result("data", HOME, "subnet-aaaa0123456789abc", Reason.NAT_GATEWAY, ["nat-0123456789abcdef0"])
     piped = status("--quiet").stdout
     assert "\x1b" not in piped
