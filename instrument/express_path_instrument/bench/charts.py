@@ -57,39 +57,37 @@ def _x_name(kind: Kind) -> str:
 
 
 def _statuses(comparison: Comparison) -> Iterator[Plot]:
-    """Yield the answers over time of each open measurement, and of each that has failed requests."""
-    for run in comparison.runs:
-        seconds = _over_time(run.result.steps)
-        if seconds and (run.result.kind is Kind.OPEN or any(step.failed for step in run.result.steps)):
-            yield _status_plot(run, seconds)
+    """Yield the answers over time of each open measurement, and of each that has failed requests.
+
+    In all of them, each status has the same color, and the axes have the same ends.
+    """
+    runs = {run.name: _over_time(run.result.steps) for run in comparison.runs if _is_over_time(run)}
+    total: Counter[str] = sum((counts for seconds in runs.values() for counts in seconds), Counter())
+    statuses = sorted(total, key=lambda status: (status != _OK, -total[status]))
+    length = max(map(len, runs.values()), default=0)
+    highest = max((counts.total() for seconds in runs.values() for counts in seconds), default=0)
+    ticks = tuple(float(second) for second in range(0, length + 1, max(1, length // 10)))
+    for name, seconds in runs.items():
+        lines = tuple(
+            Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)))
+            for status in statuses
+        )
+        title, x_name = f"Answers per second: {name}", "seconds, one step after the other"
+        yield Plot(title, x_name, ticks, "/s", lines, is_stacked=True, least_top=highest)
 
 
-def _status_plot(run: Run, seconds: Sequence[Counter[str]]) -> Plot:
-    statuses = sorted({status for counts in seconds for status in counts}, key=lambda status: (status != _OK, status))
-    total: Counter[str] = sum(seconds, Counter())
-    shown = [
-        *[status for status in statuses if status == _OK],
-        *[status for status, _ in total.most_common() if status != _OK],
-    ]
-    lines = tuple(
-        Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)))
-        for status in shown
-    )
-    ticks = tuple(float(second) for second in range(0, len(seconds) + 1, max(1, len(seconds) // 10)))
-    title = f"Answers per second: {run.name}"
-    return Plot(title, "seconds, one step after the other", ticks, "/s", lines, is_stacked=True)
+def _is_over_time(run: Run) -> bool:
+    steps = run.result.steps
+    return any(step.statuses for step in steps) and (run.result.kind is Kind.OPEN or any(step.failed for step in steps))
 
 
 def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:
-    """Return the answers in each second of the first repeat; its steps follow each other."""
-    first = min((step.repeat for step in steps), default=0)
+    """Return the answers in each second of the first repeat; its steps follow each other. Some seconds have none."""
+    first = min(step.repeat for step in steps)
     seconds: list[Counter[str]] = []
     for step in (step for step in steps if step.repeat == first):
-        start = len(seconds)
-        length = max((row["second"] for row in step.statuses), default=-1) + 1
-        seconds += [Counter() for _ in range(length)]
-        for row in step.statuses:
-            seconds[start + row["second"]].update(
-                {status: number for status, number in row.items() if status != "second"}
-            )
+        by_second = {row["second"]: row for row in step.statuses}
+        for second in range(max([int(step.seconds), *(number + 1 for number in by_second)])):
+            row = by_second.get(second, {})
+            seconds.append(Counter({status: number for status, number in row.items() if status != "second"}))
     return seconds

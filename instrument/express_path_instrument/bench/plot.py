@@ -37,7 +37,8 @@ class Series:
 class Plot:
     """One plot: its title, the name and labeled values of its x axis, and the unit of its y axis, such as bit/s.
 
-    is_stacked: each series, all of which have the same x, is an area on top of those before it.
+    is_stacked: each series, all of which have the same x, is an area on top of those before it. least_top: what the y axis
+    covers at least.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Plot:
     unit: str
     series: tuple[Series, ...]
     is_stacked: bool = False
+    least_top: float = 0.0
 
     @property
     def measured(self) -> list[Series]:
@@ -55,7 +57,7 @@ class Plot:
     @property
     def top(self) -> float:
         """The end of the y axis, which covers the measurements; a model may leave the plot."""
-        return 1.08 * max((y for line in self.edges for _, y in line.points), default=0.0) or 1.0
+        return 1.08 * max([self.least_top, *(y for line in self.edges for _, y in line.points)]) or 1.0
 
     @property
     def edges(self) -> list[Series]:

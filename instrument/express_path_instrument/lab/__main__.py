@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from express_path_instrument.bench.compare import Comparison
 from express_path_instrument.bench.tables import print_comparison
 from express_path_instrument.lab.claims import Outcome, claims
 from express_path_instrument.lab.isolation import IsolatedError, run_isolated
 from express_path_instrument.lab.needs import find_server, missing
 from express_path_instrument.lab.results import LabResult, write_results
-from express_path_instrument.lab.route_change import RouteChange
 from express_path_instrument.lab.settings import QUICK, Settings
 
 REFUTED, IMPOSSIBLE, NOT_SHOWN = 1, 2, 3
@@ -71,13 +71,14 @@ def _report(result: LabResult) -> int:
     return 0
 
 
-def _sentence(change: RouteChange) -> str:
-    """Return what a new route did to open connections."""
-    server = "answers unknown packets with a reset" if change.resets else "ignores unknown packets"
-    errors = ", ".join(f"{count} x {error}" for error, count in change.broken.items()) or "none broke"
-    after = change.recovered_after
-    recovery = "no new download ended" if after is None else f"the first new download ended after {after:.1f} s"
-    return f"Route added, the server {server}: {change.open_connections} open connections, {errors}; {recovery}."
+def _sentence(change: Comparison) -> str:
+    """Return what a new route did to the downloads."""
+    [run] = change.runs
+    [step] = run.result.steps
+    errors = ", ".join(f"{count} x {error}" for error, count in step.errors.items()) or "no download failed"
+    answered = {row["second"] for row in step.statuses if "200" in row}
+    silent = sum(second not in answered for second in range(int(step.seconds)))
+    return f"{run.name}, {step.connections} downloads: {errors}; in {silent} of {step.seconds:g} seconds, none ended."
 
 
 def _say(*lines: str) -> None:

@@ -9,13 +9,12 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from express_path_cli.terminal.texts import rate_text
 from express_path_instrument.lab import network, server
-from express_path_instrument.lab.route_change import change_route, store_object
+from express_path_instrument.lab.route_change import change_route
 from express_path_instrument.lab.settings import Settings
 from express_path_instrument.lab.sweeps import best_bits_per_second, sweep
 
@@ -53,11 +52,11 @@ def _measure(settings: Settings) -> dict[str, Any]:
         _say(f"Measuring {name}: {', '.join(path)}")
         document = json.loads(sweep(settings, _FOLDER / f"{name}.json").read_bytes())
         results[name] = document | {"path": {"verdict": "LAB", "reason": name, "hops": path}}
-    _say("Adding the endpoint's route during a transfer")
-    store_object(_FOLDER / "objects")
-    variants = (True, False) if settings.with_silence else (True,)
-    changes = [asdict(change_route(settings.transfer_seconds, resets=resets)) for resets in variants]
-    return {"bitsPerSecond": limit, "results": results, "routeChanges": changes}
+    for name, resets in (("route-resets", True), ("route-silence", False)):  # once off, resets stay off
+        _say(f"Adding the endpoint's route during downloads: {name}")
+        result = change_route(settings.transfer_seconds, _FOLDER / f"{name}.json", resets=resets)
+        results[name] = json.loads(result.read_bytes())
+    return {"bitsPerSecond": limit, "results": results}
 
 
 def _watch(settings: Settings) -> None:

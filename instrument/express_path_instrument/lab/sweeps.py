@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from express_path_instrument.bench.classify import load_points
@@ -15,18 +16,22 @@ _COMMAND = "from express_path_cli.main import app; app()"
 
 
 def sweep(settings: Settings, output: Path) -> Path:
-    """Run a sweep of downloads in the client's namespace, over the path of its routes, and return the result."""
+    """Run a sweep of downloads over the path of the client's routes, and return the result."""
     options = {
-        "--endpoint-url": ENDPOINT,
-        "--size": str(settings.object_bytes),
+        "--size": settings.object_bytes,
         "--connections": ",".join(map(str, settings.connections)),
-        "--duration": str(settings.seconds),
-        "--warm-up": str(settings.warm_up),
-        "--repeats": str(settings.repeats),
-        "--output": str(output),
+        "--duration": settings.seconds,
+        "--warm-up": settings.warm_up,
+        "--repeats": settings.repeats,
     }
-    arguments = [word for option in options.items() for word in option]
-    command = [sys.executable, "-c", _COMMAND, "bench", "get", BUCKET, *arguments]
+    return download(output, options)
+
+
+def download(output: Path, options: Mapping[str, object], *flags: str) -> Path:
+    """Run `bench get` with these options in the client's namespace, and return the result."""
+    arguments = [str(word) for option in options.items() for word in option]
+    where = ["--endpoint-url", ENDPOINT, "--output", str(output)]
+    command = [sys.executable, "-c", _COMMAND, "bench", "get", BUCKET, *where, *arguments, *flags]
     environment = {**os.environ, **ENVIRONMENT}
     inside = network.command_in(network.CLIENT, *command)
     done = subprocess.run(inside, check=False, env=environment, stdout=subprocess.DEVNULL)

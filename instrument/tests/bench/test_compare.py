@@ -247,9 +247,12 @@ def test_invalid_measurement_is_marked(files: tuple[str, str], tmp_path: Path) -
 
 
 def test_answers_over_time_are_drawn_if_requests_failed() -> None:
-    """Answers per second, stacked, follow for each measurement with failures, one step after the other."""
+    """Answers per second, stacked, follow for each measurement with failures, one step after the other.
+
+    A hang at the end of a step is drawn as seconds without answers.
+    """
     seconds = ({"second": 0, "200": 90}, {"second": 1, "200": 60, "503": 30})
-    steps = tuple(replace(step, statuses=seconds, errors={"503": 30}) for step in nat().steps[:2])
+    steps = tuple(replace(step, statuses=seconds, errors={"503": 30}, seconds=3.0) for step in nat().steps[:2])
     plots = plots_of(compare({**BOTH, "NAT": replace(nat(), steps=steps)}))
     assert [plot.title for plot in plots] == [
         "Throughput",
@@ -258,8 +261,8 @@ def test_answers_over_time_are_drawn_if_requests_failed() -> None:
         "Answers per second: NAT",
     ]
     assert {line.name: [y for _, y in line.points] for line in plots[3].edges} == {
-        "200": [90, 60, 90, 60],
-        "503": [90, 90, 90, 90],
+        "200": [90, 60, 0, 90, 60, 0],
+        "503": [90, 90, 0, 90, 90, 0],
     }
 
 

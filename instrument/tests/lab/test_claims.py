@@ -7,8 +7,6 @@ import pytest
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult
 from express_path_instrument.lab.claims import Outcome, claims
-from express_path_instrument.lab.results import route_change_plot
-from express_path_instrument.lab.route_change import RouteChange
 from instrument.tests.bench import published
 from instrument.tests.bench.published import nat
 
@@ -99,12 +97,3 @@ def test_a_busy_machine_shows_nothing(which: str, client: float | None, other: f
         runs[which] = with_cpu(scaled(runs[which], factor), client, other)
         found = outcomes(compared(*runs.values()))
         assert {number for number, outcome in enumerate(found) if outcome is NOT_SHOWN} == not_shown
-
-
-def test_route_change_is_drawn_by_second() -> None:
-    """Each variant is one line; the title says when the route was added."""
-    change = RouteChange(True, 8, {"ConnectionResetError": 8}, 0.1, 1.9, [1e6, 1e6, 2e9])
-    plot = route_change_plot((change, replace(change, resets=False)))
-    assert [line.name for line in plot.series] == ["resets", "no resets"]
-    assert plot.series[0].points == ((0.5, 1e6), (1.5, 1e6), (2.5, 2e9))
-    assert "after 1.9 s" in plot.title
