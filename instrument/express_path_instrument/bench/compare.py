@@ -314,6 +314,7 @@ def _point_json(comparison: Comparison, run: Run, point: LoadPoint) -> dict[str,
         "p99Ms": point.latency("p99"),
         "p99RangeMs": point.p99_range_ms,
         "cpuPercent": point.median("cpu_percent"),
+        "peakCpuPercent": point.median("peak_cpu_percent"),
         "throttledShare": point.throttled_share,
         "ratio": comparison.ratio(run, point.load),
     }

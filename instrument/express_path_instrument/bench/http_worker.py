@@ -23,9 +23,10 @@ from typing import Any, BinaryIO
 import pycurl
 
 from express_path_instrument.bench.load import Load, Server, Tally, Target
+from express_path_instrument.bench.processor import MachinePeak
 
-DRAIN = 10.0
-"""How many seconds after the end of its duration a load waits for answers. A request that has none then hangs."""
+BACKLOG = 10.0
+"""How many seconds after the end of its duration a constant rate still sends what is late."""
 _PAUSE = 0.1
 """How long a connection waits after one that could not be made or was lost, in seconds."""
 _TICK = 0.1
@@ -167,12 +168,13 @@ class Sender:
         self.load = load
         self.command = os.getppid()
         self.tally = Tally()
-        self.start = self.stop = self.end = self.checked_at = 0.0
+        self.start = self.stop = self.last_send = self.end = self.checked_at = 0.0
         self.number, self.warm_up = 0, itertools.count()
         self.measured_from = load.before(load.warm_up * (load.rate or 0))
         most = load.length * load.rate if load.rate else load.count
         self.last: float = inf if most is None else load.before(most)
         self.open: dict[Any, _Request] = {}
+        self.peak = MachinePeak()
         addresses = itertools.islice(itertools.cycle(load.server.addresses), load.first, None)
         sockets: dict[int, int] = {}
         self.connections = [Connection(load.server, next(addresses), sockets) for _ in range(load.connections)]
@@ -183,22 +185,24 @@ class Sender:
     def run(self, start: float) -> Tally:
         """Send requests until the end of the load, and return what was measured. start: as time.monotonic() tells it."""
         self.start, self.stop = start, start + self.load.length
-        self.end, self.tally.started = self.stop + DRAIN, start + self.load.warm_up
+        self.last_send = self.stop + (BACKLOG if self.load.rate else 0)
+        self.end, self.tally.started = self.last_send + 2 * self.load.timeout, start + self.load.warm_up
         began, before = time.monotonic(), time.process_time()
         while (now := time.monotonic()) < self.end:
             next_at = self._send_due(now)
-            if next_at is None and not self.open:
+            is_over = now >= self.stop and all(self._is_still(request, now) for request in self.open.values())
+            if next_at is None and (is_over or not self.open):
                 break
             self._drive(min(self.end, next_at or self.end))
             if os.getppid() != self.command:
                 sys.exit(1)  # it was killed
         for request in list(self.open.values()):
-            self._close(request, self.end)
+            self._close(request, now)
             if request.is_counted:
-                self._left_open(request)
+                self._left_open(request, now)
         if self.load.rate:
             self._count_never_sent(self.load.rate)
-        self.tally.cpu = time.process_time() - before
+        self.tally.cpu, self.tally.peak = time.process_time() - before, self.peak.percent
         self.tally.busiest = self.tally.cpu / (time.monotonic() - began)
         return self.tally
 
@@ -228,7 +232,8 @@ class Sender:
         if rate:
             if is_measuring:
                 self.number = max(self.number, self.measured_from)
-            return self.start + self.load.position(self.number) / rate if self.number < self.last else None
+            is_left = self.number < self.last and now < self.last_send
+            return self.start + self.load.position(self.number) / rate if is_left else None
         return None if now >= self.stop or (is_measuring and self.number >= self.last) else self.start
 
     def _send(self, connection: Connection, due: float, now: float) -> None:
@@ -272,12 +277,14 @@ class Sender:
             self.multi.select(wait) if self.open else time.sleep(wait)
 
     def _check(self, now: float) -> None:
-        """End the requests that neither sent nor received anything for the timeout."""
+        """End the requests that neither sent nor received anything for the timeout, until the end of the duration."""
         self.checked_at = now
+        if self.tally.started <= now < self.stop:
+            self.peak.sample(now)
         for request in list(self.open.values()):
             if (moved := request.connection.moved) != request.moved:
                 request.moved, request.moved_at = moved, now
-            elif now - request.moved_at >= self.load.timeout:
+            elif now < self.stop and self._is_still(request, now):
                 if request.is_counted:
                     self.tally.waited(now - request.since)
                 self._failed(request, now, "timed out", f"no data for {self.load.timeout:g} s")
@@ -314,11 +321,15 @@ class Sender:
         self._count(now, name, is_counted=request.is_counted and not self._is_late(now))
         self.tally.failed(name, f"{name}: {words}")
 
-    def _left_open(self, request: _Request) -> None:
-        """Count a request that has no answer at the end. It hangs if it was sent before the drain began."""
-        seconds = self.end - request.since
+    def _is_still(self, request: _Request, now: float) -> bool:
+        """Return whether a request neither sent nor received anything for the timeout."""
+        return now - request.moved_at >= self.load.timeout
+
+    def _left_open(self, request: _Request, now: float) -> None:
+        """Count a request that has no answer at the end."""
+        seconds = now - request.since
         self.tally.unfinished += 1
-        self.tally.hanging += request.sent < self.stop
+        self.tally.hanging += self._is_still(request, now)
         self.tally.oldest = max(self.tally.oldest, seconds)
         self.tally.waited(seconds)
 
@@ -340,7 +351,7 @@ class Sender:
         group = max(1, (last - self.number) // _GROUPS)
         for first in range(self.number, last, group):
             number = min(group, last - first)
-            seconds = self.end - self.start - self.load.position(first) / rate
+            seconds = self.last_send - self.start - self.load.position(first) / rate
             self.tally.unsent += number
             self.tally.waited(seconds, number)
             self.tally.started_late(seconds, number)

@@ -175,11 +175,11 @@ class Tally:
     latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
     from then on, which is the server's. waits: of requests that got no answer, which waited at least as long, and of
     those that a closed loop was answered after its end. unfinished: how many were still open at the end, hanging: how
-    many of these were open for all of the drain. unsent: how many were never sent (constant rate). oldest: how long
+    many of these had no data for the timeout. unsent: how many were never sent (constant rate). oldest: how long
     the oldest open one had waited, in seconds. errors: failed requests by HTTP status or by the name of the error. statuses: answers
     by second of the measurement and status. started, ended: when the measurement started and its last request ended, as
     time.monotonic() tells it. failure: the first error in words. cpu: processor time of the processes that sent. busiest: how much of one processor the busiest of them
-    used, 0 to 1. use: of the processors, in the whole load with its warm-up.
+    used, 0 to 1. peak: how busy the machine was in its busiest second, in percent. use: of the processors, in the whole load with its warm-up.
     """
 
     requests: int = 0
@@ -196,6 +196,7 @@ class Tally:
     oldest: float = 0
     cpu: float = 0
     busiest: float = 0
+    peak: float = 0
     use: ProcessorUse = field(default_factory=ProcessorUse)
     latencies: HdrHistogram = field(default_factory=_histogram)
     waits: HdrHistogram = field(default_factory=_histogram)
@@ -231,7 +232,7 @@ class Tally:
         """Add what another process measured at the same time."""
         self.started = min(filter(None, (self.started, other.started)), default=0)
         self.failure = self.failure or other.failure
-        for name in ("ended", "oldest", "busiest"):
+        for name in ("ended", "oldest", "busiest", "peak"):
             setattr(self, name, max(getattr(self, name), getattr(other, name)))
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))

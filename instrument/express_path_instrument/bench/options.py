@@ -80,7 +80,12 @@ Repeats = Annotated[
 ]
 Timeout = Annotated[
     float,
-    typer.Option(min=0.1, metavar="SECONDS", help="After how long without data a request fails.", rich_help_panel=LOAD),
+    typer.Option(
+        min=0.1,
+        metavar="SECONDS",
+        help="After how long without data a request fails, or, after a step, hangs.",
+        rich_help_panel=LOAD,
+    ),
 ]
 Processes = Annotated[
     int,

@@ -3,14 +3,16 @@
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_USER, _NICE, _SYSTEM = 0, 1, 2
-"""The columns of the line `cpu` that are work. Interrupts are not counted: they serve the client's packets too
-(https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
+_USER, _NICE, _SYSTEM, _IDLE, _WAIT = 0, 1, 2, 3, 4
+"""Columns of the line `cpu`. The first three are work; interrupts are not counted with it, because they serve the client's
+packets too (https://man7.org/linux/man-pages/man5/proc_stat.5.html)."""
+_COLUMNS = 8
+"""The others are parts of these."""
 
 
 def affinity() -> int:
@@ -97,11 +99,38 @@ def use_between(
     return ProcessorUse(client, 100 * min(1.0, max(0.0, other)))
 
 
+@dataclass(slots=True)
+class MachinePeak:
+    """How busy all processors of the machine were in the busiest second of those that were sampled, whoever used them.
+
+    percent: 0 to 100; also 0 if the system does not tell, or if there was no whole second.
+    """
+
+    percent: float = 0.0
+    _at: float = 0.0
+    _ticks: list[int] = field(default_factory=list)
+
+    def sample(self, now: float) -> None:
+        """Note what was used since the last sample, if that is a second ago."""
+        if now < self._at + 1:
+            return
+        ticks = _ticks()[:_COLUMNS]
+        since = [after - before for after, before in zip(ticks, self._ticks, strict=False)]
+        if total := sum(since):
+            self.percent = max(self.percent, 100 * (1 - (since[_IDLE] + since[_WAIT]) / total))
+        self._at, self._ticks = now, ticks
+
+
 def _machine_time() -> float | None:
     """Return the time of all work. What has a low priority gives way to the measurement, so only a nice one counts it."""
-    line, *_ = _text(_PROC / "stat").splitlines() or [""]
-    times = [int(word) for word in line.split()[1:]]
-    if not times:
+    ticks = _ticks()
+    if not ticks:
         return None
-    nice = times[_NICE] if os.getpriority(os.PRIO_PROCESS, 0) > 0 else 0
-    return (times[_USER] + nice + times[_SYSTEM]) / os.sysconf("SC_CLK_TCK")
+    nice = ticks[_NICE] if os.getpriority(os.PRIO_PROCESS, 0) > 0 else 0
+    return (ticks[_USER] + nice + ticks[_SYSTEM]) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks() -> list[int]:
+    """Return what all processors did since the start of the system, or an empty list if it does not tell."""
+    line, *_ = _text(_PROC / "stat").splitlines() or [""]
+    return [int(word) for word in line.split()[1:]]

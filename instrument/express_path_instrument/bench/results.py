@@ -73,15 +73,15 @@ class Step:
     """One step of a measurement, in one of its repeats.
 
     connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
-    second (open). seconds: its length. requests, bytes: how many succeeded, and the
-    bytes of their objects. gbps: 10^9 bits per second. cpu_percent: what the client itself used of the processors that it may use, or its busiest
-    process of one processor, 0 to 100; None if it was not measured. cpu_user_percent, cpu_system_percent: what
-    it used of all that it may use, in its own code and in the kernel. other_cpu_percent: what other work used of all
-    processors. errors: failed requests by HTTP status or by the name of the error. statuses: answers by the same names, in
-    each `second`. unfinished: requests that had no
-    answer at the end, ten seconds after the step, oldest_unfinished_ms: how long the oldest of them had waited. hangs: it
-    was sent in the step, so the step is invalid. unsent (open): requests that could not be sent until the end. lag_p99_ms, server_p99_ms (open): how late requests were
-    sent, and how long the server took from then on. The latency has both.
+    second (open). seconds: its length. requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9
+    bits per second. cpu_percent: the mean of what the client itself used of the processors that it may use, or its busiest
+    process of one processor, 0 to 100; None if it was not measured. other_cpu_percent: what other work used of all
+    processors. peak_cpu_percent: how busy all processors of the machine were in the busiest second, whoever used them.
+    errors: failed requests by HTTP status or by the name of the error. statuses: answers by the same names, in each
+    `second`. unfinished: requests that had no answer at the end, when all that was left had no data for the timeout;
+    oldest_unfinished_ms: how long the oldest of them had waited. hangs: one of them had no data for the timeout, so the
+    step is invalid. unsent (open): requests that could not be sent until the end. lag_p99_ms, server_p99_ms (open): how
+    late requests were sent, and how long the server took from then on. The latency has both.
     """
 
     repeat: int
@@ -95,6 +95,7 @@ class Step:
     rate_per_second: float | None = None
     cpu_percent: float | None = None
     other_cpu_percent: float | None = None
+    peak_cpu_percent: float | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     statuses: tuple[Mapping[str, int], ...] = ()
     unfinished: int = 0

@@ -75,6 +75,7 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         rate_per_second=load.rate,
         cpu_percent=tally.use.client_percent,
         other_cpu_percent=tally.use.other_percent,
+        peak_cpu_percent=tally.peak or None,
         errors=dict(tally.errors),
         statuses=_statuses(tally),
         unfinished=tally.unfinished,

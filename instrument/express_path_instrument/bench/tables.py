@@ -22,7 +22,7 @@ def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
     has_errors = any(step.errors for step in result.steps)
     tp80 = ["TP80"] if result.repeats > 1 else []
-    columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", *(["Failed"] if has_errors else [])]
+    columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", "Peak", *(["Failed"] if has_errors else [])]
     # The columns need 80 characters together, also with errors.
     table = _table(_FIRST_COLUMN[result.kind], *columns, title=_title(result))
     for point in load_points(result):
@@ -50,7 +50,8 @@ def _cells(point: LoadPoint, *, with_tp80: bool, with_errors: bool) -> Iterator[
     yield _number(point.throughput)
     for percentile in _PERCENTILES:
         yield _number(point.latency(percentile)) or "-"
-    yield _number(point.median("cpu_percent")) or "-"
+    for name in ("cpu_percent", "peak_cpu_percent"):
+        yield _number(point.median(name)) or "-"
     if with_errors:
         yield f"{point.errors.total():,}"
 
@@ -59,6 +60,7 @@ def _footnotes(result: BenchResult) -> Iterator[Text]:
     repeats = f"Median of {result.repeats} repeats; TP80: what 80 % of them reach" if result.repeats > 1 else "One run"
     latency = "from the time at which each was to be sent" if result.kind is Kind.OPEN else "of whole requests"
     yield Text(f"{repeats}. Latency in ms, {latency}. CPU: of the client itself, or of its busiest process.", "dim")
+    yield Text("Peak: how busy the machine was in the busiest second of a step, whoever used it.", "dim")
     failed = sum((point.errors for point in load_points(result)), Counter[str]())
     if failed:
         yield Text(f"Failed: {', '.join(f'{count:,} x {status}' for status, count in failed.most_common())}", "yellow")
@@ -76,7 +78,7 @@ def _size(number: int) -> str:
 _WIDEST_PLOT = 100
 _LONGEST_NAME = 18
 _EXPLANATION = """model: share of concurrency x size / latency, with the smallest load's latency
-repeats: lowest and highest p99. CPU: of the client. ratio: to the first row"""
+repeats: lowest and highest p99. CPU: of the client; peak: of the machine, in its busiest second. ratio: to the first row"""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -108,8 +110,8 @@ def _table(*columns: str, title: str | None = None) -> Table:
 
 def loads_table(comparison: Comparison) -> Table:
     """Return a row for each load of each measurement. A column that would be empty in every row is left out."""
-    name = "requests/s" if comparison.kind is Kind.OPEN else "connections"
-    columns = (name, "measurement", "Gbit/s", "model", "p99 ms", "repeats", "CPU", "503", "ratio")
+    name = "rate" if comparison.kind is Kind.OPEN else "conn."
+    columns = (name, "measurement", "Gbit/s", "model", "p50 ms", "p99 ms", "repeats", "CPU", "peak", "503", "ratio")
     rows = [row for load in comparison.loads for row in _rows_of(comparison, load)]
     used = [index for index in range(len(columns)) if any(row[index] for row in rows)]
     table = _table(*(columns[index] for index in used))
@@ -127,9 +129,11 @@ def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
                 run.name,
                 f"{point.gbps:.3g}",
                 _percent(100 * share_of_model(run.points, point)),
+                _number(point.latency("p50")),
                 _number(point.latency("p99")),
                 _range(point.p99_range_ms),
                 _percent(point.median("cpu_percent")),
+                _percent(point.median("peak_cpu_percent")),
                 _percent(point.throttled_share * 100) if point.throttled_share else "",
                 f"{ratio:.2f}" if ratio is not None else "",
             )

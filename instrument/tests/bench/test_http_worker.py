@@ -170,14 +170,14 @@ def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
 
 def test_a_constant_rate_ends_also_if_the_server_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that never answers again does not make the step longer. All requests of the rate are counted once."""
-    monkeypatch.setattr(http_worker, "DRAIN", 0.2)
+    monkeypatch.setattr(http_worker, "BACKLOG", 0.2)
     answers = iter([response("200 OK", OBJECT)] * 3)
     before = time.monotonic()
     with serving(lambda _: next(answers, b"")) as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=2, seconds=0.3, rate=100))
-    assert time.monotonic() - before < 30  # the timeout of a request is 60 s
+        tally = measured(Load(raw.server, reads(1), 100, connections=2, seconds=0.3, rate=100, timeout=0.4))
+    assert time.monotonic() - before < 30
     assert (tally.requests, tally.unfinished, tally.hanging, tally.unsent, tally.errors) == (3, 2, 2, 25, {})
-    assert 0.4 <= tally.oldest <= 0.5
+    assert tally.oldest >= 0.4
     assert (tally.latency().p50 or 0) >= 200
 
 
@@ -195,9 +195,8 @@ def test_divided_loads_are_the_whole_load(parts: int) -> None:
     assert Counter(raw.lines()[:10]) == Counter(f"GET /{position}" for position in range(10))
 
 
-def test_a_late_answer_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is answered after the end has its latency, but is not in the throughput. What never is, hangs."""
-    monkeypatch.setattr(http_worker, "DRAIN", 1.0)
+def test_a_late_answer_is_no_hang() -> None:
+    """What is answered after the end has its latency, but is not in the throughput. What has no data for the timeout hangs."""
     answers = iter([response("200 OK", OBJECT)] * 20)
 
     def slowly(_request: bytes) -> bytes:
@@ -211,30 +210,36 @@ def test_a_late_answer_is_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tally.requests, tally.unfinished, tally.hanging) == (20, 0, 0)
     assert (tally.latency().max or 0) >= 700
     with serving(lambda _: b"") as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.1))
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.1, timeout=1))
     assert (tally.requests, tally.unfinished, tally.hanging) == (0, 1, 1)
     assert tally.oldest >= 1
 
 
 def test_a_rate_above_that_of_the_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that answers 100 of 1,000 requests/s shows as such, and what the warm-up left is neither sent nor counted."""
-    monkeypatch.setattr(http_worker, "DRAIN", 0.5)
-    lock = threading.Lock()
+    """A server that answers 700 of 3,000 requests/s shows as such, and what the warm-up left is neither sent nor counted."""
+    monkeypatch.setattr(http_worker, "BACKLOG", 0.3)
+    lock, free_at, answered = threading.Lock(), [0.0], list[float]()
 
-    def slowly(_request: bytes) -> bytes:
+    def paced(_request: bytes) -> bytes:
         with lock:
-            threading.Event().wait(0.01)
+            free_at[0] = max(free_at[0], time.monotonic()) + 1 / 700
+            wait = free_at[0] - time.monotonic()
+        threading.Event().wait(wait)
+        answered.append(time.monotonic())
         return response("200 OK", OBJECT)
 
-    with serving(slowly) as raw:
-        load = Load(raw.server, reads(1), 100, connections=4, warm_up=1, seconds=1, rate=1000)
+    with serving(paced) as raw:
+        load = Load(raw.server, reads(1), 100, connections=8, warm_up=1, seconds=2, rate=3000)
         tally = measured(load)
     step = step_of(load, tally, 1)
-    assert 40 < step.requests_per_second <= 100
-    assert tally.requests + tally.unfinished + tally.unsent == 1000
-    assert tally.unfinished <= 4
+    # On a busy machine, the server answers less.
+    own = sum(tally.started <= at <= tally.ended for at in answered) / step.seconds
+    assert step.requests_per_second == pytest.approx(own, rel=0.02)
+    assert step.requests_per_second <= 701
+    assert tally.requests + tally.unfinished + tally.unsent == 6000
     assert not step.hangs
     assert (step.lag_p99_ms or 0) > 1000
+    assert 0 < (step.peak_cpu_percent or 0) <= 100
 
 
 def test_a_process_without_a_start_ends() -> None:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from express_path_instrument.bench import processor
 from express_path_instrument.bench.processor import (
+    MachinePeak,
     ProcessorTimes,
     ProcessorUse,
     affinity,
@@ -49,6 +51,16 @@ def test_times_of_this_process_are_read() -> None:
     if after.machine is not None and before.machine is not None:
         assert after.machine > before.machine
     assert 0 < usable_cpus() <= affinity()
+
+
+def test_the_busiest_second_of_the_machine_is_its_peak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Everything but idling and waiting counts, whoever did it; a second that is not over yet does not."""
+    monkeypatch.setattr(processor, "_PROC", tmp_path)
+    peak = MachinePeak()
+    for at, busy, idle in ((1.0, 0, 0), (1.5, 99, 0), (2.0, 30, 70), (3.1, 110, 90), (4.1, 120, 180)):
+        (tmp_path / "stat").write_text(f"cpu  {busy} 0 0 {idle} 0 0 0 0 77 0\n")
+        peak.sample(at)
+    assert peak.percent == pytest.approx(80)
 
 
 @pytest.mark.parametrize(
