@@ -43,7 +43,9 @@ sandbox: $(VENV) ## Start a local AWS with the stack deployed, to practice heals
 	@.venv/bin/python -m demo.practice
 bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about simulated sweeps, and how its client compares with others.
 	.venv/bin/python -m benchmarks
-path-lab: $(VENV) build/lab/versitygw ## Measure a NAT's path and an endpoint's path on this machine; about ten minutes.
+path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine; about ten minutes.
+	.venv/bin/python -m express_path_instrument.lab.needs
+	$(MAKE) --no-print-directory build/lab/versitygw
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop
@@ -152,7 +154,6 @@ $(RIE): .venv/bin/uv requirements/aws.txt
 
 # The S3 server of the path lab. Go checks its code against the checksum database.
 build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
-	@command -v go >/dev/null || { echo 'Go is missing, which builds the S3 server of the lab: install Go' >&2; exit 1; }
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
 	touch $@
 

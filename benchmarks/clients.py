@@ -77,7 +77,7 @@ Client = Callable[[Load], Run]
 
 
 def _speed(folder: Path) -> None:
-    server = find_server(None)
+    server = find_server()
     if not server:
         print("clients: no speeds, versitygw is missing")
         return

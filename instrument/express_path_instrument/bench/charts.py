@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from express_path_instrument.bench.classify import LoadPoint
-from express_path_instrument.bench.compare import Comparison, Run
+from express_path_instrument.bench.compare import Comparison
 from express_path_instrument.bench.plot import Plot, Series
 from express_path_instrument.bench.results import Kind, Step
 
@@ -37,9 +37,8 @@ def _by_load(comparison: Comparison, title: str, unit: str, y_of: Callable[[Load
         Series(run.name, tuple((point.load, y) for point in run.points if (y := y_of(point)) is not None))
         for run in comparison.runs
     )
-    return Plot(
-        title, _x_name(comparison.kind), tuple(comparison.loads), unit, tuple(line for line in lines if line.points)
-    )
+    x_name = "requests to start per second" if comparison.kind is Kind.OPEN else "connections"
+    return Plot(title, x_name, tuple(comparison.loads), unit, tuple(line for line in lines if line.points))
 
 
 def _throughput(comparison: Comparison) -> Plot:
@@ -52,16 +51,16 @@ def _throughput(comparison: Comparison) -> Plot:
     return replace(plot, series=(model, *plot.series))
 
 
-def _x_name(kind: Kind) -> str:
-    return "requests to start per second" if kind is Kind.OPEN else "connections"
-
-
 def _statuses(comparison: Comparison) -> Iterator[Plot]:
     """Yield the answers over time of each open measurement, and of each that has failed requests.
 
     In all of them, each status has the same color, and the axes have the same ends.
     """
-    runs = {run.name: _over_time(run.result.steps) for run in comparison.runs if _is_over_time(run)}
+    runs = {
+        run.name: _over_time(run.result.steps)
+        for run in comparison.runs
+        if any(step.statuses and (step.failed or run.result.kind is Kind.OPEN) for step in run.result.steps)
+    }
     total: Counter[str] = sum((counts for seconds in runs.values() for counts in seconds), Counter())
     statuses = sorted(total, key=lambda status: (status != _OK, -total[status]))
     length = max(map(len, runs.values()), default=0)
@@ -76,18 +75,12 @@ def _statuses(comparison: Comparison) -> Iterator[Plot]:
         yield Plot(title, x_name, ticks, "/s", lines, is_stacked=True, least_top=highest)
 
 
-def _is_over_time(run: Run) -> bool:
-    steps = run.result.steps
-    return any(step.statuses for step in steps) and (run.result.kind is Kind.OPEN or any(step.failed for step in steps))
-
-
 def _over_time(steps: Sequence[Step]) -> list[Counter[str]]:
     """Return the answers in each second of the first repeat; its steps follow each other. Some seconds have none."""
     first = min(step.repeat for step in steps)
     seconds: list[Counter[str]] = []
     for step in (step for step in steps if step.repeat == first):
-        by_second = {row["second"]: row for row in step.statuses}
-        for second in range(max([int(step.seconds), *(number + 1 for number in by_second)])):
-            row = by_second.get(second, {})
-            seconds.append(Counter({status: number for status, number in row.items() if status != "second"}))
+        answers = step.answers
+        length = max([int(step.seconds), *(second + 1 for second in answers)])
+        seconds += [answers.get(second, Counter()) for second in range(length)]
     return seconds

@@ -46,12 +46,6 @@ class LoadPoint:
         return self.median(f"latency.{percentile}")
 
     @property
-    def p99_range_ms(self) -> tuple[float, float] | None:
-        """The lowest and the highest p99 of the repeats."""
-        known = [step.latency.p99 for step in self.steps if step.latency.p99 is not None]
-        return (min(known), max(known)) if known else None
-
-    @property
     def repeats(self) -> list[float]:
         """The throughput of each repeat: requests that succeeded, per second."""
         return [step.requests_per_second for step in self.steps]

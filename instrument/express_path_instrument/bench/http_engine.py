@@ -26,7 +26,6 @@ class HttpEngine:
     """Sends a load from some processes, at most one for each connection, with libcurl."""
 
     processes: int
-    name: str = "libcurl"
 
     @property
     def version(self) -> str:

@@ -164,15 +164,14 @@ def _reduced(histogram: HdrHistogram) -> tuple[Callable[[bytes], HdrHistogram], 
 
 
 copyreg.pickle(HdrHistogram, _reduced)
-_SUMS = ("requests", "transferred", "seconds", "errors", "statuses", "unfinished", "hanging", "unsent", "cpu")
+_SUMS = ("requests", "transferred", "errors", "statuses", "unfinished", "hanging", "unsent", "cpu")
 
 
 @dataclass(slots=True)
 class Tally:
     """What was measured, by one process, or by several after `add`.
 
-    requests, transferred: how many succeeded, and the bytes of their objects. seconds: the sum of all latencies.
-    latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
+    requests, transferred: how many succeeded, and the bytes of their objects. latencies: of requests that succeeded. lags, served (constant rate): how late requests were sent, and the latency
     from then on, which is the server's. waits: of requests that got no answer, which waited at least as long, and of
     those that a closed loop was answered after its end. unfinished: how many were still open at the end, hanging: how
     many of these had no data for the timeout. unsent: how many were never sent (constant rate). oldest: how long
@@ -184,7 +183,6 @@ class Tally:
 
     requests: int = 0
     transferred: int = 0
-    seconds: float = 0
     errors: Counter[str] = field(default_factory=Counter)
     statuses: Counter[tuple[int, str]] = field(default_factory=Counter)
     started: float = 0
@@ -207,12 +205,10 @@ class Tally:
         """Count a request that succeeded after this latency."""
         self.requests += 1
         self.transferred += object_bytes
-        self.seconds += seconds
         self.latencies.record_value(_recorded(seconds))
 
     def waited(self, seconds: float, number: int = 1) -> None:
         """Count requests that got no answer for this long, so that the slowest ones are not missing in the latency."""
-        self.seconds += seconds * number
         self.waits.record_value(_recorded(seconds), number)
 
     def started_late(self, seconds: float, number: int = 1) -> None:
@@ -239,20 +235,27 @@ class Tally:
         for name in ("latencies", "waits", "lags", "served"):
             getattr(self, name).add(getattr(other, name))
 
-    def latency(self) -> Latency:
-        """Return the percentiles of the latency, in ms; each is None if nothing was sent.
+    def histogram(self) -> HdrHistogram:
+        """Return the latencies in µs.
 
         Requests without an answer count with the time that they waited, which is less than their latency would be.
         """
         both = _histogram()
         both.add(self.latencies)
         both.add(self.waits)
-        if not both.get_total_count():
-            return Latency()
-        p50, p90, p99, p999 = (both.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9))
-        # The mean of the histogram takes a tenth of a second to calculate, and is less exact.
-        mean = self.seconds * 1e3 / both.get_total_count()
-        return Latency(p50, p90, p99, p999, both.get_max_value() / 1e3, mean)
+        return both
+
+    def latency(self) -> Latency:
+        """Return the percentiles of the latency."""
+        return latency_of(self.histogram())
+
+
+def latency_of(histogram: HdrHistogram) -> Latency:
+    """Return the percentiles in ms; each is None if nothing was sent."""
+    if not histogram.get_total_count():
+        return Latency()
+    p50, p90, p99, p999, most = (histogram.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9, 100))
+    return Latency(p50, p90, p99, p999, most)
 
 
 def p99_ms(histogram: HdrHistogram) -> float | None:

@@ -4,6 +4,7 @@
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
@@ -36,12 +37,16 @@ class MeasuredPath:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The machine that sent the requests. instance_type is empty outside EC2. cpus: how many the command can use."""
+    """The machine that sent the requests. instance_type is empty outside EC2. cpus: how many the command can use.
+
+    machines: how many of them sent requests at the same time.
+    """
 
     instance_type: str
     cpus: int
     engine: str
     engine_version: str
+    machines: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Percentiles of the latency, the maximum, and the mean, in ms. None: not known.
+    """Percentiles of the latency, and the maximum, in ms. None: not known.
 
     Requests without an answer count with the time that they waited. Failed requests do not count.
     """
@@ -65,7 +70,6 @@ class Latency:
     p99: float | None = None
     p999: float | None = None
     max: float | None = None
-    mean: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Step:
     """One step of a measurement, in one of its repeats.
 
     connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
-    second (open). seconds: its length. requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9
+    second (open). started_at, seconds: when it was measured, and how long. requests, bytes: how many succeeded, and the bytes of their objects. gbps: 10^9
     bits per second. cpu_percent: the mean of what the client itself used of the processors that it may use, or its busiest
     process of one processor, 0 to 100; None if it was not measured. other_cpu_percent: what other work used of all
     processors. peak_cpu_percent: how busy all processors of the machine were in the busiest second, whoever used them.
@@ -81,7 +85,8 @@ class Step:
     `second`. unfinished: requests that had no answer at the end, when all that was left had no data for the timeout;
     oldest_unfinished_ms: how long the oldest of them had waited. hangs: one of them had no data for the timeout, so the
     step is invalid. unsent (open): requests that could not be sent until the end. lag_p99_ms, server_p99_ms (open): how
-    late requests were sent, and how long the server took from then on. The latency has both.
+    late requests were sent, and how long the server took from then on. The latency has both. latency_histogram: all
+    latencies in µs, encoded by HdrHistogram.
     """
 
     repeat: int
@@ -91,6 +96,8 @@ class Step:
     gbps: float
     requests_per_second: float
     latency: Latency = field(default_factory=Latency)
+    latency_histogram: str = ""
+    started_at: datetime | None = None
     connections: int | None = None
     rate_per_second: float | None = None
     cpu_percent: float | None = None
@@ -109,6 +116,14 @@ class Step:
     def failed(self) -> int:
         """How many requests failed."""
         return sum(self.errors.values())
+
+    @property
+    def answers(self) -> dict[int, Counter[str]]:
+        """How many answers there were by status, in each second that has any."""
+        return {
+            row["second"]: Counter({status: number for status, number in row.items() if status != "second"})
+            for row in self.statuses
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,12 @@ class Session:
 
     def result(self, kind: Kind, steps: Sequence[Step], invalid_reason: str) -> BenchResult:
         """Return the result of this measurement."""
-        engine, store = self.engine, self.store
+        store = self.store
         return BenchResult(
             kind=kind,
             made_at=datetime.now(UTC),
             path=self.path,
-            client=Client(self.instance.instance_type, cpus(), engine.name, engine.version),
+            client=Client(self.instance.instance_type, cpus(), "libcurl", self.engine.version),
             target=Target(store.bucket.name, store.url, store.bucket.zone_id),
             object_bytes=self.how.object_bytes,
             repeats=self.how.repeats,
@@ -151,7 +151,8 @@ def bench_session(where: Where, how: How, *, quiet: bool) -> Iterator[Session]:
             check_zones(bucket, where.zone_id or instance.zone_id, allow_other=where.allow_other_zone)
         store = open_store(bucket, aws, where.endpoint_url)
         check_settings(aws.session, where.endpoint_url)
-        session = Session(store, how, instance, _path(where, instance, aws), quiet)
+        subnet_id = where.subnet_id or instance.subnet_id
+        session = Session(store, how, instance, read_path(aws, subnet_id) if subnet_id else None, quiet)
         session.tell(f"path: {_path_text(session.path)}")
         try:
             yield session
@@ -167,11 +168,6 @@ def _connect(where: Where) -> Aws:
     if where.endpoint_url and not where.region:
         return connect_anywhere(where.profile)
     return connect(where.region, where.profile, DOCTOR_CONFIG)
-
-
-def _path(where: Where, instance: Instance, aws: Aws) -> MeasuredPath | None:
-    subnet_id = where.subnet_id or instance.subnet_id
-    return read_path(aws, subnet_id) if subnet_id else None
 
 
 def _path_text(path: MeasuredPath | None) -> str:

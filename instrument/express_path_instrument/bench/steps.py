@@ -1,7 +1,9 @@
 """The steps of `bench get`, `put`, and `open`: which requests they send, and what they measured."""
 
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import product
 
@@ -71,13 +73,15 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         gbps=tally.transferred * 8 / 1e9 * per_second,
         requests_per_second=tally.requests * per_second,
         latency=tally.latency(),
+        latency_histogram=tally.histogram().encode().decode("ascii"),
+        started_at=datetime.now(UTC) - timedelta(seconds=time.monotonic() - tally.started),
         connections=None if load.rate else load.connections,
         rate_per_second=load.rate,
         cpu_percent=tally.use.client_percent,
         other_cpu_percent=tally.use.other_percent,
         peak_cpu_percent=tally.peak or None,
         errors=dict(tally.errors),
-        statuses=_statuses(tally),
+        statuses=rows_of(tally.statuses),
         unfinished=tally.unfinished,
         oldest_unfinished_ms=tally.oldest * 1e3 if tally.unfinished else None,
         unsent=tally.unsent,
@@ -87,9 +91,10 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
     )
 
 
-def _statuses(tally: Tally) -> tuple[dict[str, int], ...]:
+def rows_of(statuses: Counter[tuple[int, str]]) -> tuple[dict[str, int], ...]:
+    """Return answers by second and status as a step has them."""
     seconds: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for (second, status), count in sorted(tally.statuses.items()):
+    for (second, status), count in sorted(statuses.items()):
         seconds[second][status] = count
     return tuple({"second": second, **counts} for second, counts in seconds.items())
 

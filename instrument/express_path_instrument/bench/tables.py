@@ -1,7 +1,7 @@
 """A measurement, and a comparison, as tables for the terminal."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -20,14 +20,9 @@ _PERCENTILES = {"p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9"}
 
 def as_bench_table(result: BenchResult) -> RenderableType:
     """Return a line for each step, with the median of all repeats, and what the columns mean."""
-    has_errors = any(step.errors for step in result.steps)
-    tp80 = ["TP80"] if result.repeats > 1 else []
-    columns = ["Gbit/s", *tp80, "req/s", *_PERCENTILES.values(), "CPU %", "Peak", *(["Failed"] if has_errors else [])]
-    # The columns need 80 characters together, also with errors.
-    table = _table(_FIRST_COLUMN[result.kind], *columns, title=_title(result))
-    for point in load_points(result):
-        table.add_row(*_cells(point, with_tp80=bool(tp80), with_errors=has_errors))
-    return Group(table, *_footnotes(result))
+    columns = (_FIRST_COLUMN[result.kind], "Gbit/s", "TP80", "req/s", *_PERCENTILES.values(), "CPU %", "Peak", "Failed")
+    # The columns need 80 characters together.
+    return Group(_table(columns, map(_cells, load_points(result)), _title(result)), *_footnotes(result))
 
 
 def _title(result: BenchResult) -> str:
@@ -36,24 +31,23 @@ def _title(result: BenchResult) -> str:
         f"bench {result.kind}: {result.path.reason if result.path else 'unknown path'}",
         f"{_size(result.object_bytes)} objects",
         result.target.bucket,
-        client.instance_type or f"{client.cpus} CPUs",
+        f"{client.machines} x {client.instance_type or f'{client.cpus} CPUs'}",
         f"{client.engine} {client.engine_version}",
     )
     return ", ".join(parts)
 
 
-def _cells(point: LoadPoint, *, with_tp80: bool, with_errors: bool) -> Iterator[str]:
-    yield f"{point.load:g}"
-    yield _number(point.gbps)
-    if with_tp80:
-        yield _number(tp80([step.gbps for step in point.steps]))
-    yield _number(point.throughput)
-    for percentile in _PERCENTILES:
-        yield _number(point.latency(percentile)) or "-"
-    for name in ("cpu_percent", "peak_cpu_percent"):
-        yield _number(point.median(name)) or "-"
-    if with_errors:
-        yield f"{point.errors.total():,}"
+def _cells(point: LoadPoint) -> Sequence[str]:
+    return (
+        f"{point.load:g}",
+        _number(point.gbps),
+        _number(tp80([step.gbps for step in point.steps])) if len(point.steps) > 1 else "",
+        _number(point.throughput),
+        *(_number(point.latency(percentile)) for percentile in _PERCENTILES),
+        _number(point.median("cpu_percent")),
+        _number(point.median("peak_cpu_percent")),
+        f"{point.errors.total():,}" if point.errors else "",
+    )
 
 
 def _footnotes(result: BenchResult) -> Iterator[Text]:
@@ -78,7 +72,7 @@ def _size(number: int) -> str:
 _WIDEST_PLOT = 100
 _LONGEST_NAME = 18
 _EXPLANATION = """model: share of concurrency x size / latency, with the smallest load's latency
-repeats: lowest and highest p99. CPU: of the client; peak: of the machine, in its busiest second. ratio: to the first row"""
+CPU: of the client; peak: of the machine, in its busiest second. ratio: to the first row"""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -96,28 +90,27 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
         console.print(as_text_plot(plot, width, ascii_only=is_ascii), soft_wrap=True, markup=False, highlight=False)
 
 
-def _table(*columns: str, title: str | None = None) -> Table:
-    """Return a table of numbers; the column `measurement` is text."""
+def _table(columns: Sequence[str], cells: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """Return a table of numbers; the column `measurement` is text. Columns that are empty in every row are left out."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, header_style="bold")
     table.padding = (0, 1, 0, 0)
-    for name in columns:
+    rows = list(cells)
+    used = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    for name in (columns[index] for index in used):
         if name == "measurement":  # names are shortened, so that numbers never are
             table.add_column(name, justify="left", overflow="ellipsis", no_wrap=True, max_width=_LONGEST_NAME)
         else:
             table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[index] for index in used))
     return table
 
 
 def loads_table(comparison: Comparison) -> Table:
-    """Return a row for each load of each measurement. A column that would be empty in every row is left out."""
+    """Return a row for each load of each measurement."""
     name = "rate" if comparison.kind is Kind.OPEN else "conn."
-    columns = (name, "measurement", "Gbit/s", "model", "p50 ms", "p99 ms", "repeats", "CPU", "peak", "503", "ratio")
-    rows = [row for load in comparison.loads for row in _rows_of(comparison, load)]
-    used = [index for index in range(len(columns)) if any(row[index] for row in rows)]
-    table = _table(*(columns[index] for index in used))
-    for row in rows:
-        table.add_row(*(row[index] for index in used))
-    return table
+    columns = (name, "measurement", "Gbit/s", "model", "p50 ms", "p99 ms", "CPU", "peak", "503", "ratio")
+    return _table(columns, (row for load in comparison.loads for row in _rows_of(comparison, load)))
 
 
 def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
@@ -131,17 +124,11 @@ def _rows_of(comparison: Comparison, load: float) -> Iterator[Sequence[str]]:
                 _percent(100 * share_of_model(run.points, point)),
                 _number(point.latency("p50")),
                 _number(point.latency("p99")),
-                _range(point.p99_range_ms),
                 _percent(point.median("cpu_percent")),
                 _percent(point.median("peak_cpu_percent")),
                 _percent(point.throttled_share * 100) if point.throttled_share else "",
                 f"{ratio:.2f}" if ratio is not None else "",
             )
-
-
-def _range(values: tuple[float, float] | None) -> str:
-    """Return the lowest and the highest p99 of the repeats, or nothing for a single one."""
-    return "-".join(map(_number, values)) if values and values[0] != values[1] else ""
 
 
 def _percent(value: float | None) -> str:

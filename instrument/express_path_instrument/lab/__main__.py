@@ -23,9 +23,9 @@ REFUTED, IMPOSSIBLE, NOT_SHOWN = 1, 2, 3
 def main() -> int:
     """Run the lab. Return 0 if it shows everything that it must show, and otherwise what the statuses above say."""
     options = _options()
-    server = find_server(options.server)
-    reasons = missing(server)
-    if reasons:
+    server, reasons = find_server(), missing()
+    if reasons or not server:
+        reasons = reasons or ["The S3 server is not built: make build/lab/versitygw"]
         _say("The lab cannot run on this machine:", *(f"- {reason}." for reason in reasons))
         return IMPOSSIBLE
     settings = QUICK if options.quick else Settings()
@@ -47,7 +47,6 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m express_path_instrument.lab", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="about two minutes instead of ten")
-    parser.add_argument("--server", type=Path, help="the program versitygw; default: build/lab/versitygw, or in PATH")
     parser.add_argument("--output", type=Path, default=Path("build/path-lab"), help="the folder for results and charts")
     return parser.parse_args()
 
@@ -76,8 +75,8 @@ def _sentence(change: Comparison) -> str:
     [run] = change.runs
     [step] = run.result.steps
     errors = ", ".join(f"{count} x {error}" for error, count in step.errors.items()) or "no download failed"
-    answered = {row["second"] for row in step.statuses if "200" in row}
-    silent = sum(second not in answered for second in range(int(step.seconds)))
+    answers = step.answers
+    silent = sum("200" not in answers.get(second, ()) for second in range(int(step.seconds)))
     return f"{run.name}, {step.connections} downloads: {errors}; in {silent} of {step.seconds:g} seconds, none ended."
 
 

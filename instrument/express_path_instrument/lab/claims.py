@@ -42,20 +42,7 @@ def claims(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
 
     bits_per_second: the NAT's limit.
     """
-    _, endpoint, control, *_ = comparison.runs
-    yield from _rate_limit(comparison, bits_per_second)
-    yield _equal("Without a limit, the NAT's path equals the endpoint's", control, endpoint)
-    yield _claim(
-        "No path is called limited that has no limit",
-        ", ".join(f"{run.name}: {run.cause}" for run in (endpoint, control)),
-        {endpoint.cause, control.cause}.isdisjoint({ThroughputLimit.CEILING, ThroughputLimit.PATH_CEILING}),
-        endpoint,
-        control,
-    )
-
-
-def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Claim]:
-    nat, endpoint, *_ = comparison.runs
+    nat, endpoint, control, *_ = comparison.runs
     flat = [point.gbps * 1e9 / bits_per_second for point in nat.points if point.load >= FLAT_FROM]
     yield _claim(
         f"The NAT's path is flat at its limit from {FLAT_FROM} connections on",
@@ -63,8 +50,18 @@ def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Clai
         bool(flat) and min(flat) >= 1 - FLAT_TOLERANCE and max(flat) <= 1 + FLAT_TOLERANCE,
         nat,
     )
-    yield _tail(nat, bits_per_second)
-    ratio = comparison.ratio(endpoint, nat.points[-1].load) or 0.0
+    largest = nat.points[-1]
+    first, last = nat.points[0].latency("p99") or 0.0, largest.latency("p99") or 0.0
+    growth = last / first if first else 0.0
+    least = largest.load * nat.result.object_bytes * 8e3 / bits_per_second
+    yield _claim(
+        f"The NAT's p99 at the largest step is at least {MIN_TAIL_RATIO:g} times that at the smallest",
+        f"{growth:.1f} times, {first:.0f} to {last:.0f} ms; connections x size / limit is {least:.0f} ms, and the NAT's "
+        "queue decides the rest",
+        growth >= MIN_TAIL_RATIO,
+        nat,
+    )
+    ratio = comparison.ratio(endpoint, largest.load) or 0.0
     yield _claim(
         f"The endpoint's path has at least {MIN_PATH_RATIO:g} times the NAT's throughput at the largest step",
         f"{ratio:.1f} times",
@@ -74,31 +71,21 @@ def _rate_limit(comparison: Comparison, bits_per_second: float) -> Iterator[Clai
     )
     is_ceiling = nat.cause is ThroughputLimit.PATH_CEILING
     yield _claim("The limit is called a path ceiling", f"{nat.name}: {nat.cause}", is_ceiling, nat, endpoint)
-
-
-def _tail(nat: Run, bits_per_second: float) -> Claim:
-    first, last = nat.points[0].latency("p99") or 0.0, nat.points[-1].latency("p99") or 0.0
-    ratio = last / first if first else 0.0
-    least = nat.points[-1].load * nat.result.object_bytes * 8e3 / bits_per_second
-    return _claim(
-        f"The NAT's p99 at the largest step is at least {MIN_TAIL_RATIO:g} times that at the smallest",
-        f"{ratio:.1f} times, {first:.0f} to {last:.0f} ms; connections x size / limit is {least:.0f} ms, and the NAT's queue "
-        "decides the rest",
-        ratio >= MIN_TAIL_RATIO,
-        nat,
-    )
-
-
-def _equal(text: str, run: Run, endpoint: Run) -> Claim:
-    """Return whether a path costs nothing at any load, so that only its limit is measured."""
-    pairs = [(point, endpoint.at(point.load)) for point in run.points]
+    pairs = [(point, endpoint.at(point.load)) for point in control.points]
     deviations = [abs(point.gbps / other.gbps - 1) for point, other in pairs if other and other.gbps]
-    return _claim(
-        f"{text} within {MAX_DEVIATION:.0%} at each load",
+    yield _claim(
+        f"Without a limit, the NAT's path equals the endpoint's within {MAX_DEVIATION:.0%} at each load",
         f"{median(deviations):.1%} at the median load, at most {max(deviations):.1%}" if deviations else "not measured",
         bool(deviations) and max(deviations) <= MAX_DEVIATION,
-        run,
+        control,
         endpoint,
+    )
+    yield _claim(
+        "No path is called limited that has no limit",
+        ", ".join(f"{run.name}: {run.cause}" for run in (endpoint, control)),
+        {endpoint.cause, control.cause}.isdisjoint({ThroughputLimit.CEILING, ThroughputLimit.PATH_CEILING}),
+        endpoint,
+        control,
     )
 
 

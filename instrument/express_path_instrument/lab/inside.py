@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from express_path_cli.terminal.texts import rate_text
+from express_path_instrument.bench.classify import load_points
+from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab import network, server
 from express_path_instrument.lab.route_change import change_route
 from express_path_instrument.lab.settings import Settings
-from express_path_instrument.lab.sweeps import best_bits_per_second, sweep
+from express_path_instrument.lab.sweeps import sweep
 
 _FOLDER = Path("/run/lab")
 _OVER_LIMIT = 3
@@ -46,7 +48,8 @@ def _measure(settings: Settings) -> dict[str, Any]:
         else:
             network.use_nat()
         if name == "nat":
-            limit = best_bits_per_second(_FOLDER / "endpoint.json") * settings.nat_share
+            points = load_points(read_bench(_FOLDER / "endpoint.json"))
+            limit = max(point.gbps for point in points) * 1e9 * settings.nat_share
             network.limit_nat(limit)
         path = [network.next_link(), *([rate_text(limit, "bit/s")] if name.startswith("nat") else [])]
         _say(f"Measuring {name}: {', '.join(path)}")

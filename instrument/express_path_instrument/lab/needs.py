@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 PROGRAMS = {
@@ -24,23 +25,20 @@ def find_program(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=_SBIN)
 
 
-def find_server(given: Path | None) -> Path | None:
-    """Return the S3 server: the given one, the one that make built, or the one in PATH. None if there is none."""
-    if given or BUILT_SERVER.exists():
-        server = given or BUILT_SERVER
-        return server.resolve() if server.exists() else None
+def find_server() -> Path | None:
+    """Return the S3 server: the one that make built, or the one in PATH. None if there is none."""
+    if BUILT_SERVER.exists():
+        return BUILT_SERVER.resolve()
     found = shutil.which("versitygw")
     return Path(found) if found else None
 
 
-def missing(server: Path | None) -> list[str]:
-    """Return what is missing and how to get it, as sentences; an empty list if the lab can run."""
+def missing() -> list[str]:
+    """Return what the machine lacks and how to get it, as sentences; an empty list if the lab can run."""
     packages = sorted({PROGRAMS[name] for name in PROGRAMS if not find_program(name)})
     found = [f"Install {package}, for example with: apt-get install {package}" for package in packages]
-    if server is None:
-        found.append(
-            "The S3 server versitygw is missing: make path-lab builds it if Go is installed, or use --server FILE"
-        )
+    if not (find_server() or find_program("go")):
+        found.append("Install Go, which builds the S3 server versitygw: https://go.dev/dl")
     if not packages and (error := _namespace_error()):
         found.append(
             f"This user cannot create user and network namespaces ({error}). See the sysctl settings "
@@ -60,3 +58,7 @@ def _namespace_error() -> str:
         check=False,
     )
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"exit status {tried.returncode}"
+
+
+if __name__ == "__main__":  # before anything is built
+    sys.exit("\n".join(missing()) or None)

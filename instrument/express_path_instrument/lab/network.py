@@ -51,8 +51,8 @@ def build() -> None:
     _connect(("client", "c-endpoint"), ("server", "s-endpoint"))
     _address()
     in_namespace(NAT, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-    in_namespace(NAT, "nft", "add table ip lab; add chain ip lab out { type nat hook postrouting priority 100; }")
-    in_namespace(NAT, "nft", 'add rule ip lab out oifname "n-server" masquerade')
+    chain = "add table ip lab; add chain ip lab out { type nat hook postrouting priority 100; }"
+    in_namespace(NAT, "nft", f'{chain}; add rule ip lab out oifname "n-server" masquerade')
     check_closed()
 
 
@@ -103,8 +103,8 @@ def use_nat() -> None:
 
 def drop_resets() -> None:
     """Make the server ignore packets of connections that it does not know, instead of answering with a reset."""
-    in_namespace(SERVER, "nft", "add table ip lab; add chain ip lab out { type filter hook output priority 0; }")
-    in_namespace(SERVER, "nft", "add rule ip lab out tcp flags & rst == rst drop")
+    chain = "add table ip lab; add chain ip lab out { type filter hook output priority 0; }"
+    in_namespace(SERVER, "nft", f"{chain}; add rule ip lab out tcp flags & rst == rst drop")
 
 
 def next_link() -> str:

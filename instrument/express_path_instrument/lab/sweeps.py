@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from express_path_instrument.bench.classify import load_points
-from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.lab import network
 from express_path_instrument.lab.server import BUCKET, ENDPOINT, ENVIRONMENT
 from express_path_instrument.lab.settings import Settings
@@ -38,8 +36,3 @@ def download(output: Path, options: Mapping[str, object], *flags: str) -> Path:
     if not output.exists():  # an invalid measurement, such as one without ports, has a result, too
         raise subprocess.CalledProcessError(done.returncode, inside)
     return output
-
-
-def best_bits_per_second(result: Path) -> float:
-    """Return the highest median throughput of a measurement, in bit/s."""
-    return max(point.gbps for point in load_points(read_bench(result))) * 1e9

@@ -45,7 +45,7 @@ OTHERWISE = {
 """What some commands say instead, because they send something else first. Writes read nothing, so they succeed."""
 
 
-@pytest.mark.skipif(bool(missing(Path())), reason="; ".join(missing(Path())))
+@pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
 @pytest.mark.parametrize("commands", ["each", pytest.param("all", marks=pytest.mark.long)])
 def test_no_command_sends_anything_to_a_server_that_was_not_checked(
     commands: str, monkeypatch: pytest.MonkeyPatch

@@ -36,7 +36,6 @@ def test_a_count_of_reads() -> None:
     assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(20))
     latency = tally.latency()
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
-    assert 0 < (latency.mean or 0) < 1.001 * (latency.max or 0)
     assert tally.ended > tally.started
     assert 0 <= (tally.use.client_percent or 0) <= 100
     assert 0 <= (tally.use.other_percent or 0) <= 100

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from express_path_cli.terminal.errors import OptionError
+from express_path_instrument.bench.add_command import add
+from express_path_instrument.bench.load import Tally
 from express_path_instrument.bench.results import (
     BenchResult,
     Client,
@@ -23,8 +25,9 @@ from express_path_instrument.bench.results import (
     tp80,
 )
 from express_path_instrument.bench.results_reader import read_bench
+from tests.support.command import invoke
 
-LATENCY = Latency(p50=1.5, p90=2.25, p99=30.125, p999=31.5, max=32.0, mean=3.5)
+LATENCY = Latency(p50=1.5, p90=2.25, p99=30.125, p999=31.5, max=32.0)
 CLOSED = Step(
     repeat=1,
     seconds=10.5,
@@ -83,17 +86,6 @@ def test_tp80_is_what_most_repeats_reach() -> None:
     assert tp80([2.0]) == 2.0
 
 
-def test_a_step_has_the_keys_of_its_kind() -> None:
-    """A step of get has connections, and a step of open has a rate and the statuses of each second."""
-    closed, constant_rate = json.loads(as_bench_json(RESULT))["steps"]
-    assert closed["connections"] == 8
-    assert "ratePerSecond" not in closed
-    assert closed["latencyMs"]["p999"] == 31.5
-    assert constant_rate["ratePerSecond"] == 100
-    assert "connections" not in constant_rate
-    assert constant_rate["statusOverTime"][1] == {"second": 1, "200": 50, "503": 49, "timed out": 1}
-
-
 ABSENT = object()
 
 
@@ -136,3 +128,46 @@ def test_a_document_that_does_not_say_it_is_valid_is_not(tmp_path: Path) -> None
     file = tmp_path / "run.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     assert not read_bench(file).valid
+
+
+def measured_by(milliseconds: int, late: float = 0.0) -> BenchResult:
+    """Return what one of several machines measured: 100 requests with this latency, in a step that began late."""
+    tally = Tally()
+    for _ in range(100):
+        tally.succeeded(milliseconds / 1e3, 10)
+    step = replace(
+        OPEN,
+        seconds=10.0,
+        latency_histogram=tally.histogram().encode().decode(),
+        started_at=RESULT.made_at + timedelta(seconds=late),
+        cpu_percent=float(milliseconds),
+    )
+    return replace(RESULT, steps=(step,))
+
+
+def test_machines_that_measured_at_the_same_time_are_one_result(tmp_path: Path) -> None:
+    """Rates and errors are added, by the time of the first machine. Percentiles are those of all requests together."""
+    files = [tmp_path / "one.json", tmp_path / "other.json"]
+    for file, result in zip(files, (measured_by(1), measured_by(9, late=1)), strict=True):
+        file.write_text(as_bench_json(result))
+    shown = invoke(["bench", "add", *map(str, files), "--output", str(tmp_path / "both.json")])
+    assert "2 x c7gn.16xlarge" in shown.stdout
+    [step] = read_bench(tmp_path / "both.json").steps
+    assert (step.requests, step.rate_per_second, step.errors) == (300, 200, {"503": 98, "timed out": 2})
+    assert (step.latency.p50, step.latency.p90) == pytest.approx((1, 9), rel=0.01)
+    assert step.cpu_percent == 9
+    assert [(second, counts["200"]) for second, counts in step.answers.items()] == [(0, 100), (1, 150), (2, 50)]
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (measured_by(9, late=1.1), "up to 1.1 s apart"),
+        (replace(measured_by(9), object_bytes=1), "not alike"),
+        (replace(RESULT, steps=(OPEN,)), "older versions"),
+    ],
+)
+def test_machines_that_measured_something_else_are_not_added(other: BenchResult, words: str) -> None:
+    """Another size, another time, or a file without times is an error."""
+    with pytest.raises(OptionError, match=words):
+        add([measured_by(1), other])

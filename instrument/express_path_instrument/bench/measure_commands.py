@@ -1,5 +1,6 @@
-"""express-path bench open: latency and throttling at constant request rates."""
+"""express-path bench get, put, and open: how fast a machine reads and writes objects, by connections or at a rate."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -15,13 +16,64 @@ from express_path_instrument.bench.plan import (
     parse_numbers,
     parse_size,
 )
+from express_path_instrument.bench.results import Kind
 from express_path_instrument.bench.session import bench_session
-from express_path_instrument.bench.steps import Operation, Prefixes, measure_open_loop
+from express_path_instrument.bench.steps import Operation, Prefixes, measure_closed_loop, measure_open_loop
 
 EXAMPLES = """
+express-path bench get fast--use1-az4--x-s3 --output before.json  # reads of 32 MB, by 1 to 64 connections
+express-path bench put fast--use1-az4--x-s3 --size 64KiB --connections 16 --repeats 5  # writes of small objects
+express-path bench get lab --endpoint-url http://127.0.0.1:7070 --duration 5  # a lab
 express-path bench open fast--use1-az4--x-s3 --rate 1000,5000,20000 --output open.json  # reads of 64 KiB
 express-path bench open my-bucket --operation put --size 16B --rate 10000 --duration 1900 --connections 1000 --allow-errors  # throttling
 """
+
+
+def _command(kind: Kind, what: str, reads: str, read: str) -> Callable[..., None]:
+    """Return the function of one subcommand. Both have the same options."""
+
+    def measure(
+        *,
+        bucket: shared.BucketName,
+        endpoint_url: shared.EndpointUrl = None,
+        region: shared.Region = None,
+        profile: shared.Profile = None,
+        zone_id: shared.ZoneId = None,
+        subnet: shared.Subnet = None,
+        connections: shared.Connections = "1,8,16,32,48,64",
+        size: shared.Size = "32MB",
+        objects: shared.Objects = 16,
+        warm_up: shared.WarmUp = 2,
+        duration: shared.Duration = None,
+        count: shared.Count = None,
+        repeats: shared.Repeats = 3,
+        timeout: shared.Timeout = 60,
+        processes: shared.Processes = 1,
+        allow_other_zone: shared.AllowOtherZone = False,
+        allow_errors: shared.AllowErrors = False,
+        output: shared.Output = None,
+        quiet: Quiet = False,
+    ) -> None:
+        where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+        seconds = length_of_steps(duration, count)
+        how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
+        numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
+        with bench_session(where, how, quiet=quiet) as session:
+            shared.show(measure_closed_loop(session, kind, numbers), output)
+
+    measure.__doc__ = f"""Measure {what} a bucket: throughput and latency by the number of connections.
+
+    Each connection {reads} the next object as soon as it has {read} one (a closed loop). The objects are the command's
+    own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
+    measured, 2 invalid, or something could not be determined.
+    """
+    return measure
+
+
+bench_get = _command(Kind.GET, "reads from", "reads", "read")
+bench_put = _command(Kind.PUT, "writes to", "writes", "written")
+
+
 Rates = Annotated[
     str,
     typer.Option(
