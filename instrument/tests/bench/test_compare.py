@@ -204,16 +204,14 @@ def test_numbers_are_never_cut_at_80_columns() -> None:
 
 def test_json_has_the_same(files: tuple[str, str], tmp_path: Path) -> None:
     """JSON has the verdict, the causes, the points, and the ratios; charts are written beside it."""
-    charts = [tmp_path / "a.svg", tmp_path / "a.png"]
-    options = [f"--chart={chart}" for chart in charts]
-    shown = invoke(["bench", "compare", *files, "--format", "json", "--quiet", *options])
+    chart = tmp_path / "a.svg"
+    shown = invoke(["bench", "compare", *files, "--format", "json", "--quiet", f"--chart={chart}"])
     document = json.loads(shown.stdout)
     assert [run["cause"] for run in document["runs"]] == ["CEILING", "UNDETERMINED"]
     assert document["verdict"] == verdict(compare(BOTH))
     last = document["runs"][1]["points"][-1]
     assert (last["load"], last["ratio"], last["shareOfModel"]) == (64, pytest.approx(2.237, abs=0.001), 0.87)
-    assert charts[0].read_text().startswith("<?xml")
-    assert charts[1].read_bytes().startswith(b"\x89PNG\r\n")
+    assert chart.read_text().startswith("<?xml")
 
 
 @pytest.mark.parametrize(
@@ -274,17 +272,9 @@ def test_answers_over_time_are_drawn_if_requests_failed() -> None:
 
 def test_open_loop_is_named_by_its_rate() -> None:
     """The loads of an open loop are rates, and its answers over time are always drawn."""
-    steps = tuple(
-        replace(
-            step,
-            rate_per_second=float(100 * (step.connections or 0)),
-            connections=None,
-            statuses=({"second": 0, "200": 9},),
-        )
-        for step in nat().steps
-    )
-    result = replace(nat(), kind=Kind.OPEN, steps=steps)
-    comparison = compare({"one": result, "two": result})
-    assert "at 6,400 requests/s" in verdict(comparison)
+    result = constant_rate(800)
+    steps = tuple(replace(step, statuses=({"second": 0, "200": 9},)) for step in result.steps)
+    comparison = compare({name: replace(result, steps=steps) for name in ("one", "two")})
+    assert "at 800 requests/s" in verdict(comparison)
     assert plots_of(comparison)[0].x_name == "requests to start per second"
     assert len(plots_of(comparison)) == 5

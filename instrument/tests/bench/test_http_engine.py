@@ -1,4 +1,4 @@
-"""The processes of the engine together send each request of a load once and directly, and are gone at the end."""
+"""The processes of the engine together send each request of a load once, and are gone at the end."""
 
 import ssl
 import sys
@@ -16,19 +16,11 @@ from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load, Server
 from instrument.tests.bench.raw_server import reads, serving
 
-PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 ENGINE = HttpEngine(2)
 
 
-@pytest.fixture(autouse=True)
-def proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy in the environment that no request may use: nothing listens there."""
-    for name in PROXIES:
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-
-
 def test_a_count_of_reads() -> None:
-    """Each object is read once, directly, although the environment names a proxy."""
+    """Each object is read once."""
     with serving() as raw:
         tally = ENGINE.run(Load(raw.server, reads(20), 100, connections=3, count=20))
     assert tally.failure == ""
@@ -37,7 +29,7 @@ def test_a_count_of_reads() -> None:
     latency = tally.latency()
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
     assert tally.ended > tally.started
-    assert 0 <= (tally.use.client_percent or 0) <= 100
+    assert 0 < (tally.use.client_percent or 0) <= 100
     assert 0 <= (tally.use.other_percent or 0) <= 100
     assert ENGINE.version
 

@@ -81,14 +81,6 @@ def test_many_requests_wait_side_by_side(proxy: tuple[str, int]) -> None:
         assert time.monotonic() - started < 64 * SECONDS
 
 
-def test_large_requests_and_answers_arrive_whole(proxy: tuple[str, int]) -> None:
-    """Neither direction loses bytes if they do not fit the buffers."""
-    size = 8 * 1024 * 1024
-    with socket.create_connection(proxy, timeout=30) as connection:
-        connection.sendall(b"%d\n%s\n" % (size, b"y" * size))
-        assert read(connection, size) == size
-
-
 def test_client_is_disconnected_if_the_server_closes(proxy: tuple[str, int]) -> None:
     """The proxy closes the client's connection when the server closes its own."""
     with socket.create_connection(proxy, timeout=10) as connection:
