@@ -264,14 +264,26 @@ def _stalls(folder: Path) -> None:
         assert process.stdout
         try:
             port = int(process.stdout.readline())
+            server = Server("127.0.0.1", port, ("127.0.0.1",), tls=False)
+            _processes(server)
             for kind in ("calm", "stall", "hang"):
-                _show(kind, Server("127.0.0.1", port, ("127.0.0.1",), tls=False), folder)
+                _show(kind, server, folder)
         finally:
             process.kill()
 
 
+def _processes(server: Server) -> None:
+    """Print what two processes get of what one gets, with the same three connections to a calm server."""
+    load = Load(server, [Target("GET", "/calm")], len(OBJECT), 3, seconds=SECONDS)
+    one, two = (HttpEngine(number).run(load) for number in (1, 2))
+    tails = [tally.latency().p99 or nan for tally in (one, two)]
+    print(
+        f"two processes: {two.requests / one.requests:.3f} of the rate of one, {tails[1] / tails[0]:.2f} of its p99\n"
+    )
+
+
 def _show(kind: str, server: Server, folder: Path) -> None:
-    closed = Load(server, [Target("GET", f"/{kind}")], len(OBJECT), CONNECTIONS, seconds=STALL_SECONDS)
+    closed = Load(server, [Target("GET", f"/{kind}")], len(OBJECT), CONNECTIONS, seconds=STALL_SECONDS, timeout=10)
     opened = replace(closed, rate=RATE, connections=8 * CONNECTIONS)
     clients: dict[str, Callable[[], Seen]] = {
         f"wrk, {CONNECTIONS} connections": lambda: _seen_by_wrk(_wrk(closed, folder)),
