@@ -277,4 +277,4 @@ def test_open_loop_is_named_by_its_rate() -> None:
     comparison = compare({name: replace(result, steps=steps) for name in ("one", "two")})
     assert "at 800 requests/s" in verdict(comparison)
     assert plots_of(comparison)[0].x_name == "requests to start per second"
-    assert len(plots_of(comparison)) == 5
+    assert len(plots_of(comparison)) == 4
