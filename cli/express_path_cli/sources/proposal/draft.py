@@ -5,7 +5,7 @@ a route to a target of an unknown kind, a route whose destination cannot be read
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,16 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
-from express_path_cli.sources.proposal.resource import OPEN, Action, Arguments, Kind, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import (
+    OPEN,
+    WITH_IDS,
+    Action,
+    Arguments,
+    Kind,
+    Possible,
+    Resource,
+    UnknownId,
+)
 
 ENDS = (
     TargetKind.NAT_GATEWAY,
@@ -51,6 +60,7 @@ class DraftTable:
     routes: list[Route] = field(default_factory=list)
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
+    is_truncated: bool = False
 
     def has(self, destination: Cidr | str) -> bool:
         """Return whether there is a route to exactly this destination, except one that is propagated."""
@@ -65,27 +75,15 @@ class DraftTable:
         self.routes.append(Route(name, name, TargetKind.UNKNOWN))
 
 
-@dataclass(frozen=True, slots=True)
-class Laid:
-    """The network after the change.
-
-    possible: the same with every route to an endpoint that is possible, and with_routes: the values because of which they
-    are not certain, by the ids of their route tables; None and empty if there are none.
-    addresses: of each subnet and route table of the change, by its id in the network. changed_by: the addresses of the
-    resources that change a route table, or the table of a subnet, by their ids. undecided: the type of each resource, by
-    its address, that may change paths in a way that is not modelled; empty if the network does not show its table or subnet.
-    """
-
-    network: Snapshot
-    possible: Snapshot | None
-    with_routes: Mapping[str, UnknownId]
-    addresses: Mapping[str, str]
-    changed_by: Mapping[str, Sequence[str]]
-    undecided: Mapping[str, str]
-
-
 class Draft:
-    """The records of a network that change."""
+    """The records of a network that change, and what a reader should know of it.
+
+    with_routes: the values because of which it is not certain that a route table has the routes of an endpoint, by the
+    table's id. addresses: of each subnet and route table of the change, by its id in the network. changed_by: the addresses
+    of the resources that change a route table, or the table of a subnet, by their ids. undecided: the type of each resource,
+    by its address, that may change paths in a way that is not modelled; empty if the network does not show its table or
+    subnet.
+    """
 
     MAIN = ""
     """In place of the id of a route table: the main one of a VPC."""
@@ -101,12 +99,17 @@ class Draft:
         self.interfaces = dict(base.network_interfaces or {})
         self.attachments = dict(base.transit_gateway_attachments or {})
         self.transit_tables = {
-            key: DraftTable("", list(table.routes)) for key, table in (base.transit_gateway_route_tables or {}).items()
+            key: DraftTable(routes=list(table.routes), is_truncated=table.truncated)
+            for key, table in (base.transit_gateway_route_tables or {}).items()
         }
         self.tables = {
             key: DraftTable(table.vpc_id, list(table.routes), table.owner_id, table.tags)
             for key, table in base.route_tables.items()
         }
+        self.records: tuple[dict[str, Any], ...] = (
+            *(self.vpcs, self.subnets, self.endpoints, self.nats, self.lists, self.firewalls, self.interfaces),
+            *(self.attachments, self.transit_tables, self.tables),
+        )
         self.main = {
             table.vpc_id: key for key, table in base.route_tables.items() if any(one.main for one in table.associations)
         }
@@ -114,57 +117,55 @@ class Draft:
         self.released: set[str] = set()
         self.gateway_kinds: dict[str, TargetKind] = {}
         self.gone: set[str] = set()
-        self.addresses: dict[str, str] = {}
         self.same_table: dict[str, str] = {}
-        self.undecided: dict[str, Resource] = {}
-        self.outside: dict[str, str] = {}
-        self._fitting: dict[tuple[int, str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._alike: dict[tuple[int, str], str] = {}
         self.possible: defaultdict[str, list[Route]] = defaultdict(list)
         self.with_routes: dict[str, UnknownId] = {}
-        self._changed_by: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        modes = {vpc.block_mode for vpc in base.vpcs.values()} | {subnet.block_mode for subnet in base.subnets.values()}
+        self.addresses: dict[str, str] = {}
+        self.changed_by: dict[str, dict[str, None]] = {}
+        self.undecided: dict[str, str] = {}
+        self._fitting: dict[tuple[int, str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._alike: dict[tuple[int, str], str] = {}
+        modes = {one.block_mode for rows in (base.vpcs, base.subnets) for one in rows.values()}
         self.may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
         self.new_block_mode = BlockMode.UNKNOWN if modes - {BlockMode.OFF} else BlockMode.OFF
 
-    def is_listed(self, kind: Kind, resource_id: str) -> bool:
-        """Return whether the network that was read lists an id, as far as it lists all of its kind."""
-        every: Mapping[Kind, Mapping[str, Any]] = {
+    def counts(self, resource: Resource) -> bool:
+        """Return whether a resource must be laid over the network: unless the network has it already, as it will be.
+
+        A network that is older than the change does not list it, or what it connects.
+        """
+        if not self.has_base or resource.action is not Action.KEEP:
+            return True
+        if resource.type in WITH_IDS:
+            own = {resource.id, resource.after.text("primary_network_interface_id")}
+            return not any(own & records.keys() for records in self.records)
+        listed: Mapping[Kind, Collection[str]] = {
             Kind.VPC: self.base.vpcs,
             Kind.SUBNET: self.base.subnets,
             Kind.TABLE: self.base.route_tables,
             Kind.ENDPOINT: self.base.vpc_endpoints,
         }
-        return kind not in every or resource_id in every[kind]
+        return any(one not in rows for kind, rows in listed.items() for one in resource.after.named(kind).ids)
 
-    def counts(self, resource: Resource, kind: Kind | None = None) -> bool:
-        """Return whether a resource must be laid over the network: unless the network has it already, as it will be.
-
-        kind: what the id of the resource names. A network that is older than the change does not list it, or what it names.
-        """
-        if not self.has_base or resource.action is not Action.KEEP:
-            return True
-        if kind is not None:
-            return not self.is_listed(kind, resource.id)
-        return any(not self.is_listed(one, found) for one in Kind for found in resource.after.named(one).ids)
+    def remove(self, resource_id: str) -> None:
+        """Remove what has an id. A route to it becomes a blackhole, unless it changes too."""
+        self.gone.add(resource_id)
+        for records in self.records:
+            records.pop(resource_id, None)
 
     def note_outside(self, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet that the network does not show."""
         if resource.action is not Action.KEEP:
-            self.outside[resource.address] = ""
+            self.undecided.setdefault(resource.address, "")
 
     def note(self, changed: str, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet."""
         if resource.action is not Action.KEEP:
-            self._changed_by[changed].setdefault(resource.address)
+            self.changed_by.setdefault(changed, {})[resource.address] = None
 
     def table_of(self, table_id: str) -> DraftTable | None:
         """Return a route table of a VPC, None if it is not in the network."""
         return self.tables.get(self.same_table.get(table_id, table_id))
-
-    def vpc_of(self, arguments: Arguments) -> str:
-        """Return the VPC that arguments name."""
-        return arguments.named("vpc_id").certain or arguments.unknown("vpc_id")
 
     def fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
         """Return those of some route tables that may be in a VPC, or all if none is. Many resources share one tuple.
@@ -197,12 +198,9 @@ class Draft:
 
     # --- the result --------------------------------------------------------------------------------------------------
 
-    def finished(self) -> Laid:
-        """Return the network after the change."""
-        for resource in self.undecided.values():
-            self._leave_undecided(resource)
-        associations = self._associations()
-        base = self.base
+    def networks(self) -> list[Snapshot]:
+        """Return the network after the change, and if there are any, the same with the routes to endpoints that are possible."""
+        base, associations = self.base, self._associations()
         network = replace(
             base,
             vpcs=self.vpcs,
@@ -213,16 +211,15 @@ class Draft:
             },
             nat_gateways=self.nats,
             prefix_lists=self.lists,
-            network_interfaces=_readable(self.interfaces, base.network_interfaces),
-            transit_gateway_attachments=_readable(self.attachments, base.transit_gateway_attachments),
-            transit_gateway_route_tables=_readable(
-                {
-                    key: TransitGatewayRouteTable(key, tuple(table.routes), self._is_truncated(key))
-                    for key, table in self.transit_tables.items()
-                },
-                base.transit_gateway_route_tables,
-            ),
-            firewalls=_readable(self.firewalls, base.firewalls),
+            # What could not be read stays None, unless the change adds to it.
+            network_interfaces=self.interfaces or (base.network_interfaces and {}),
+            transit_gateway_attachments=self.attachments or (base.transit_gateway_attachments and {}),
+            transit_gateway_route_tables={
+                key: TransitGatewayRouteTable(key, tuple(table.routes), table.is_truncated)
+                for key, table in self.transit_tables.items()
+            }
+            or (base.transit_gateway_route_tables and {}),
+            firewalls=self.firewalls or (base.firewalls and {}),
             route_tables={
                 key: RouteTable(
                     key, table.vpc_id, tuple(table.routes), tuple(associations[key]), table.owner_id, table.tags
@@ -230,27 +227,19 @@ class Draft:
                 for key, table in self.tables.items()
             },
         )
-        changed_by = {key: list(found) for key, found in self._changed_by.items()}
-        undecided = self.outside | {address: resource.type for address, resource in self.undecided.items()}
         more = {
             key: replace(network.route_tables[key], routes=(*network.route_tables[key].routes, *routes))
             for key, routes in self.possible.items()
         }
-        possible = replace(network, route_tables={**network.route_tables, **more}) if more else None
-        return Laid(network, possible, self.with_routes, self.addresses, changed_by, undecided)
+        return [network, *([replace(network, route_tables={**network.route_tables, **more})] if more else [])]
 
-    def _is_truncated(self, table_id: str) -> bool:
-        known = (self.base.transit_gateway_route_tables or {}).get(table_id)
-        return known is not None and known.truncated
-
-    def _leave_undecided(self, resource: Resource) -> None:
+    def leave_undecided(self, resource: Resource) -> None:
         """Give each subnet that a resource may affect a route table of which nothing is known."""
-        arguments = [one for one in (resource.before, resource.after) if one.values]
-        vpc_ids = {self._vpc_near(one) for one in arguments} or {None}
+        self.undecided[resource.address] = resource.type
+        vpc_ids = {self._vpc_near(one) for one in (resource.before, resource.after) if one.values} or {None}
         for subnet in self.subnets.values():
             if None in vpc_ids or subnet.vpc_id in vpc_ids or isinstance(subnet.vpc_id, UnknownId):
-                name = UnknownId(resource.address)
-                self.governing[subnet.id] = (name, OPEN)
+                self.governing[subnet.id] = (UnknownId(resource.address), OPEN)
 
     def _vpc_near(self, arguments: Arguments) -> str | None:
         """Return the VPC that arguments name, by its id or by that of a subnet or route table in it; None if unknown."""
@@ -297,11 +286,6 @@ class Draft:
         return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
 
 
-def _readable(found: dict[str, Any], base: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return records, None if there are none and the network does not show them."""
-    return found if found or base is not None else None
-
-
 def cidr_of(value: object) -> Cidr | None:
     """Return the CIDR that a value is, None if it is none."""
     try:
@@ -314,11 +298,6 @@ def tags_of(resource: Resource) -> Tags:
     """Return the tags of a resource that are known and not sensitive."""
     found = resource.after.values.get("tags")
     return found if isinstance(found, Mapping) else {}
-
-
-def certain_or(found: Possible, name: UnknownId) -> str:
-    """Return the only id that is possible, or the name of the value."""
-    return found.certain or name
 
 
 def groups(rows: Iterable[Resource]) -> Iterator[list[Resource]]:

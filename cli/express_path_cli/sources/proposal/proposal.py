@@ -1,7 +1,7 @@
 """A proposed change and the network that it changes: which account and Region each resource is in, before, and after."""
 
 import os
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +23,7 @@ from express_path_cli.sources.proposal.cloudformation import (
     stack_of,
 )
 from express_path_cli.sources.proposal.document import read_json
-from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Laid
+from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft
 from express_path_cli.sources.proposal.families import MODELLED, lay
 from express_path_cli.sources.proposal.references import Row, calls_of
 from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
@@ -53,7 +53,7 @@ class Proposed:
     """The views before and after the change.
 
     others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
-    without a network, and if endpoints had every route that is possible. with_routes, addresses, changed_by, undecided: see `Laid`. notes: what a reader should know. locate: returns
+    without a network, and if endpoints had every route that is possible. with_routes, addresses, changed_by, undecided: see `Draft`. notes: what a reader should know. locate: returns
     where the first of some addresses is whose block is in the configuration. has_source: the folder of the configuration
     is known.
     """
@@ -63,7 +63,7 @@ class Proposed:
     others: Sequence[View]
     with_routes: Mapping[str, UnknownId]
     addresses: Mapping[str, str]
-    changed_by: Mapping[str, Sequence[str]]
+    changed_by: Mapping[str, dict[str, None]]
     undecided: Mapping[str, str]
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = field(default=lambda _: None)
@@ -212,18 +212,17 @@ class Proposal:
                 f"{self._file} has resources in {missing[0]}, and the network that was read is in {', '.join(regions)}",
                 f"add --region {missing[0]}",
             )
-        after, others, laid = list[View](), list[View](), list[Laid]()
+        after, others, drafts = list[View](), list[View](), list[Draft]()
         for region in regions:
             mine = [view for view in views if view.region == region]
             resources = by_region.get(region, [])
             self._check_account(resources, mine)
             known = [view.account.id for view in mine]
             base = mine[0].tracer.snapshot
-            found = lay(self._draft(base, known[0] if len(known) == 1 else "", has_base=True), resources)
-            laid.append(found)
-            for network, into in ((found.network, after), (found.possible, others)):
+            drafts.append(self._laid(base, known[0] if len(known) == 1 else "", resources))
+            for network, into in zip(drafts[-1].networks(), (after, others), strict=False):
                 into.extend(_in_scope(view, resources) for view in _views_after(mine, network))
-        return _proposed(views, after, others, laid)
+        return _proposed(views, after, others, drafts)
 
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
@@ -235,10 +234,13 @@ class Proposal:
                     "use the credentials that made the plan, or a dump of that account",
                 )
 
-    def _draft(self, base: Snapshot, account: str, *, has_base: bool) -> Draft:
+    def _laid(self, base: Snapshot, account: str, resources: Sequence[Resource], *, has_base: bool = True) -> Draft:
+        """Return a network with resources laid over it."""
         other = account or self._account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
-        return Draft(base, lambda resource: resource.account_id or other, zones, has_base=has_base)
+        draft = Draft(base, lambda resource: resource.account_id or other, zones, has_base=has_base)
+        lay(draft, resources)
+        return draft
 
     def _alone(self, by_region: Mapping[str, Sequence[Resource]]) -> Proposed:
         """Return the network that the change itself contains.
@@ -246,7 +248,7 @@ class Proposal:
         The addresses of S3 Express are not known. They are public, so the views have them where only default routes
         lead, and the views elsewhere have them where more specific routes lead.
         """
-        before, after, others, laid = list[View](), list[View](), list[View](), list[Laid]()
+        before, after, others, drafts = list[View](), list[View](), list[View](), list[Draft]()
         for region, resources in sorted(by_region.items()):
             express = PrefixList(EXPRESS_LIST, f"com.amazonaws.{region}.s3express", Family.IPV4, ())
             base = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
@@ -255,15 +257,13 @@ class Proposal:
                 for row in resources
                 if row.id_before
             ]
-            now = lay(self._draft(base, "", has_base=False), existing)
-            found = lay(self._draft(now.network, "", has_base=True), resources)
-            laid.append(found)
-            before.extend(_views_after((), _with_addresses(now.network, express)[0]))
-            every = [_with_addresses(one, express) for one in (found.network, found.possible) if one]
-            usual, *rest = [network for networks in every for network in networks]
+            now, *_ = self._laid(base, "", existing, has_base=False).networks()
+            drafts.append(self._laid(now, "", resources))
+            before.extend(_views_after((), _with_addresses(now, express)[0]))
+            usual, *rest = [one for network in drafts[-1].networks() for one in _with_addresses(network, express)]
             after.extend(_views_after((), usual))
             others.extend(view for other in rest for view in _views_after((), other))
-        return _proposed(before, after, others, laid)
+        return _proposed(before, after, others, drafts)
 
 
 def _required(region: str) -> str:
@@ -273,22 +273,22 @@ def _required(region: str) -> str:
     return region
 
 
-def _proposed(before: Sequence[View], after: Sequence[View], others: Sequence[View], laid: Sequence[Laid]) -> Proposed:
+def _proposed(
+    before: Sequence[View], after: Sequence[View], others: Sequence[View], drafts: Sequence[Draft]
+) -> Proposed:
     return Proposed(
         before,
         after,
         others,
-        {key: name for found in laid for key, name in found.with_routes.items()},
-        {key: address for found in laid for key, address in found.addresses.items()},
-        {key: found_by for found in laid for key, found_by in found.changed_by.items()},
-        {address: kind for found in laid for address, kind in found.undecided.items()},
+        ChainMap(*(one.with_routes for one in drafts)),
+        ChainMap(*(one.addresses for one in drafts)),
+        ChainMap(*(one.changed_by for one in drafts)),
+        ChainMap(*(one.undecided for one in drafts)),
     )
 
 
-def _views_after(views: Sequence[View], network: Snapshot | None) -> Iterator[View]:
+def _views_after(views: Sequence[View], network: Snapshot) -> Iterator[View]:
     """Yield the views after the change: each account with the subnets that it lists, and with those that are new."""
-    if network is None:
-        return
     tracer = Tracer(network)
     listed = {subnet_id for view in views for subnet_id in view.subnet_ids}
     new = [subnet for subnet in network.subnets.values() if subnet.id not in listed]

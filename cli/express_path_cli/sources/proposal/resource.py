@@ -1,6 +1,6 @@
 """A resource of a proposed change: what happens to it, and its arguments with the names of Terraform's AWS provider."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -112,8 +112,8 @@ MADE_WITH: Mapping[tuple[str, str], Kind] = {
     ("aws_vpn_connection", "transit_gateway_attachment_id"): Kind.ATTACHMENT,
 }
 """What AWS makes together with a resource, by the attribute that names it."""
-
-
+WITH_IDS = frozenset({*KIND_OF_TYPE, *(kind for kind, _ in MADE_WITH)})
+"""The types that are in the network with an id of their own, or with one of what AWS makes together with them."""
 _SAME = {
     "main_route_table_id": "default_route_table_id",
     "propagation_default_route_table_id": "association_default_route_table_id",
@@ -137,6 +137,10 @@ class Possible:
     def certain(self) -> str | None:
         """The only id that is possible, None if there is none or several."""
         return self.ids[0] if len(self.ids) == 1 and not self.is_open else None
+
+    def among(self, rows: Collection[str]) -> list[str]:
+        """Return which of these ids it may be."""
+        return [one for one in (rows if self.is_open else self.ids) if one in rows]
 
 
 OPEN = Possible(is_open=True)
@@ -180,6 +184,10 @@ class Arguments:
     def named(self, name: str) -> Possible:
         """Return the ids that an argument may be; none without a value."""
         return _named(self.values.get(name))
+
+    def one(self, name: str) -> str:
+        """Return the only id that an argument may be, or the name of the value."""
+        return self.named(name).certain or self.unknown(name)
 
     def listed(self, name: str) -> Listed:
         """Return the ids in a list."""

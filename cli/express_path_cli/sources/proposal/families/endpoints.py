@@ -7,7 +7,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
-from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Listed, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Listed, Possible, Resource, UnknownId
 
 _ENDPOINT, _SUBNET = "aws_vpc_endpoint", "aws_vpc_endpoint_subnet_association"
 _ASSOCIATION = "aws_vpc_endpoint_route_table_association"
@@ -19,7 +19,6 @@ def remove(draft: Draft, resource: Resource) -> None:
     """Remove an endpoint with its routes, or its routes from one table."""
     before = resource.before
     if resource.type == _ENDPOINT and resource.action in GONE:
-        draft.endpoints.pop(resource.id_before, None)
         _detach(draft, resource, resource.id_before, list(draft.tables))
     elif resource.type == _ENDPOINT and "route_table_ids" in resource.after.values:
         kept = resource.after.listed("route_table_ids").ids
@@ -41,11 +40,10 @@ def _detach(draft: Draft, resource: Resource, endpoint_id: str, table_ids: Itera
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add endpoints, and the routes of those of the type Gateway."""
-    changed = [one for one in resources if draft.counts(one, Kind.ENDPOINT if one.type == _ENDPOINT else None)]
-    for resource in changed:
+    for resource in resources:
         if resource.type == _ENDPOINT:
             draft.endpoints[resource.id] = _endpoint(draft, resource)
-    for resource in changed:
+    for resource in resources:
         after = resource.after
         if resource.type == _SUBNET:
             _add_subnet(draft, resource)
@@ -65,7 +63,7 @@ def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
     service = after.text("service_name") or (known.service_name if known else "")
     return VpcEndpoint(
         id=resource.id,
-        vpc_id=known.vpc_id if known else draft.vpc_of(after),
+        vpc_id=known.vpc_id if known else after.one("vpc_id"),
         endpoint_type=(after.text("vpc_endpoint_type") or (known.endpoint_type if known else "gateway")).lower(),
         service_name=service or after.unknown("service_name"),
         # AWS makes an endpoint for its own services available; one that exists keeps its state.
@@ -81,13 +79,9 @@ def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
 def _add_subnet(draft: Draft, resource: Resource) -> None:
     """Add a subnet to an endpoint, which may be an appliance's."""
     after = resource.after
-    named = after.named("vpc_endpoint_id")
-    for endpoint_id in list(draft.endpoints) if named.is_open else named.ids:
-        endpoint = draft.endpoints.get(endpoint_id)
-        if endpoint:
-            subnet = after.named("subnet_id")
-            added = subnet.ids if subnet.certain else (after.unknown("subnet_id"),)
-            draft.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, *added))
+    for endpoint_id in after.named("vpc_endpoint_id").among(draft.endpoints):
+        endpoint = draft.endpoints[endpoint_id]
+        draft.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, after.one("subnet_id")))
 
 
 def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, argument: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from express_path.domain.network.resources import NatGateway, TargetKind, target_kind
 from express_path_cli.sources.proposal.draft import Draft
-from express_path_cli.sources.proposal.resource import GONE, Action, Possible, Resource
+from express_path_cli.sources.proposal.resource import Action, Possible, Resource
 
 _KINDS = {
     "aws_internet_gateway": TargetKind.INTERNET_GATEWAY,
@@ -23,17 +23,14 @@ TYPES = frozenset({*_KINDS, *_ATTACHMENTS, *_TARGETS})
 
 
 def remove(draft: Draft, resource: Resource) -> None:
-    """Remove a gateway, or its attachment: routes to it become blackholes."""
+    """Remove the attachment of a gateway: routes to it become blackholes."""
     before = resource.before
     attached = _ATTACHMENTS.get(resource.type)
     if attached:
         draft.gone.add(before.text(attached))
-    if resource.type in _KINDS and resource.action is Action.UPDATE:
-        after = resource.after
-        if before.text("vpc_id") and after.named("vpc_id").certain != before.text("vpc_id"):
-            draft.gone.add(resource.id)
-    if resource.action in GONE:
-        draft.nats.pop(resource.id_before, None)
+    is_moved = before.text("vpc_id") not in ("", resource.after.one("vpc_id"))
+    if resource.type in _KINDS and resource.action is Action.UPDATE and is_moved:
+        draft.gone.add(resource.id)
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
@@ -41,16 +38,14 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
     for resource in resources:
         if resource.type in _KINDS:
             draft.gateway_kinds[resource.id] = _KINDS[resource.type]
-        elif resource.type == "aws_nat_gateway" and draft.counts(resource):
+        elif resource.type == "aws_nat_gateway":
             _add_nat(draft, resource)
 
 
 def _add_nat(draft: Draft, resource: Resource) -> None:
     after = resource.after
-    if resource.id in draft.nats and resource.action is Action.KEEP:
-        return
     subnet = after.named("subnet_id")
-    vpc_ids = {draft.subnets[one].vpc_id for one in subnet.ids if one in draft.subnets}
+    vpc_ids = {draft.subnets[one].vpc_id for one in subnet.among(draft.subnets)}
     draft.nats[resource.id] = NatGateway(
         id=resource.id,
         vpc_id=vpc_ids.pop() if len(vpc_ids) == 1 and not subnet.is_open else after.text("vpc_id"),

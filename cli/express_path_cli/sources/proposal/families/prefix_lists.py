@@ -6,31 +6,27 @@ from dataclasses import replace
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList
 from express_path_cli.sources.proposal.draft import Draft, cidr_of
-from express_path_cli.sources.proposal.resource import GONE, Action, Resource
+from express_path_cli.sources.proposal.resource import Resource
 
 _LIST, _ENTRY = "aws_ec2_managed_prefix_list", "aws_ec2_managed_prefix_list_entry"
 TYPES = frozenset({_LIST, _ENTRY})
 
 
 def remove(draft: Draft, resource: Resource) -> None:
-    """Remove a list, or an entry from its list."""
-    before = resource.before
-    if resource.type == _LIST and resource.action in GONE:
-        draft.lists.pop(resource.id_before, None)
-    elif resource.type == _ENTRY:
-        listed = draft.lists.get(before.text("prefix_list_id"))
-        if listed and listed.cidrs is not None:
-            cidr = cidr_of(before.text("cidr"))
-            draft.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
+    """Remove an entry from its list."""
+    listed = draft.lists.get(resource.before.text("prefix_list_id"))
+    if resource.type == _ENTRY and listed and listed.cidrs is not None:
+        cidr = cidr_of(resource.before.text("cidr"))
+        draft.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add lists with the entries that they set, then entries that are resources of their own."""
     for resource in resources:
-        if resource.type == _LIST and not (resource.id in draft.lists and resource.action is Action.KEEP):
+        if resource.type == _LIST:
             _add_list(draft, resource)
     for resource in resources:
-        if resource.type == _ENTRY and draft.counts(resource):
+        if resource.type == _ENTRY:
             _add_entry(draft, resource)
 
 
@@ -48,8 +44,8 @@ def _add_list(draft: Draft, resource: Resource) -> None:
 def _add_entry(draft: Draft, resource: Resource) -> None:
     after = resource.after
     named, cidr = after.named("prefix_list_id"), cidr_of(after.known("cidr"))
-    for list_id in draft.lists if named.is_open else named.ids:
-        listed = draft.lists.get(list_id)
-        if listed and listed.cidrs is not None and not listed.aws_owned:
+    for list_id in named.among(draft.lists):
+        listed = draft.lists[list_id]
+        if listed.cidrs is not None and not listed.aws_owned:
             cidrs = (*listed.cidrs, cidr) if cidr and named.certain else None
             draft.lists[list_id] = replace(listed, cidrs=cidrs)

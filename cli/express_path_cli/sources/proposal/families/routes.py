@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import PrefixList, Rank, Route, TargetKind, target_kind
 from express_path.domain.path.routing import contains
-from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, DraftTable, cidr_of
+from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, cidr_of
 from express_path_cli.sources.proposal.families.firewalls import one_of
 from express_path_cli.sources.proposal.families.gateways import gateway_kind
 from express_path_cli.sources.proposal.resource import Arguments, Possible, Resource, UnknownId, union
@@ -27,8 +27,6 @@ _TARGETS = {
     "odb_network_arn": TargetKind.ODB_NETWORK,
 }
 """The arguments that name a route's target, and what each of them leads to; None for any kind of gateway."""
-_WHICHEVER = (TargetKind.NAT_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.INTERNET_GATEWAY)
-"""Kinds of targets of which it does not matter which one a route leads to."""
 _DESTINATIONS = {
     "cidr_block": Family.IPV4,
     "destination_cidr_block": Family.IPV4,
@@ -61,11 +59,10 @@ def remove(draft: Draft, resource: Resource) -> None:
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add routes, by block: a table has at most one route to a destination."""
-    changed = [one for one in resources if draft.counts(one)]
-    for resource in changed:
+    for resource in resources:
         if resource.type == _PROPAGATION:
             _propagate(draft, resource)
-    place(draft, [one for one in changed if one.type == _ROUTE], route_of, "route_table_id", draft.tables)
+    place(draft, [one for one in resources if one.type == _ROUTE], route_of, "route_table_id", draft.tables)
 
 
 def _propagate(draft: Draft, resource: Resource) -> None:
@@ -94,7 +91,7 @@ def _destination(draft: Draft, arguments: Arguments) -> Cidr | str:
     [name] = given
     family = _DESTINATIONS[name]
     if family is None:
-        return arguments.named(name).certain or arguments.unknown(name)
+        return arguments.one(name)
     found = cidr_of(arguments.known(name))
     if found is None:  # addresses of one family, and nothing else is known of them
         unknown = arguments.unknown(name)
@@ -110,11 +107,11 @@ def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
     [argument] = given
     found, unknown = arguments.named(argument), arguments.unknown(argument)
     if argument == "instance_id":
-        return _interface_of(draft, found.certain or unknown), TargetKind.NETWORK_INTERFACE
+        return _interface_of(draft, arguments.one(argument)), TargetKind.NETWORK_INTERFACE
     kind = _TARGETS[argument] or gateway_kind(draft, found)
     if found.certain:
         return found.certain, target_kind(found.certain) if kind is TargetKind.UNKNOWN else kind
-    return unknown, kind if kind in _WHICHEVER or one_of(draft, found, unknown) else TargetKind.UNKNOWN
+    return unknown, kind if kind in ENDS or one_of(draft, found, unknown) else TargetKind.UNKNOWN
 
 
 def _interface_of(draft: Draft, instance_id: str) -> str:

@@ -12,7 +12,6 @@ from express_path_cli.sources.proposal.resource import (
     MADE,
     OPEN,
     Action,
-    Kind,
     Possible,
     Resource,
     UnknownId,
@@ -20,6 +19,7 @@ from express_path_cli.sources.proposal.resource import (
 )
 
 _TABLE, _DEFAULT = "aws_route_table", "aws_default_route_table"
+TABLES = (_TABLE, _DEFAULT)
 _ASSOCIATION, _MAIN = "aws_route_table_association", "aws_main_route_table_association"
 TYPES = frozenset({_TABLE, _DEFAULT, _ASSOCIATION, _MAIN})
 
@@ -27,9 +27,7 @@ TYPES = frozenset({_TABLE, _DEFAULT, _ASSOCIATION, _MAIN})
 def remove(draft: Draft, resource: Resource) -> None:
     """Remove a table, or what an association decides now."""
     before = resource.before
-    if resource.type == _TABLE and resource.action in GONE:
-        draft.tables.pop(resource.id_before, None)
-    elif resource.type == _DEFAULT and resource.action in GONE:
+    if resource.type == _DEFAULT and resource.action in GONE:
         # Whether the routes stay depends on the version of the provider.
         table = draft.table_of(resource.id_before)
         if table:
@@ -54,35 +52,36 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
         elif resource.type == _DEFAULT:
             _add_default(draft, resource)
     for resource in resources:
-        if resource.type in (_TABLE, _DEFAULT):
+        if resource.type in TABLES:
             _add_inline(draft, resource)
-        elif resource.type == _MAIN and draft.counts(resource):
+        elif resource.type == _MAIN:
             _add_main(draft, resource)
     of_subnets = [one for one in resources if one.type == _ASSOCIATION and one.after.values.get("subnet_id")]
     # The certain ones first: a subnet has one association, so the others are for other subnets.
-    rest = [_associate_certain(draft, rows) for rows in groups(one for one in of_subnets if draft.counts(one))]
+    rest = [_associate_certain(draft, rows) for rows in groups(of_subnets)]
     for rows in filter(None, rest):
         _associate_possible(draft, rows)
 
 
-def add_unknown_associations(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Give each subnet that exists, and that no network shows, a table of which nothing is known, unless it has one."""
+def add_what_is_not_shown(draft: Draft, resources: Sequence[Resource]) -> None:
+    """Leave unknown what exists and the network does not show: the table of a subnet, and a route to a NAT in a table."""
     for resource in resources:
-        is_shown = resource.id in draft.base.subnets if draft.has_base else False
-        if (
-            resource.type in SUBNETS
-            and resource.id not in draft.governing
-            and resource.action not in MADE
-            and not is_shown
-        ):
-            name = UnknownId(f"which route table {resource.address} has")
-            draft.governing[resource.id] = (name, OPEN)
+        if resource.action in MADE:
+            continue
+        if resource.type in SUBNETS and resource.id not in (draft.governing.keys() | draft.base.subnets.keys()):
+            draft.governing[resource.id] = (UnknownId(f"which route table {resource.address} has"), OPEN)
+        shown, table = draft.base.route_tables.get(resource.id), draft.tables.get(resource.id)
+        if resource.type == _TABLE and shown and table:
+            read = [route_of(draft, block) for block in resource.before.blocks("route")]
+            nats = {(one.destination, one.target_id) for one in read if one.target_kind is TargetKind.NAT_GATEWAY}
+            if nats - {(one.destination, one.target_id) for one in shown.routes}:
+                table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
 
 
 def _add_table(draft: Draft, resource: Resource) -> None:
     after = resource.after
     if resource.id not in draft.tables:
-        vpc_id = draft.vpc_of(after)
+        vpc_id = after.one("vpc_id")
         main = draft.tables.get(draft.main.get(vpc_id, ""))
         local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
         draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
@@ -90,23 +89,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
             draft.tables[resource.id].routes = draft.tables[
                 draft.unknown_table(UnknownId(f"what routes {resource.address} has"), vpc_id)
             ].routes
-    elif resource.action not in MADE and _nats(draft, resource) - _nats_shown(draft, resource.id):
-        # Somebody added a route to a NAT after the network was read.
-        draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)
-    draft.addresses[resource.id] = resource.address
-
-
-def _nats(draft: Draft, resource: Resource) -> set[object]:
-    """Return the routes to NAT gateways that the plan read in a table that exists."""
-    routes = [route_of(draft, block) for block in resource.before.blocks("route")]
-    return {(route.destination, route.target_id) for route in routes if route.target_kind is TargetKind.NAT_GATEWAY}
-
-
-def _nats_shown(draft: Draft, table_id: str) -> set[object]:
-    """Return the routes to NAT gateways that the network shows in a table."""
-    shown = draft.base.route_tables.get(table_id) if draft.has_base else None
-    return {(route.destination, route.target_id) for route in shown.routes} if shown else set()
 
 
 def _add_default(draft: Draft, resource: Resource) -> None:
@@ -117,9 +100,8 @@ def _add_default(draft: Draft, resource: Resource) -> None:
     after = resource.after
     named = after.named("default_route_table_id").certain or resource.id
     draft.same_table[resource.address] = draft.same_table[resource.id] = named
-    table = draft.tables.setdefault(named, DraftTable(draft.vpc_of(after)))
+    table = draft.tables.setdefault(named, DraftTable(after.one("vpc_id")))
     table.tags = tags_of(resource)
-    draft.addresses[named] = resource.address
     if resource.action in MADE or not draft.has_base:
         table.remove(lambda one: not _is_kept(draft, one))
 
@@ -140,10 +122,10 @@ def _add_inline(draft: Draft, resource: Resource) -> None:
     if table is None:
         return
     table_id, exists = draft.same_table.get(resource.id, resource.id), draft.has_base and resource.action not in MADE
-    if "propagating_vgws" in after.values and not (draft.has_base and resource.action is Action.KEEP):
+    if "propagating_vgws" in after.values:
         _propagate(resource, table)
     before = resource.before.values.get("route") if exists else None
-    is_same = after.values.get("route") == before or not draft.is_listed(Kind.TABLE, table_id)
+    is_same = after.values.get("route") == before or table_id not in draft.base.route_tables
     if "route" not in after.values or (exists and is_same):
         return
     draft.note(table_id, resource)

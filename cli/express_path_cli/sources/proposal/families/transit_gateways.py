@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, certain_or, cidr_of, groups
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, groups
 from express_path_cli.sources.proposal.families.routes import place
-from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Kind, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Arguments, Kind, Resource, UnknownId
 
 _PREFIX = "aws_ec2_transit_gateway"
 _GATEWAY, _ATTACHMENT, _TABLE = _PREFIX, f"{_PREFIX}_vpc_attachment", f"{_PREFIX}_route_table"
@@ -41,10 +41,7 @@ def remove(draft: Draft, resource: Resource) -> None:
             draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
     elif resource.type == _PROPAGATION:
         _lose_routes(draft, before)
-    elif resource.action in GONE and resource.type == _TABLE:
-        draft.transit_tables.pop(resource.id_before, None)
     elif resource.action in GONE and resource.type == _ATTACHMENT:
-        draft.attachments.pop(resource.id_before, None)
         for vpc_table in draft.tables.values():
             if vpc_table.vpc_id == before.text("vpc_id"):
                 vpc_table.routes = [
@@ -72,22 +69,21 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
             if resource.action not in MADE:
                 table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
     for resource in resources:
-        is_known = resource.id in draft.attachments and resource.action is Action.KEEP
-        if resource.type == _ATTACHMENT and not is_known:
+        if resource.type == _ATTACHMENT:
             _add_attachment(draft, resource, gateways)
-    for rows in groups(one for one in resources if one.type == _ASSOCIATION and draft.counts(one)):
+    for rows in groups(one for one in resources if one.type == _ASSOCIATION):
         _associate(draft, rows)
     for resource in resources:
-        if resource.type == _PROPAGATION and draft.counts(resource):
+        if resource.type == _PROPAGATION:
             _propagate(draft, resource)
-    routes = [one for one in resources if one.type in _ROUTES and draft.counts(one)]
+    routes = [one for one in resources if one.type in _ROUTES]
     place(draft, routes, _route, Kind.TRANSIT_TABLE, draft.transit_tables)
 
 
 def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resource]) -> None:
     after, known = resource.after, draft.attachments.get(resource.id)
-    gateway_id = after.named(Kind.TRANSIT_GATEWAY).certain
-    gateway = gateways.get(gateway_id or "")
+    gateway_id = after.one(Kind.TRANSIT_GATEWAY)
+    gateway = gateways.get(gateway_id)
     subnets = after.listed("subnet_ids")
     is_certain = not subnets.possible and not subnets.is_open
     table_id = known.route_table_id if known else None
@@ -97,9 +93,9 @@ def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resour
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
     draft.attachments[resource.id] = TransitGatewayAttachment(
         id=resource.id,
-        transit_gateway_id=gateway_id or after.unknown(Kind.TRANSIT_GATEWAY),
+        transit_gateway_id=gateway_id,
         resource_type="vpc",
-        resource_id=known.resource_id if known else draft.vpc_of(after),
+        resource_id=known.resource_id if known else after.one("vpc_id"),
         route_table_id=table_id,
         subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
         # If the subnets are not certain, each of them may carry the traffic of any zone.
@@ -117,9 +113,8 @@ def _associate(draft: Draft, rows: Sequence[Resource]) -> None:
         attachment = one.named(Kind.ATTACHMENT)
         is_each = len(attachment.ids) == len(rows) and not attachment.is_open and len(tables) == 1
         table_id = one.named(Kind.TRANSIT_TABLE).certain if attachment.certain or is_each else None
-        for attachment_id in list(draft.attachments) if attachment.is_open else attachment.ids:
-            if attachment_id in draft.attachments:
-                draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
+        for attachment_id in attachment.among(draft.attachments):
+            draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
 
 
 def _propagate(draft: Draft, resource: Resource) -> None:
@@ -129,18 +124,15 @@ def _propagate(draft: Draft, resource: Resource) -> None:
     attachments = [draft.attachments.get(one) for one in found.ids]
     if not found.is_open and all(one is not None and one.resource_type == "vpc" for one in attachments):
         return
-    tables = after.named(Kind.TRANSIT_TABLE)
-    for table_id in draft.transit_tables if tables.is_open else tables.ids:
-        if table_id in draft.transit_tables:
-            draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
+    for table_id in after.named(Kind.TRANSIT_TABLE).among(draft.transit_tables):
+        draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
 
 
 def _route(_: Draft, after: Arguments) -> Route:
     name = "prefix_list_id" if after.values.get("prefix_list_id") else "destination_cidr_block"
     cidr = cidr_of(after.known("destination_cidr_block"))
-    destination = cidr or certain_or(after.named("prefix_list_id"), after.unknown(name))
+    destination = cidr or after.named("prefix_list_id").certain or after.unknown(name)
     rank = Rank.STATIC if cidr else Rank.PREFIX_LIST
     if after.known("blackhole") is True:
         return Route(destination, "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank, state="blackhole")
-    target = certain_or(after.named(Kind.ATTACHMENT), after.unknown(Kind.ATTACHMENT))
-    return Route(destination, target, TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank)
+    return Route(destination, after.one(Kind.ATTACHMENT), TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from express_path.domain.network.resources import BlockMode, Route, Subnet, Tags, TargetKind, Vpc
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
-from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Kind, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Resource, UnknownId
 
 VPCS, SUBNETS = ("aws_vpc", "aws_default_vpc"), ("aws_subnet", "aws_default_subnet")
 _BLOCK_PUBLIC_ACCESS = ("aws_vpc_block_public_access_options", "aws_vpc_block_public_access_exclusion")
@@ -17,54 +17,38 @@ TYPES = frozenset({*VPCS, *SUBNETS, *_BLOCK_PUBLIC_ACCESS, _IPV6, _IPV4, _TAG})
 
 
 def remove(draft: Draft, resource: Resource) -> None:
-    """Remove a VPC or a subnet. A default one stays in AWS, unless its resource says force_destroy.
-
-    https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_subnet
-    """
-    before = resource.before
-    if resource.action not in GONE:
-        return
-    if resource.type.startswith("aws_default_") and before.known("force_destroy") is not True:
-        return
-    gone = resource.id_before
-    if resource.type == _TAG:
-        _tag(draft, resource, before, None)
-    elif resource.type in VPCS:
-        draft.vpcs.pop(gone, None)
-        for table_id in [key for key, table in draft.tables.items() if table.vpc_id == gone]:
-            draft.tables.pop(table_id)
-    elif resource.type in SUBNETS:
-        draft.subnets.pop(gone, None)
+    """Remove a tag."""
+    if resource.type == _TAG and resource.action in GONE:
+        _tag(draft, resource, resource.before, None)
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add VPCs with their main route tables, then subnets, then what changes them."""
-    of = {kind: [one for one in resources if one.type in kind] for kind in (VPCS, SUBNETS, (_IPV6,))}
-    for resource in of[VPCS]:
-        _add_vpc(draft, resource)
-    for resource in of[SUBNETS]:
-        draft.addresses[resource.id] = resource.address
-        if draft.counts(resource, Kind.SUBNET):
+    for resource in resources:
+        if resource.type in VPCS:
+            _add_vpc(draft, resource)
+    for resource in resources:
+        if resource.type in SUBNETS:
             _add_subnet(draft, resource)
-    for resource in of[_IPV6,]:
-        for subnet_id in resource.after.named("subnet_id").ids if draft.counts(resource) else ():
-            if subnet_id in draft.subnets:
+    for resource in resources:
+        if resource.type == _IPV6:
+            for subnet_id in resource.after.named("subnet_id").among(draft.subnets):
                 draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
 
 
 def add_changes_of_everything(draft: Draft, resources: Sequence[Resource]) -> None:
     """Lay VPC Block Public Access, which may close any gateway: what changes is the mode of every VPC and subnet."""
     if any(one.type in _BLOCK_PUBLIC_ACCESS and one.action is not Action.KEEP for one in resources):
-        draft.vpcs = {key: replace(vpc, block_mode=BlockMode.UNKNOWN) for key, vpc in draft.vpcs.items()}
-        draft.subnets = {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
+        draft.vpcs |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.vpcs.items()}
+        draft.subnets |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
 
 
 def add_tags_and_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
     """Add tags that are resources of their own, and the local route of every route table for a further CIDR of a VPC."""
     for resource in resources:
-        if resource.type == _TAG and draft.counts(resource):
+        if resource.type == _TAG:
             _tag(draft, resource, resource.after, resource.after.text("value"))
-        elif resource.type == _IPV4 and draft.counts(resource):
+        elif resource.type == _IPV4:
             cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
             for table in draft.tables.values():
                 if cidr is None:
@@ -77,7 +61,7 @@ def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | No
     """Set a tag, which may exclude a subnet, a route table, or a VPC; without a value, remove it."""
     key, tagged = arguments.text("key"), arguments.named("resource_id").certain
     if not key or not tagged:
-        draft.undecided[resource.address] = resource
+        draft.leave_undecided(resource)
         return
     tags = {} if value is None else {key: value}
     subnet, vpc, table = draft.subnets.get(tagged), draft.vpcs.get(tagged), draft.table_of(tagged)
@@ -113,7 +97,7 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
 
 def _add_subnet(draft: Draft, resource: Resource) -> None:
     after, known = resource.after, draft.subnets.get(resource.id)
-    vpc_id = known.vpc_id if known else draft.vpc_of(after)
+    vpc_id = known.vpc_id if known else after.one("vpc_id")
     vpc = draft.vpcs.get(vpc_id)
     zone = after.text("availability_zone")
     has_ipv6 = after.is_unknown("ipv6_cidr_block") or bool(after.text("ipv6_cidr_block"))
