@@ -25,6 +25,7 @@ from express_path_cli.sources.proposal.resource import (
     firewall_endpoints,
     made_id,
 )
+from express_path_cli.sources.proposal.source_lines import Location
 
 SUFFIXES = (".yaml", ".yml", ".template")
 """The suffixes of templates. One in JSON is recognized by its Resources."""
@@ -126,13 +127,15 @@ class Template:
 
         parameters: their values, instead of the defaults.
         """
-        self.file, self._region = file, region
+        self._region = region
         self._template = _decoded(file)
         self._resources = self._template["Resources"]
         self._properties = {name: _section(one, "Properties") for name, one in self._resources.items()}
         self.ids: dict[str, str] = {}
         self.lines = {
-            f"Resources.{name}": name.start_mark.line + 1 for name in self._resources if hasattr(name, "start_mark")
+            f"Resources.{name}": Location(file.as_posix(), name.start_mark.line + 1)
+            for name in self._resources
+            if hasattr(name, "start_mark")
         }
         self._given = {"AWS::Region": region or OPEN, "AWS::NoValue": None} | self._parameters(parameters)
         self._paths = {name for name, one in self._resources.items() if not is_harmless(str(one.get("Type")))}

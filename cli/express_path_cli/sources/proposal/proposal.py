@@ -25,7 +25,7 @@ from express_path_cli.sources.proposal.cloudformation import (
 from express_path_cli.sources.proposal.document import read_json
 from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft
 from express_path_cli.sources.proposal.families import MODELLED, lay
-from express_path_cli.sources.proposal.references import Row, calls_of
+from express_path_cli.sources.proposal.references import block_of
 from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
 from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource, UnknownId
 from express_path_cli.sources.proposal.source_lines import Location, has_configuration, lines_of
@@ -185,20 +185,12 @@ class Proposal:
         return dict(found)
 
     def _locate(self, addresses: Iterable[str]) -> Location | None:
-        if self._template:
-            lines, file = self._template.lines, self._template.file.as_posix()
-            return next((Location(file, lines[one]) for one in addresses if one in lines), None)
-        rows = (self._rows.get(address) for address in addresses)
-        blocks = ((calls_of(row.module), row.type, row.name) for row in rows if row)
+        blocks = map(block_of, addresses)
         return next((self._lines[block] for block in blocks if block in self._lines), None)
 
     @cached_property
-    def _rows(self) -> Mapping[str, Row]:
-        return {row.address: row for row in self._plan.rows} if self._plan else {}
-
-    @cached_property
-    def _lines(self) -> Mapping[tuple[tuple[str, ...], str, str], Location]:
-        return lines_of(self._folder) if self._folder else {}
+    def _lines(self) -> Mapping[str, Location]:
+        return self._template.lines if self._template else lines_of(self._folder) if self._folder else {}
 
     # --- laying ------------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,8 @@ from express_path_cli.sources.proposal.resource import (
 )
 
 _KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
-_CALL = re.compile(rf"module\.([\w-]+)(?:{_KEY})?\.?")
+_CALL = rf"module\.[\w-]+(?:{_KEY})?"
+_MODULE = re.compile(rf"{_CALL}(?:\.{_CALL})*")
 _REFERENCE = re.compile(rf"([a-z][\w-]*\.[\w-]+)({_KEY})?(?:\.([\w-]+))?")
 _WITH_IDS = {*KIND_OF_TYPE, *(of for of, _ in MADE_WITH)}
 _ENDPOINTS = "firewall_status"
@@ -34,9 +35,14 @@ _ENDPOINTS = "firewall_status"
 _AWS_ID = re.compile(r"([a-z]+(?:-[a-z]+)?)-[0-9a-f]{8,17}")
 
 
-def calls_of(module: str) -> tuple[str, ...]:
-    """Return the names of the calls that lead to a module, such as module.vpc["a"].module.subnets."""
-    return tuple(found[1] for found in _CALL.finditer(module))
+def block_of(address: str) -> str:
+    """Return an address without the keys of count and for_each: that of a block in the configuration."""
+    return re.sub(_KEY, "", address)
+
+
+def is_module(address: str) -> bool:
+    """Return whether an address is one of a module, such as module.vpc["a"].module.subnets, or empty for the root module."""
+    return not address or _MODULE.fullmatch(address) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ class Row:
     @property
     def path(self) -> str:
         """The address without the key of count or for_each."""
-        return _in(self.module, f"{self.type}.{self.name}")
+        return inside(self.module, f"{self.type}.{self.name}")
 
     @property
     def expressions(self) -> Values | None:
@@ -88,17 +94,15 @@ class References:
         self,
         rows: Iterable[Row],
         variables: Iterable[object],
-        given: Callable[[tuple[str, ...], str], object],
-        arguments: Callable[[tuple[str, ...]], Iterable[object]],
+        given: Mapping[str, Mapping[str, object]],
         is_used: Callable[[str], bool],
     ) -> None:
         """Index the ids of the plan by block and by kind.
 
-        variables: the values of the root module's. given: returns the expression that a module's call gives to a variable,
-        and arguments all of them.
+        variables: the values of the root module's. given: what the call of each module gives to its variables.
         is_used: returns whether any value depends on an attribute that names what AWS makes with a resource.
         """
-        self._given, self._arguments, self._is_used = given, arguments, is_used
+        self._given, self._is_used = given, is_used
         self._ids: defaultdict[tuple[str, str, Kind], dict[str, str]] = defaultdict(dict)
         self._every: defaultdict[tuple[str, Kind], dict[str, None]] = defaultdict(dict)
         self._found: dict[tuple[str, tuple[str, ...], Kind], Possible] = {}
@@ -126,7 +130,7 @@ class References:
 
     def _anything(self, module: str, kind: Kind) -> Possible:
         """Return every resource of a kind that a module contains, is given, or gets from modules inside it."""
-        given = [self.named(_parent(module), one, kind) for one in self._arguments(calls_of(module))] if module else []
+        given = [self.named(parent(module), one, kind) for one in self._given[block_of(module)].values()]
         own = (*self._every[module, kind], *(one for of, one in self._known if of is kind))
         ids = dict.fromkeys((*own, *union(given)))
         is_open = not ids or not all(self._is_read.values()) or any(one.is_open and one.ids for one in given)
@@ -136,11 +140,11 @@ class References:
         """Return the only id that is named: the expression is one traversal, listed with what it is a part of."""
         names = names_in(expression)
         if module and len(names) == 1 and names[0].startswith("var."):
-            return self.certain(_parent(module), self._given(calls_of(module), names[0].removeprefix("var.")), kind)
+            return self.certain(parent(module), self._given[block_of(module)].get(names[0].removeprefix("var.")), kind)
         whole = _REFERENCE.fullmatch(names[0]) if names else None
         if whole is None or not whole[3] or list(names) != [names[0], *_parts(names[0])][: len(names)]:
             return None
-        return self._ids.get((_in(module, whole[1]), whole[3], kind), {}).get(whole[2] or "")
+        return self._ids.get((inside(module, whole[1]), whole[3], kind), {}).get(whole[2] or "")
 
     def _any_of(self, module: str, names: Sequence[str], kind: Kind) -> Possible:
         every = [self._one(module, name, kind) for name in names]
@@ -157,7 +161,7 @@ class References:
             return self._variable(module, re.split(r"[.[]", rest, maxsplit=1)[0], kind)
         found = _REFERENCE.match(rest if first == "data" else name)
         if first in ("local", "module", "each") or (
-            first == "data" and found and self._is_read.get(_in(module, f"data.{found[1]}"))
+            first == "data" and found and self._is_read.get(inside(module, f"data.{found[1]}"))
         ):
             return self._anything(module, kind)
         if first == "data" or found is None:
@@ -169,7 +173,7 @@ class References:
             if attribute
             else ["id", *(made for type_, made in MADE_WITH if type_ == of and self._is_used(made))]
         )
-        ids = [one for part in attributes for one in self._ids.get((_in(module, block), part, kind), {}).values()]
+        ids = [one for part in attributes for one in self._ids.get((inside(module, block), part, kind), {}).values()]
         if ids or (of in _WITH_IDS and attribute in (None, "id", "arn", *Kind) and attribute != kind):
             return Possible(tuple(ids))
         return self._anything(module, kind) if attribute == kind else OPEN
@@ -178,10 +182,10 @@ class References:
         """Return what a variable may name: nothing that is unknown in the root module, else what the call gives."""
         if not module:
             return Possible()
-        given = self._given(calls_of(module), name)
+        given = self._given[block_of(module)].get(name)
         if isinstance(given, Mapping) and not given.get("references"):
             return Possible(tuple(one for of, one in _aws_ids(given.get("constant_value")) if of is kind))
-        return self.named(_parent(module), given, kind)
+        return self.named(parent(module), given, kind)
 
 
 def names_in(expression: object) -> tuple[str, ...]:
@@ -190,20 +194,21 @@ def names_in(expression: object) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
-def _parent(module: str) -> str:
-    *_, last = _CALL.finditer(module)
-    return module[: last.start()].removesuffix(".")
+def parent(module: str) -> str:
+    """Return the address of the module that calls another one."""
+    return re.sub(rf"\.?{_CALL}$", "", module)
 
 
 def _around(module: str) -> Iterator[str]:
     """Yield a module and every module that it is in."""
     yield module
     while module:
-        module = _parent(module)
+        module = parent(module)
         yield module
 
 
-def _in(module: str, name: str) -> str:
+def inside(module: str, name: str) -> str:
+    """Return the address of what is in a module."""
     return f"{module}.{name}" if module else name
 
 

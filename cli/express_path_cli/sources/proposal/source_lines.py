@@ -27,8 +27,6 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """A text such as <<EOT or a long comment, in which there are no blocks; or a block with its labels."""
-Calls = tuple[str, ...]
-"""The names of the calls that lead to a module; empty for the root module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +37,14 @@ class Location:
     line: int
 
 
-def lines_of(folder: Path) -> Mapping[tuple[Calls, str, str], Location]:
-    """Return where each resource block is, by the calls of its module, its type, and its name."""
+def lines_of(folder: Path) -> Mapping[str, Location]:
+    """Return where each resource block is, by its address."""
     root = folder.resolve()
     installed = _installed_modules(root)
-    modules: list[tuple[Calls, Path]] = [((), root)]
-    found: dict[tuple[Calls, str, str], Location] = {}
+    modules = [("", root)]
+    found: dict[str, Location] = {}
     left = MAX_TOTAL
-    for calls, place in islice(modules, MAX_COUNT):
+    for module, place in islice(modules, MAX_COUNT):
         for file, text in _texts(place, root, ".tf", ".tofu"):
             left -= len(text)
             if left < 0:
@@ -55,10 +53,10 @@ def lines_of(folder: Path) -> Mapping[tuple[Calls, str, str], Location]:
             for block in _BLOCK.finditer(text):
                 line, end = line + text.count("\n", end, block.start()), block.start()
                 if block["type"]:
-                    found.setdefault((calls, block["type"], block["name"]), Location(file, line))
+                    found.setdefault(f"{module}{block['type']}.{block['name']}", Location(file, line))
                 elif block["call"]:
-                    inner = (*calls, block["call"])
-                    there = installed.get(".".join(inner))
+                    inner = f"{module}module.{block['call']}."
+                    there = installed.get(inner)
                     if there or block["source"]:
                         modules.append((inner, root / there if there else place / block["source"]))
     return found
@@ -70,10 +68,13 @@ def has_configuration(folder: Path) -> bool:
 
 
 def _installed_modules(root: Path) -> Mapping[str, str]:
-    """Return the folder of each module that Terraform installed, by the names of its calls."""
-    with suppress(ValueError, KeyError, TypeError):
+    """Return the folder of each module that Terraform installed, by its address and a dot."""
+    with suppress(ValueError, LookupError, AttributeError, TypeError):
         for _, text in _texts(root / ".terraform" / "modules", root, ".json"):
-            return {row["Key"]: str(row["Dir"]) for row in orjson.loads(text)["Modules"]}
+            return {
+                f"module.{row['Key'].replace('.', '.module.')}.": str(row["Dir"])
+                for row in orjson.loads(text)["Modules"]
+            }
     return {}
 
 

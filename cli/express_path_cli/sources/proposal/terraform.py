@@ -5,6 +5,7 @@ resource, and secrets among them: errors name the place in the plan, and never a
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.references import References, Row, calls_of, names_in
+from express_path_cli.sources.proposal.references import References, Row, block_of, inside, is_module, names_in, parent
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
     OPEN,
@@ -66,18 +67,12 @@ _KINDS: Mapping[str, Kind] = {
     "vpc_zone_identifier": Kind.SUBNET,
 }
 """What an argument names, if it names a resource of the network."""
-_REGION = r"([a-z]{2,}(?:-[a-z]+)+-[0-9]+)"
-_REGION_IN = {
-    "region": re.compile(rf"{_REGION}$"),
-    "arn": re.compile(rf"arn:[\w-]+:[\w-]*:{_REGION}:"),
-    "availability_zone": re.compile(_REGION),
-    "service_name": re.compile(rf"(?:[a-z]+\.)*amazonaws\.{_REGION}\."),
-}
-_ACCOUNT_IN = {
-    "account_id": re.compile("([0-9]{12})$"),
-    "arn": re.compile(r"arn:[\w-]+:[\w-]*:[\w-]*:([0-9]{12}):"),
-}
-"""What shows the Region and the account of a provider: attributes of its resources and data sources."""
+_REGION = re.compile(r"(?:arn:[\w-]+:[\w-]*:|[a-z.]*amazonaws\.)?([a-z]{2,}(?:-[a-z]+)+-[0-9]+)")
+"""The Region at the beginning of its own name, of that of a zone, of an ARN, or of the name of a service."""
+_ACCOUNT = re.compile(r"(?:arn:[\w-]+:[\w-]*:[\w-]*:)?([0-9]{12})(?::|$)")
+"""An account, or that of an ARN."""
+_IDENTITIES = {"data.aws_caller_identity": "account_id", "data.aws_region": "name"}
+"""The data sources that show the account or the Region of a provider, and the attribute that is it."""
 
 
 class _ShapeError(Exception):
@@ -86,29 +81,27 @@ class _ShapeError(Exception):
 
 @dataclass(slots=True)
 class _Configuration:
-    """The blocks of a configuration, by the module calls that lead to them, type, and name; and what calls give."""
+    """The blocks of a configuration, and the expressions that calls of modules give to variables, by their addresses."""
 
-    blocks: dict[tuple[tuple[str, ...], str, str], Values] = field(default_factory=dict)
-    given: dict[tuple[tuple[str, ...], str], object] = field(default_factory=dict)
+    blocks: dict[str, Values] = field(default_factory=dict)
+    given: dict[str, dict[str, object]] = field(default_factory=lambda: defaultdict(dict))
 
-    def add(self, calls: tuple[str, ...], module: Values) -> None:
+    def add(self, module: str, values: Values) -> None:
         """Add a module, and those that it calls."""
-        for row in _objects(module.get("resources"), "configuration.resources"):
-            kind = str(row.get("type"))
-            self.blocks[calls, f"data.{kind}" if row.get("mode") == "data" else kind, str(row.get("name"))] = row
-        for name, call in _object(module.get("module_calls"), "configuration.module_calls").items():
-            found = _object(call, "configuration.module_calls")
-            inner, expressions = (
-                _object(found.get(key), "configuration.module_calls") for key in ("module", "expressions")
+        for row in _objects(values, "resources", "configuration"):
+            self.blocks[inside(module, str(row.get("address")))] = row
+        calls = _object(values, "module_calls", "configuration")
+        for name in calls:
+            call = _object(calls, name, "configuration.module_calls")
+            called, expressions = (
+                _object(call, key, "configuration.module_calls") for key in ("module", "expressions")
             )
-            for variable, row in _object(inner.get("variables"), "configuration.variables").items():
-                default = {"constant_value": _object(row, "configuration.variables").get("default")}
-                self.given[(*calls, name), variable] = expressions.get(variable, default)
-            self.add((*calls, name), inner)
-
-    def arguments(self, calls: tuple[str, ...]) -> list[object]:
-        """Return the expressions that a module's call gives to its variables."""
-        return [expression for (of, _), expression in self.given.items() if of == calls]
+            variables = _object(called, "variables", "configuration")
+            address = inside(module, f"module.{name}")
+            for variable in variables:
+                default = {"constant_value": _object(variables, variable, "configuration.variables").get("default")}
+                self.given[address][variable] = expressions.get(variable, default)
+            self.add(address, called)
 
 
 class TerraformPlan:
@@ -129,8 +122,8 @@ class TerraformPlan:
             self._read(document)
         except _ShapeError as error:
             raise ChangeError(path, str(error), REMEDY) from None
-        self._accounts = {**self._shown(_ACCOUNT_IN), **self._of_roles()}
-        self._regions = {**self._shown(_REGION_IN), **self._of_providers()}
+        self._accounts = self._of_providers(_ACCOUNT, "arn")
+        self._regions = self._of_providers(_REGION, "region", "arn", "availability_zone", "service_name")
 
     def _check(self, document: Values) -> None:
         version = document.get("format_version")
@@ -144,50 +137,48 @@ class TerraformPlan:
             raise ChangeError(self._path, fault, "fix the errors and plan again")
 
     def _read(self, document: Values) -> None:
-        configuration = _object(document.get("configuration"), "configuration")
-        self._configuration.add((), _object(configuration.get("root_module"), "configuration.root_module"))
-        self._providers = {
-            key: _object(row, "configuration.provider_config")
-            for key, row in _object(configuration.get("provider_config"), "configuration.provider_config").items()
-        }
-        self.variables = {
-            name: _object(row, "variables").get("value")
-            for name, row in _object(document.get("variables"), "variables").items()
-        }
-        changes = _objects(document.get("resource_changes"), "resource_changes")
+        configuration = _object(document, "configuration")
+        self._configuration.add("", _object(configuration, "root_module", "configuration"))
+        providers, variables = (
+            _object(configuration, "provider_config", "configuration"),
+            _object(document, "variables"),
+        )
+        self._providers = {key: _object(providers, key, "configuration.provider_config") for key in providers}
+        self.variables = {name: _object(variables, name, "variables").get("value") for name in variables}
+        changes = _objects(document, "resource_changes")
         self.rows = [self._row(row, f"resource_changes[{number}]") for number, row in enumerate(changes)]
-        for row in _objects(document.get("deferred_changes"), "deferred_changes"):
-            found = self._row(_object(row.get("resource_change"), "deferred_changes"), "deferred_changes")
+        for row in _objects(document, "deferred_changes"):
+            found = self._row(_object(row, "resource_change", "deferred_changes"), "deferred_changes")
             self.rows.append(replace(found, type=f"{found.type} (deferred)", action=Action.UPDATE))
-        used = _objects(document.get("relevant_attributes"), "relevant_attributes")
+        used = _objects(document, "relevant_attributes")
         self._used_attributes = {str(part) for row in used for part in (row.get("attribute") or ())[:1]}
         known = {row.address for row in self.rows}
-        state = _object(_object(document.get("prior_state"), "prior_state").get("values"), "prior_state.values")
-        for row in _state_rows(_object(state.get("root_module"), "prior_state.values")):
-            values = _object(row.get("values"), "prior_state")
+        state = _object(_object(document, "prior_state"), "values", "prior_state")
+        for row in _state_rows(_object(state, "root_module", "prior_state.values")):
+            values = _object(row, "values", "prior_state")
             change = {"actions": ["no-op"], "before": values, "after": values}
             found = self._row({**row, "change": change}, "prior_state")
             if found.address not in known and not row.get("deposed_key"):
                 self.rows.append(found)  # a data source, or what the plan leaves out, such as with -target
 
     def _row(self, row: Values, where: str) -> Row:
-        change = _object(row.get("change"), f"{where}.change")
+        change = _object(row, "change", where)
         actions = change.get("actions")
         action = _ACTIONS.get(tuple(map(str, actions)) if isinstance(actions, list) else ())
         if action is None and where != "deferred_changes":
             raise _ShapeError(f"{where}.change.actions is not a list of actions that is known here")
         before, after = (
-            None if change.get(name) is None else _object(change.get(name), f"{where}.change.{name}")
+            None if change.get(name) is None else _object(change, name, f"{where}.change")
             for name in ("before", "after")
         )
         action = Action.DELETE if row.get("deposed") else action or Action.UPDATE
         module = "" if row.get("module_address") is None else _text(row, "module_address", where)
-        if module and not calls_of(module):
+        if not is_module(module):
             raise _ShapeError(f"{where}.module_address must be the address of a module")
-        kind, name = _text(row, "type", where), _text(row, "name", where)
+        address, kind, name = (_text(row, key, where) for key in ("address", "type", "name"))
         kind = f"data.{kind}" if row.get("mode") == "data" else kind
         return Row(
-            address=_text(row, "address", where),
+            address=address,
             module=module,
             type=kind,
             name=name,
@@ -195,58 +186,38 @@ class TerraformPlan:
             before=before,
             # What Terraform forgets stays in AWS.
             after=None if action is Action.DELETE else before if after is None and action is Action.KEEP else after,
-            unknown=_object(change.get("after_unknown") or None, f"{where}.change.after_unknown"),
+            unknown=_object(change, "after_unknown", f"{where}.change"),
             hidden=change.get("after_sensitive"),
-            block=self._configuration.blocks.get((calls_of(module), kind, name)),
+            block=self._configuration.blocks.get(block_of(address)),
         )
 
     # --- account and Region ------------------------------------------------------------------------------------------
 
-    def _shown(self, patterns: Mapping[str, re.Pattern[str]]) -> dict[str, str]:
-        """Return the account or the Region of each provider, as its resources and data sources show it."""
-        found: dict[str, str] = {}
-        is_identity = "account_id" in patterns
-        identities = [row for row in self.rows if row.type in ("data.aws_caller_identity", "data.aws_region")]
-        for row in (*identities, *(row for row in self.rows if row.type.startswith("aws_"))):
-            values = row.after or row.before or {}
-            for name, pattern in patterns.items():
-                if name == "account_id" and row.type != "data.aws_caller_identity":
-                    continue
-                match = pattern.match(
-                    str(values.get(name) or (values.get("name") if not is_identity and row in identities else ""))
-                )
+    def _of_providers(self, pattern: re.Pattern[str], *names: str) -> Mapping[str, str]:
+        """Return the account or Region of each provider: what its configuration says, or some attributes show."""
+        said, shown = dict[str, str](), dict[str, str]()
+        for key, provider in self._providers.items():
+            module, roles = str(provider.get("module_address") or ""), self._expression(key, "assume_role")
+            arns = [role.get("role_arn") for role in roles] if isinstance(roles, list) else []
+            for expression in (self._expression(key, "region"), *arns):
+                match = pattern.match(str(self._constant(module, expression)))
                 if match:
-                    found.setdefault(row.provider, match[1])
-        return found
+                    said[key] = match[1]
+        for row in sorted(self.rows, key=lambda row: row.type not in _IDENTITIES):
+            values = row.after or row.before or {}
+            own = _IDENTITIES.get(row.type, "")
+            for name in (own, *names) if own or row.type.startswith("aws_") else ():
+                match = pattern.match(str(values.get(name)))
+                if match:
+                    shown.setdefault(row.provider, match[1])
+        return {**shown, **said}
 
-    def _of_providers(self) -> dict[str, str]:
-        """Return the Region of each provider that its configuration says."""
-        every = {key: self._constant(*self._expression(key, "region")) for key in self._providers}
-        return {
-            key: found for key, found in every.items() if isinstance(found, str) and _REGION_IN["region"].match(found)
-        }
+    def _expression(self, key: str, name: str) -> object:
+        """Return an expression in the configuration of a provider."""
+        expressions = self._providers.get(key, {}).get("expressions")
+        return expressions.get(name) if isinstance(expressions, Mapping) else None
 
-    def _of_roles(self) -> dict[str, str]:
-        """Return the account of each provider that assumes a role whose ARN the configuration says."""
-        found = {}
-        for key in self._providers:
-            calls, roles = self._expression(key, "assume_role")
-            for role in roles if isinstance(roles, list) else ():
-                arn = _ACCOUNT_IN["arn"].match(str(self._constant(calls, role.get("role_arn"))))
-                if arn:
-                    found[key] = arn[1]
-        return found
-
-    def _expression(self, key: str, name: str) -> tuple[tuple[str, ...], object]:
-        """Return the calls that lead to the module of a provider, and an expression of its configuration."""
-        provider = self._providers.get(key, {})
-        expressions = provider.get("expressions")
-        return (
-            calls_of(str(provider.get("module_address") or "")),
-            expressions.get(name) if isinstance(expressions, Mapping) else None,
-        )
-
-    def _constant(self, calls: tuple[str, ...], expression: object) -> object:
+    def _constant(self, module: str, expression: object) -> object:
         """Return the value of an expression that is a constant, or a variable with one; None for any other."""
         if not isinstance(expression, Mapping):
             return None
@@ -256,11 +227,8 @@ class TerraformPlan:
         if names[1:] or not str(names[0]).startswith("var."):
             return None
         name = str(names[0]).removeprefix("var.")
-        return self._constant(calls[:-1], self.given(calls, name)) if calls else self.variables.get(name)
-
-    def given(self, calls: tuple[str, ...], name: str) -> object:
-        """Return the expression that a module's call gives to a variable, or its default; None if it has none."""
-        return self._configuration.given.get((calls, name))
+        given = self._configuration.given[block_of(module)].get(name)
+        return self._constant(parent(module), given) if module else self.variables.get(name)
 
     def _region(self, row: Row) -> str:
         """Return the Region of a resource, empty if nothing says it. Raise ChangeError if it may be one of several.
@@ -273,11 +241,10 @@ class TerraformPlan:
         own = (row.after or row.before or {}).get("region")
         if isinstance(own, str) and own:
             return own
-        _, expression = self._expression(row.provider, "region")
-        names = (expression.get("references") or ()) if isinstance(expression, Mapping) else ()
-        is_repeated = any(str(name).startswith("each.") for name in names)
-        is_one_of_several = names and row.provider in self._used and (is_repeated or len(self._used) > 1)
-        if is_one_of_several and (is_repeated or row.provider not in self._regions):
+        names = names_in(self._expression(row.provider, "region"))
+        is_repeated = any(name.startswith("each.") for name in names)
+        is_unsaid = len(self._used) > 1 and row.provider not in self._regions
+        if names and row.provider in self._used and (is_repeated or is_unsaid):
             raise ChangeError(
                 self._path,
                 f"{row.address} has a provider whose Region the plan does not say",
@@ -397,8 +364,7 @@ class TerraformPlan:
         return References(
             self.rows,
             self.variables.values(),
-            self.given,
-            self._configuration.arguments,
+            self._configuration.given,
             lambda name: not self._used_attributes or name in self._used_attributes,
         )
 
@@ -417,25 +383,28 @@ class TerraformPlan:
 
 
 def _state_rows(module: Values) -> Iterator[Values]:
-    for row in _objects(module.get("resources"), "prior_state.values"):
+    for row in _objects(module, "resources", "prior_state.values"):
         yield {**row, "module_address": module.get("address")}
-    for child in _objects(module.get("child_modules"), "prior_state.values"):
+    for child in _objects(module, "child_modules", "prior_state.values"):
         yield from _state_rows(child)
 
 
-def _object(found: object, where: str) -> Values:
-    if found is None:
+def _object(row: Values, name: str, *where: str) -> Values:
+    """Return an object in another one, which is empty if there is none."""
+    found = row.get(name)
+    if found is None or found is False:  # nothing is unknown of what is deleted
         return {}
     if not isinstance(found, dict):
-        raise _ShapeError(f"{where} must be an object")
+        raise _ShapeError(f"{'.'.join((*where, name))} must be an object")
     return found
 
 
-def _objects(found: object, where: str) -> list[Values]:
+def _objects(row: Values, name: str, *where: str) -> list[Values]:
+    found = row.get(name)
     if found is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise _ShapeError(f"{where} must be a list of objects")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise _ShapeError(f"{'.'.join((*where, name))} must be a list of objects")
     return found
 
 

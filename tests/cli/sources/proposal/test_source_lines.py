@@ -50,10 +50,10 @@ def test_blocks_of_all_modules(tmp_path: Path) -> None:
     """Comments and texts have no blocks. The original block counts, and not the one that overrides it."""
     write(tmp_path, **{"near/x.tofu": f"\r\n{BLOCK}", "copies/vpc/main.tf": f"\ufeff{BLOCK}", "a_override.tf": BLOCK})
     assert lines_of(tmp_path) == {
-        ((), "aws_vpc", "this"): Location("main.tf", 11),
-        ((), "aws_subnet", "this"): Location("main.tf", 22),
-        (("near",), "aws_subnet", "this"): Location("near/x.tofu", 2),
-        (("installed",), "aws_subnet", "this"): Location("copies/vpc/main.tf", 1),
+        "aws_vpc.this": Location("main.tf", 11),
+        "aws_subnet.this": Location("main.tf", 22),
+        "module.near.aws_subnet.this": Location("near/x.tofu", 2),
+        "module.installed.aws_subnet.this": Location("copies/vpc/main.tf", 1),
     }
 
 
@@ -62,7 +62,7 @@ def test_files_are_named_from_the_current_folder(tmp_path: Path, monkeypatch: py
     write(tmp_path / "network", **{"main.tf": 'resource "aws_route" "nat" {\n}\n'})
     for folder, file in ((tmp_path, "network/main.tf"), (tmp_path / "network", "main.tf")):
         monkeypatch.chdir(folder)
-        assert lines_of(tmp_path / "network")[(), "aws_route", "nat"] == Location(file, 1)
+        assert lines_of(tmp_path / "network")["aws_route.nat"] == Location(file, 1)
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     write(inside, **{"main.tf": near, ".terraform/modules/modules.json": json.dumps(listed)})
     (inside / "link.tf").symlink_to(outside / "main.tf")
     os.mkfifo(inside / "pipe.tf")
-    assert lines_of(inside) == {((), "aws_subnet", "this"): Location("main.tf", 6)}
+    assert lines_of(inside) == {"aws_subnet.this": Location("main.tf", 6)}
 
 
 @pytest.mark.parametrize(
@@ -83,16 +83,16 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
 def test_lists_of_modules_that_are_not_valid(tmp_path: Path, text: str) -> None:
     """They are ignored."""
     write(tmp_path, **{".terraform/modules/modules.json": text})
-    assert ((), "aws_vpc", "this") in lines_of(tmp_path)
+    assert "aws_vpc.this" in lines_of(tmp_path)
 
 
 def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that calls itself ends, and so does reading."""
     write(tmp_path, **{"main.tf": f'module "a" {{\n  source = "./"\n}}\n{BLOCK}'})
     monkeypatch.setattr(source_lines, "MAX_COUNT", 3)
-    assert [len(calls) for calls, *_ in lines_of(tmp_path)] == [0, 1, 2]
+    assert [address.count("module.") for address in lines_of(tmp_path)] == [0, 1, 2]
     monkeypatch.setattr(source_lines, "MAX_TOTAL", 100)
-    assert [len(calls) for calls, *_ in lines_of(tmp_path)] == [0]
+    assert [address.count("module.") for address in lines_of(tmp_path)] == [0]
     monkeypatch.setattr(source_lines, "MAX_BYTES", 40)
     assert not lines_of(tmp_path)
 
