@@ -15,6 +15,7 @@ from express_path_cli.sources.proposal.resource import (
     KIND_OF_TYPE,
     MADE_WITH,
     OPEN,
+    WITH_IDS,
     Action,
     Kind,
     NewId,
@@ -29,7 +30,6 @@ _KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
 _CALL = rf"module\.[\w-]+(?:{_KEY})?"
 _MODULE = re.compile(rf"{_CALL}(?:\.{_CALL})*")
 _REFERENCE = re.compile(rf"([a-z][\w-]*\.[\w-]+)({_KEY})?(?:\.([\w-]+))?")
-_WITH_IDS = {*KIND_OF_TYPE, *(of for of, _ in MADE_WITH)}
 _ENDPOINTS = "firewall_status"
 """The attribute of a firewall that has the ids of its endpoints, several of them."""
 _AWS_ID = re.compile(r"([a-z]+(?:-[a-z]+)?)-[0-9a-f]{8,17}")
@@ -174,7 +174,7 @@ class References:
             else ["id", *(made for type_, made in MADE_WITH if type_ == of and self._is_used(made))]
         )
         ids = [one for part in attributes for one in self._ids.get((inside(module, block), part, kind), {}).values()]
-        if ids or (of in _WITH_IDS and attribute in (None, "id", "arn", *Kind) and attribute != kind):
+        if ids or (of in WITH_IDS and attribute in (None, "id", "arn", *Kind) and attribute != kind):
             return Possible(tuple(ids))
         return self._anything(module, kind) if attribute == kind else OPEN
 

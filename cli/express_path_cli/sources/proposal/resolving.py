@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,11 @@ from express_path_cli.sources.proposal.resource import (
     KIND_OF_TYPE,
     MADE_WITH,
     OPEN,
+    WITH_IDS,
     NewId,
     Values,
     made_id,
+    with_unknown,
 )
 
 SECONDS = 240
@@ -59,14 +60,12 @@ SHAPES = {kind: prefix for prefix, kind in reversed(ID_PREFIXES.items())}
 """How the ids of each kind begin: configurations and providers check some of them."""
 ORDERS = ((0x00E59AC0DE000000, 1), (0xFFE59AC0DE000000, -1), (0x7FE59AC0DE000000, 0x9E3779B1))
 """The orders of ids: below nearly all real ids and ascending, above them and descending, between them and mixed."""
-NEW_TYPES = {*KIND_OF_TYPE, *(kind for kind, _ in MADE_WITH)}
-"""The types whose new resources get ids of our own."""
 OWN = re.compile(r"id|arn|default_\w+_id|network_interface_id")
 """Attributes that name something new, besides those of MADE_WITH."""
 TEXT = re.compile(r"\w+_(id|ip|dns|address)")
 COLLECTION = re.compile(r"\w+_(ips|addresses|prefixes|blocks|interface_ids)")
 FLAG = re.compile(r"\w+_(enabled|association|propagation)")
-"""Attributes of NEW_TYPES that are texts, collections of texts, and flags: AWS leaves some of them empty or false."""
+"""Attributes of these types that are texts, collections of texts, and flags: AWS leaves some of them empty or false."""
 IPV6 = "::/56"
 """Stands for an IPv6 block that AWS assigns, and ends it: each order has another one."""
 RANDOM = re.compile(r"[0-9a-z]{8}")
@@ -208,7 +207,7 @@ class _Resolution:
                 raise NotResolvedError("terraform_remote_state is read during the apply, or has secrets")
             return
         is_new = "create" in change["actions"]
-        if row["provider_name"] == BUILTIN or (is_new and kind not in NEW_TYPES):
+        if row["provider_name"] == BUILTIN or (is_new and kind not in WITH_IDS):
             return
         shapes = {}
         for name in unknown if is_new else ():
@@ -335,7 +334,9 @@ class _Resolution:
         if differing:
             raise NotResolvedError(f"the configuration is not that of the plan: {min(differing)} differs")
         names = {text: NewId(name) for name, text in ids.items()}
-        return {address: _named(row["after"], row["after_unknown"], names) for address, row in planned.items()}
+        return {
+            address: _named(with_unknown(row["after"], row["after_unknown"]), names) for address, row in planned.items()
+        }
 
     def _run(self, *arguments: str) -> bytes:
         """Run Terraform, and return what it writes. Nothing of it is left in any case."""
@@ -363,15 +364,12 @@ class _Resolution:
         return output.read_bytes()
 
 
-def _named(value: Any, unknown: Any, names: Mapping[str, NewId]) -> Any:  # noqa: ANN401  # any JSON
-    """Return a value with names for ids of our own, and OPEN for what is unknown or may be made up."""
-    if unknown is True:
-        return OPEN
+def _named(value: Any, names: Mapping[str, NewId]) -> Any:  # noqa: ANN401  # any JSON
+    """Return a value with names for ids of our own, and OPEN for what may be made up."""
     if isinstance(value, dict):
-        marks = unknown or {}
-        return {name: _named(value.get(name), marks.get(name), names) for name in value | marks}
+        return {name: _named(inner, names) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_named(item, mark, names) for item, mark in zip_longest(value, unknown or [])]
+        return [_named(inner, names) for inner in value]
     if isinstance(value, str) and not RANDOM.fullmatch(value):
         return names.get(value, value)
     return OPEN if value is not None else None

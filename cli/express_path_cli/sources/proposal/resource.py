@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any
 
 Values = Mapping[str, Any]
@@ -145,6 +146,19 @@ class Possible:
 
 OPEN = Possible(is_open=True)
 """A value of which nothing is known."""
+
+
+def with_unknown(value: Any, mark: object) -> Any:  # noqa: ANN401  # any JSON
+    """Return a value with OPEN in place of each part that Terraform marks: it is known only after the apply."""
+    if mark is True:
+        return OPEN
+    if isinstance(mark, Mapping) and mark:
+        known = value if isinstance(value, Mapping) else {}
+        return {name: with_unknown(known.get(name), mark.get(name)) for name in {**known, **mark}}
+    if isinstance(mark, list) and mark:
+        every = value if isinstance(value, list) else []
+        return [with_unknown(one, each) for one, each in zip_longest(every, mark)]
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import zip_longest
 from typing import Any
 
 from express_path_cli.sources.proposal.document import ChangeError
 from express_path_cli.sources.proposal.references import References, Row, block_of, inside, is_module, names_in, parent
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
-    OPEN,
     WITH_PATHS,
     Action,
     Arguments,
@@ -25,6 +23,7 @@ from express_path_cli.sources.proposal.resource import (
     Possible,
     Resource,
     Values,
+    with_unknown,
 )
 
 REMEDY = "make one with: terraform plan -out=plan.out && terraform show -json plan.out > plan.json"
@@ -319,7 +318,7 @@ class TerraformPlan:
         """Return the arguments of a resource after the apply that the configuration sets, and what it is."""
         found = {}
         for name in {**after, **row.unknown}:
-            value = _with_unknown(after.get(name), row.unknown.get(name))
+            value = with_unknown(after.get(name), row.unknown.get(name))
             if _is_set(row, name):
                 found[name] = self._known_by_then(row, name, value) if _is_unknown(value) else value
             elif name in _FACTS and not isinstance(value, Possible):  # what is new has an id of its own
@@ -423,19 +422,6 @@ def _is_set(row: Row, name: str) -> bool:
     return name in _BLOCKS and (is_later or row.is_changed(name))
 
 
-def _with_unknown(value: Any, mark: object) -> Any:  # noqa: ANN401  # any JSON
-    """Return a value with OPEN in place of each part that is known only after the apply."""
-    if mark is True:
-        return OPEN
-    if isinstance(mark, Mapping) and mark:
-        known = value if isinstance(value, Mapping) else {}
-        return {name: _with_unknown(known.get(name), mark.get(name)) for name in {**known, **mark}}
-    if isinstance(mark, list) and mark:
-        every = value if isinstance(value, list) else []
-        return [_with_unknown(one, each) for one, each in zip_longest(every, mark)]
-    return value
-
-
 def _is_unknown(value: object) -> bool:
     return Arguments("", {"": value}).is_unknown("")
 
@@ -447,15 +433,11 @@ def _in_order(value: Any) -> Any:  # noqa: ANN401
     return sorted(map(_in_order, value), key=repr) if isinstance(value, list) else value
 
 
-def _any_of(values: Sequence[Any]) -> object:
-    """Return a value that is any of several: of lists of ids, what is in all of them is certain."""
-    if all(isinstance(value, str) for value in values):
-        return Possible(tuple(dict.fromkeys(values)))
-    if not all(isinstance(value, list) and all(isinstance(one, str) for one in value) for value in values):
-        return OPEN
-    every = dict.fromkeys(one for value in values for one in value)
-    common = [one for one in every if all(one in value for value in values)]
-    return [*common, Possible(tuple(one for one in every if one not in common), is_open=True)]
+def _any_of(values: Sequence[Any]) -> Possible:
+    """Return a value that is any of several. Of lists, any of their ids may be in it."""
+    every = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    is_text = all(isinstance(value, str) for value in values)
+    return Possible(tuple(dict.fromkeys(one for one in every if isinstance(one, str))), is_open=not is_text)
 
 
 def _tags(after: Values, unknown: Values, hidden: object, name: str) -> Mapping[str, str]:
