@@ -5,7 +5,7 @@ a route to a target of an unknown kind, a route whose destination cannot be read
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -298,11 +298,3 @@ def tags_of(resource: Resource) -> Tags:
     """Return the tags of a resource that are known and not sensitive."""
     found = resource.after.values.get("tags")
     return found if isinstance(found, Mapping) else {}
-
-
-def groups(rows: Iterable[Resource]) -> Iterator[list[Resource]]:
-    """Yield the resources of each block with count or for_each."""
-    found: defaultdict[str, list[Resource]] = defaultdict(list)
-    for row in rows:
-        found[row.block].append(row)
-    yield from found.values()

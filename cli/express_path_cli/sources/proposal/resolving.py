@@ -65,7 +65,7 @@ OWN = re.compile(r"id|arn|default_\w+_id|network_interface_id")
 TEXT = re.compile(r"\w+_(id|ip|dns|address)")
 COLLECTION = re.compile(r"\w+_(ips|addresses|prefixes|blocks|interface_ids)")
 FLAG = re.compile(r"\w+_(enabled|association|propagation)")
-"""Attributes of these types that are texts, collections of texts, and flags: AWS leaves some of them empty or false."""
+"""Attributes of what is new that are texts, collections of texts, and flags: AWS leaves some of them empty or false."""
 IPV6 = "::/56"
 """Stands for an IPv6 block that AWS assigns, and ends it: each order has another one."""
 RANDOM = re.compile(r"[0-9a-z]{8}")

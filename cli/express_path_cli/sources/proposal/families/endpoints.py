@@ -92,10 +92,9 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
     """
     after = resource.after
     every = [draft.endpoints.get(one) for one in named.ids]
-    express = [one for one in every if one and _may_be_express(draft, one)]
-    if not (express or named.is_open or None in every):
+    if not named.is_open and all(one and not _may_be_express(draft, one) for one in every):
         return
-    endpoint = express[0] if len(express) == len(every) == 1 and not named.is_open else None
+    endpoint = every[0] if named.certain else None
     may_be = (*tables.possible, *(draft.tables if tables.is_open else ()))
     possible = draft.fitting(may_be, endpoint.vpc_id if endpoint else "")
     if tables.is_open and not possible:

@@ -1,10 +1,11 @@
 """Route tables, the routes inside them, and which table governs a subnet or is the main one of a VPC."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 from express_path.domain.network.resources import Rank, Route, TargetKind
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, groups, tags_of
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, tags_of
 from express_path_cli.sources.proposal.families.routes import route_of
 from express_path_cli.sources.proposal.families.vpcs import SUBNETS
 from express_path_cli.sources.proposal.resource import (
@@ -56,10 +57,15 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
             _add_inline(draft, resource)
         elif resource.type == _MAIN:
             _add_main(draft, resource)
-    of_subnets = [one for one in resources if one.type == _ASSOCIATION and one.after.values.get("subnet_id")]
     # The certain ones first: a subnet has one association, so the others are for other subnets.
-    rest = [_associate_certain(draft, rows) for rows in groups(of_subnets)]
-    for rows in filter(None, rest):
+    rest: defaultdict[str, list[Resource]] = defaultdict(list)
+    for resource in resources:
+        subnet = resource.after.named("subnet_id")
+        if resource.type == _ASSOCIATION and subnet.certain:
+            _govern(draft, resource, subnet.certain, resource.after.named("route_table_id"))
+        elif resource.type == _ASSOCIATION and resource.after.values.get("subnet_id"):
+            rest[resource.block].append(resource)
+    for rows in rest.values():
         _associate_possible(draft, rows)
 
 
@@ -157,18 +163,6 @@ def _add_main(draft: Draft, resource: Resource) -> None:
             draft.main[vpc_id] = draft.unknown_table(after.unknown("route_table_id"), vpc_id)
 
 
-def _associate_certain(draft: Draft, rows: Sequence[Resource]) -> list[Resource]:
-    """Associate the subnets that are certain, and return the other associations."""
-    rest = []
-    for row in rows:
-        subnet_id = row.after.named("subnet_id").certain
-        if subnet_id:
-            _govern(draft, row, subnet_id, _tables_of([row]))
-        else:
-            rest.append(row)
-    return rest
-
-
 def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
     """Associate subnets of which it is not certain which instance of a block names them.
 
@@ -179,19 +173,14 @@ def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
     is_open = any(one.is_open for one in named)
     taken = draft.governing.keys()
     candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
-    tables = _tables_of(rows)
+    tables = [row.after.named("route_table_id") for row in rows]
     if is_open or len(candidates) != len(rows):
-        tables = replace(tables, ids=(*tables.ids, draft.MAIN))
+        tables.append(Possible((draft.MAIN,)))
+    possible = Possible(union(tables), any(one.is_open for one in tables))
     if not candidates:
         draft.note_outside(rows[0])
     for subnet_id in candidates:
-        _govern(draft, rows[0], subnet_id, tables)
-
-
-def _tables_of(rows: Sequence[Resource]) -> Possible:
-    """Return the route tables that some associations may name."""
-    named = [row.after.named("route_table_id") for row in rows]
-    return Possible(union(named), any(one.is_open for one in named))
+        _govern(draft, rows[0], subnet_id, possible)
 
 
 def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> None:

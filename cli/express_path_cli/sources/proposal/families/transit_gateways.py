@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, groups
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of
 from express_path_cli.sources.proposal.families.routes import place
 from express_path_cli.sources.proposal.resource import GONE, MADE, Arguments, Kind, Resource, UnknownId
 
@@ -71,10 +71,10 @@ def add(draft: Draft, resources: Sequence[Resource]) -> None:
     for resource in resources:
         if resource.type == _ATTACHMENT:
             _add_attachment(draft, resource, gateways)
-    for rows in groups(one for one in resources if one.type == _ASSOCIATION):
-        _associate(draft, rows)
     for resource in resources:
-        if resource.type == _PROPAGATION:
+        if resource.type == _ASSOCIATION:
+            _associate(draft, resource)
+        elif resource.type == _PROPAGATION:
             _propagate(draft, resource)
     routes = [one for one in resources if one.type in _ROUTES]
     place(draft, routes, _route, Kind.TRANSIT_TABLE, draft.transit_tables)
@@ -105,16 +105,12 @@ def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resour
     )
 
 
-def _associate(draft: Draft, rows: Sequence[Resource]) -> None:
-    """Associate attachments with tables: as many of a block as there are attachments with one table are each of them."""
-    after = [row.after for row in rows]
-    tables = {one.named(Kind.TRANSIT_TABLE).certain for one in after}
-    for one in after:
-        attachment = one.named(Kind.ATTACHMENT)
-        is_each = len(attachment.ids) == len(rows) and not attachment.is_open and len(tables) == 1
-        table_id = one.named(Kind.TRANSIT_TABLE).certain if attachment.certain or is_each else None
-        for attachment_id in attachment.among(draft.attachments):
-            draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
+def _associate(draft: Draft, resource: Resource) -> None:
+    """Associate an attachment with a table, which is not known if the attachment may be another one."""
+    found = resource.after.named(Kind.ATTACHMENT)
+    table_id = resource.after.named(Kind.TRANSIT_TABLE).certain if found.certain else None
+    for attachment_id in found.among(draft.attachments):
+        draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
 
 
 def _propagate(draft: Draft, resource: Resource) -> None:
