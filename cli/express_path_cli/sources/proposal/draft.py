@@ -70,6 +70,14 @@ class DraftTable:
         """Remove routes."""
         self.routes = [route for route in self.routes if not is_removed(route)]
 
+    def remove_propagated(self, source: str) -> None:
+        """Remove the routes that a gateway or an attachment propagates."""
+        self.remove(lambda route: route.rank is Rank.PROPAGATED and route.target_id == source)
+
+    def blackhole(self, gone: Collection[str]) -> None:
+        """Let AWS drop what is routed to a target that is gone."""
+        self.routes = [replace(one, state="blackhole") if one.target_id in gone else one for one in self.routes]
+
     def add_unreadable(self, name: UnknownId) -> None:
         """Add a route that may match any address, whose target is not known."""
         self.routes.append(Route(name, name, TargetKind.UNKNOWN))
@@ -123,8 +131,8 @@ class Draft:
         self.addresses: dict[str, str] = {}
         self.changed_by: dict[str, dict[str, None]] = {}
         self.undecided: dict[str, str] = {}
-        self._fitting: dict[tuple[int, str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        self._alike: dict[tuple[int, str], str] = {}
+        self._fitting: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
+        self._alike: dict[tuple[tuple[str, ...], str], str] = {}
         modes = {one.block_mode for rows in (base.vpcs, base.subnets) for one in rows.values()}
         self.may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
         self.new_block_mode = BlockMode.UNKNOWN if modes - {BlockMode.OFF} else BlockMode.OFF
@@ -175,14 +183,13 @@ class Draft:
         """
         if not vpc_id or isinstance(vpc_id, UnknownId) or len(table_ids) < 2:  # noqa: PLR2004
             return table_ids
-        key = (id(table_ids), vpc_id)
+        key = (table_ids, vpc_id)
         if key not in self._fitting:
-            own = [one for one in table_ids if self._may_be_in(self.table_of(one), vpc_id)]
-            self._fitting[key] = (table_ids, tuple(own) or table_ids)
-        return self._fitting[key][1]
+            self._fitting[key] = tuple(one for one in table_ids if self._may_be_in(one, vpc_id)) or table_ids
+        return self._fitting[key]
 
-    @staticmethod
-    def _may_be_in(table: DraftTable | None, vpc_id: str) -> bool:
+    def _may_be_in(self, table_id: str, vpc_id: str) -> bool:
+        table = self.table_of(table_id)
         return table is None or table.vpc_id in ("", vpc_id) or isinstance(table.vpc_id, UnknownId)
 
     def unknown_table(self, name: UnknownId, vpc_id: str) -> str:
@@ -273,7 +280,7 @@ class Draft:
     def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str, main: Mapping[str, str]) -> str:
         """Return a route table that is like all that may govern a subnet; empty if they differ, or are not shown."""
         own = self.fitting(table_ids, vpc_id)
-        key = (id(own), vpc_id)
+        key = (own, vpc_id)
         if key not in self._alike:
             every = {main.get(vpc_id, "") if one == self.MAIN else self.same_table.get(one, one) for one in own}
             is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1

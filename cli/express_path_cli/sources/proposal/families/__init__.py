@@ -1,7 +1,6 @@
 """The families of resource types: what each removes from a network before a change, and what it adds afterwards."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from express_path_cli.sources.proposal.draft import Draft
 from express_path_cli.sources.proposal.families import (
@@ -59,6 +58,4 @@ def _remove(draft: Draft, resources: Iterable[Resource]) -> None:
             for one in filter(None, (resource.id_before, *made)):
                 draft.remove(one)
     for table in (*draft.tables.values(), *draft.transit_tables.values()):
-        table.routes = [
-            replace(route, state="blackhole") if route.target_id in draft.gone else route for route in table.routes
-        ]
+        table.blackhole(draft.gone)

@@ -44,17 +44,21 @@ def remove(draft: Draft, resource: Resource) -> None:
         return
     draft.note(before.text("route_table_id"), resource)
     if resource.type == _PROPAGATION:
-        gateway_id = before.text("vpn_gateway_id")
-        table.remove(lambda route: route.rank is Rank.PROPAGATED and route.target_id == gateway_id)
+        table.remove_propagated(before.text("vpn_gateway_id"))
     else:
-        destinations = {
-            cidr_of(before.text(name)) if family else before.text(name) for name, family in _DESTINATIONS.items()
-        } - {None, ""}
-        table.remove(
-            lambda route: (
-                route.destination in destinations and route.rank is not Rank.PROPAGATED and route.target_id != "local"
-            )
+        remove_route(table, before)
+
+
+def remove_route(table: DraftTable, before: Arguments) -> None:
+    """Remove the route that arguments describe."""
+    destinations = {cidr_of(before.text(name)) or before.text(name) for name in (*_DESTINATIONS, "prefix_list_id")} - {
+        ""
+    }
+    table.remove(
+        lambda route: (
+            route.destination in destinations and route.rank is not Rank.PROPAGATED and route.target_id != "local"
         )
+    )
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of
-from express_path_cli.sources.proposal.families.routes import place
+from express_path_cli.sources.proposal.families.routes import place, remove_route
 from express_path_cli.sources.proposal.resource import GONE, MADE, Arguments, Kind, Resource, UnknownId
 
 _PREFIX = "aws_ec2_transit_gateway"
@@ -28,33 +28,20 @@ TYPES = frozenset(
 
 
 def remove(draft: Draft, resource: Resource) -> None:
-    """Remove an attachment or a table, or what another resource adds to them now."""
+    """Remove what connects attachments and tables, and routes. A VPC without its attachment drops what is routed to it."""
     before = resource.before
-    if resource.type in _ROUTES:
-        table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
-        destination = cidr_of(before.text("destination_cidr_block")) or before.text("prefix_list_id")
-        if table:
-            table.remove(lambda route: route.destination == destination and route.rank is not Rank.PROPAGATED)
-    elif resource.type == _ASSOCIATION:
-        attachment = draft.attachments.get(before.text(Kind.ATTACHMENT))
-        if attachment:
-            draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
-    elif resource.type == _PROPAGATION:
-        _lose_routes(draft, before)
+    table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
+    attachment = draft.attachments.get(before.text(Kind.ATTACHMENT))
+    if resource.type in _ROUTES and table:
+        remove_route(table, before)
+    elif resource.type == _ASSOCIATION and attachment:
+        draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
+    elif resource.type == _PROPAGATION and table:
+        table.remove_propagated(before.text(Kind.ATTACHMENT))
     elif resource.action in GONE and resource.type == _ATTACHMENT:
         for vpc_table in draft.tables.values():
             if vpc_table.vpc_id == before.text("vpc_id"):
-                vpc_table.routes = [
-                    replace(route, state="blackhole") if route.target_id == before.text(Kind.TRANSIT_GATEWAY) else route
-                    for route in vpc_table.routes
-                ]
-
-
-def _lose_routes(draft: Draft, before: Arguments) -> None:
-    table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
-    if table:
-        gone = before.text(Kind.ATTACHMENT)
-        table.remove(lambda route: route.rank is Rank.PROPAGATED and route.target_id == gone)
+                vpc_table.blackhole({before.text(Kind.TRANSIT_GATEWAY)})
 
 
 def add(draft: Draft, resources: Sequence[Resource]) -> None:

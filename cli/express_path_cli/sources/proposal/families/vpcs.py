@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from express_path.domain.network.resources import BlockMode, Route, Subnet, Tags, TargetKind, Vpc
+from express_path.domain.network.resources import BlockMode, Route, Subnet, TargetKind, Vpc
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
 from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Resource, UnknownId
 
@@ -63,19 +64,12 @@ def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | No
     if not key or not tagged:
         draft.leave_undecided(resource)
         return
-    tags = {} if value is None else {key: value}
-    subnet, vpc, table = draft.subnets.get(tagged), draft.vpcs.get(tagged), draft.table_of(tagged)
-    if subnet:
-        draft.subnets[tagged] = replace(subnet, tags={**_without(subnet.tags, key), **tags})
-    if vpc:
-        draft.vpcs[tagged] = replace(vpc, tags={**_without(vpc.tags, key), **tags})
-    if table:
-        table.tags = {**_without(table.tags, key), **tags}
-
-
-def _without(tags: Tags, key: str) -> Tags:
-    """Return tags without one."""
-    return {name: value for name, value in tags.items() if name != key}
+    tagged = draft.same_table.get(tagged, tagged)
+    every: tuple[dict[str, Any], ...] = (draft.subnets, draft.vpcs, draft.tables)
+    for rows in every:
+        if tagged in rows:
+            others = {name: one for name, one in rows[tagged].tags.items() if name != key}
+            rows[tagged] = replace(rows[tagged], tags=others if value is None else {**others, key: value})
 
 
 def _add_vpc(draft: Draft, resource: Resource) -> None:
