@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from express_path.domain.network.addresses import Cidr, Family
-from express_path.domain.network.resources import AnyRouteTable, PrefixList, Route
+from express_path.domain.network.resources import AnyRouteTable, PrefixList
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.routing import AddressSet, contains
 from express_path.domain.path.tracing import Tracer
@@ -282,16 +282,14 @@ def _proposed(
 def _views_after(views: Sequence[View], network: Snapshot) -> Iterator[View]:
     """Yield the views after the change: each account with the subnets that it lists, and with those that are new."""
     tracer = Tracer(network)
-    listed = {subnet_id for view in views for subnet_id in view.subnet_ids}
-    new = [subnet for subnet in network.subnets.values() if subnet.id not in listed]
-    new = [subnet for subnet in new if subnet.id not in network.foreign_subnet_ids]
-    accounts = {view.account.id: view for view in views}
-    for account_id in dict.fromkeys((*accounts, *(subnet.owner_id for subnet in new))):
-        view = accounts.get(account_id)
-        kept = [one for one in view.subnet_ids if one in network.subnets] if view else []
-        added = [subnet.id for subnet in new if subnet.owner_id == account_id]
-        account = view.account if view else Account(account_id)
-        yield View(account, tracer, (*kept, *added))
+    accounts = {view.account.id: view.account for view in views}
+    listed = {view.account.id: [one for one in view.subnet_ids if one in network.subnets] for view in views}
+    known = {*network.foreign_subnet_ids, *(one for view in views for one in view.subnet_ids)}
+    for subnet in network.subnets.values():
+        if subnet.id not in known:
+            listed.setdefault(subnet.owner_id, []).append(subnet.id)
+    for account_id, subnet_ids in listed.items():
+        yield View(accounts.get(account_id) or Account(account_id), tracer, tuple(subnet_ids))
 
 
 def _in_scope(view: View, resources: Iterable[Resource]) -> View:
@@ -319,14 +317,15 @@ def _with_addresses(network: Snapshot, express: PrefixList) -> list[Snapshot]:
 
 def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:
     """Return the public IPv4 destinations of routes that are more specific than a default route, without local ones."""
-    transit = network.transit_gateway_route_tables or {}
-    every: list[AnyRouteTable] = [*network.route_tables.values(), *transit.values()]
-    found_routes: Iterable[Route] = (route for table in every for route in table.routes if route.target_id != "local")
+    tables: tuple[AnyRouteTable, ...] = (
+        *network.route_tables.values(),
+        *(network.transit_gateway_route_tables or {}).values(),
+    )
     found: dict[Cidr, None] = {}
-    for destination in dict.fromkeys(route.destination for route in found_routes):
+    for destination in {one.destination: None for table in tables for one in table.routes if one.target_id != "local"}:
         if isinstance(destination, Cidr):
             found[destination] = None
-        elif destination != EXPRESS_LIST and destination in network.prefix_lists:
+        elif destination in network.prefix_lists:
             found |= dict.fromkeys(network.prefix_lists[destination].cidrs or ())
     return tuple(
         cidr
