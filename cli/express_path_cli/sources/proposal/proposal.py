@@ -90,24 +90,21 @@ class Proposal:
         without a network.
         """
         self._file, self.is_alone, self._terraform = file, is_alone, terraform or TerraformOptions()
-        self._given = regions[0] if len(regions) == 1 else ""
+        self._region = regions[0] if len(regions) == 1 else ""
         self._document = {} if file.suffix.lower() in SUFFIXES else read_json(file)
         self._template: Template | None = None
         self._folder: Path | None = None
         self._plan: TerraformPlan | None = None
-        self._account, self._stack_region = "", ""
-        is_template = not self._document or (
+        self._is_template = not self._document or (
             "Resources" in self._document and not {"Changes", "format_version"} & self._document.keys()
         )
-        self._is_new_stack = is_template
-        if is_template and source:
+        if self._is_template and source:
             raise OptionError(f"--source does nothing for {file}", "leave it out")
         if is_change_set(self._document):
-            self._account, self._stack_region = stack_of(self._document)
+            self._region = stack_of(self._document)[1] or self._region
             if source:
-                region = self._stack_region or self._given
-                self._template = Template(source, region, parameters_of_change_set(self._document))
-        elif not is_template:
+                self._template = Template(source, self._region, parameters_of_change_set(self._document))
+        elif not self._is_template:
             self._plan = TerraformPlan(str(file), self._document)
             if source and not has_configuration(source):
                 raise OptionError(
@@ -120,8 +117,7 @@ class Proposal:
         """The Regions of the change that have paths, as far as it says them."""
         if self._plan:
             return tuple(sorted(self._plan.regions - {""}))
-        found = self._stack_region or self._given
-        return (found,) if found else ()
+        return (self._region,) if self._region else ()
 
     def lay(self, views: Sequence[View] | None, watch: Watch) -> Proposed:
         """Lay the change over the network that was read, None without one.
@@ -129,7 +125,7 @@ class Proposal:
         Raise OptionError if the change is for another account or Region than the network.
         """
         here = {view.region for view in views or ()}
-        settings = self._given or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+        settings = self._region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
         region = here.pop() if len(here) == 1 else settings
         notes, resources = self._resources(region, watch)
         by_region = self._by_region(resources, region)
@@ -141,7 +137,7 @@ class Proposal:
 
     def _resources(self, region: str, watch: Watch) -> tuple[list[str], Sequence[Resource]]:
         """Return notes, and the resources of the change."""
-        if self._is_new_stack:
+        if self._is_template:
             self._template = Template(self._file, _required(region), {})
             return [], self._template.resources()
         if self._plan is None:
@@ -219,16 +215,15 @@ class Proposal:
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
         for resource in resources:
-            account = resource.account_id or self._account
-            if account and account not in known and resource.type in WITH_PATHS:
+            if resource.account_id not in ("", *known) and resource.type in WITH_PATHS:
                 raise OptionError(
-                    f"{self._file} is for account {account}, and the network that was read is of {', '.join(known)}",
+                    f"{self._file} is for account {resource.account_id}, and the network that was read is of {', '.join(known)}",
                     "use the credentials that made the plan, or a dump of that account",
                 )
 
     def _laid(self, base: Snapshot, account: str, resources: Sequence[Resource], *, has_base: bool = True) -> Draft:
         """Return a network with resources laid over it."""
-        other = account or self._account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
+        other = account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
         draft = Draft(base, lambda resource: resource.account_id or other, zones, has_base=has_base)
         lay(draft, resources)
