@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from express_path.domain.network.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network.addresses import Cidr, parse_cidr
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
@@ -194,8 +194,8 @@ class Draft:
 
     def unknown_table(self, name: UnknownId, vpc_id: str) -> str:
         """Add a route table of which nothing is known, and return its id, which says why."""
-        routes = [Route(Cidr(family, 0, 0), name, TargetKind.UNKNOWN) for family in (Family.IPV4, Family.IPV6)]
-        self.tables[name] = DraftTable(vpc_id, [*routes, Route(name, name, TargetKind.UNKNOWN)])
+        table = self.tables[name] = DraftTable(vpc_id)
+        table.add_unreadable(name)
         return name
 
     def alike(self, route: Route) -> object:

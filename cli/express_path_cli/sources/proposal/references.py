@@ -57,7 +57,6 @@ class Row:
     address: str
     module: str
     type: str
-    name: str
     action: Action
     before: Values | None
     after: Values | None
@@ -68,7 +67,7 @@ class Row:
     @property
     def path(self) -> str:
         """The address without the key of count or for_each."""
-        return inside(self.module, f"{self.type}.{self.name}")
+        return re.sub(rf"{_KEY}$", "", self.address)
 
     @property
     def expressions(self) -> Values | None:

@@ -174,13 +174,12 @@ class TerraformPlan:
         module = "" if row.get("module_address") is None else _text(row, "module_address", where)
         if not is_module(module):
             raise _ShapeError(f"{where}.module_address must be the address of a module")
-        address, kind, name = (_text(row, key, where) for key in ("address", "type", "name"))
+        address, kind = _text(row, "address", where), _text(row, "type", where)
         kind = f"data.{kind}" if row.get("mode") == "data" else kind
         return Row(
             address=address,
             module=module,
             type=kind,
-            name=name,
             action=action,
             before=before,
             # What Terraform forgets stays in AWS.
@@ -299,17 +298,17 @@ class TerraformPlan:
         return found
 
     def _resource(self, row: Row) -> Resource:
-        values = {} if row.after is None else self._values(row, row.after)
-        known_id = values.get("id")
+        before = Arguments(row.address, row.before or {})
+        after = Arguments(row.address, {} if row.after is None else self._values(row, row.after))
         return Resource(
             address=row.address,
             type=row.type,
             block=row.path,
             action=row.action,
-            before=Arguments(row.address, row.before or {}),
-            after=Arguments(row.address, values),
-            id=known_id if isinstance(known_id, str) and known_id else NewId(row.address),
-            id_before=str((row.before or {}).get("id") or ""),
+            before=before,
+            after=after,
+            id=after.text("id") or NewId(row.address),
+            id_before=before.text("id"),
             account_id=self._accounts.get(row.provider, ""),
             region=self._region(row),
         )

@@ -92,9 +92,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
         local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
         draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
         if draft.has_base and resource.action not in MADE:  # the network is older than the change
-            draft.tables[resource.id].routes = draft.tables[
-                draft.unknown_table(UnknownId(f"what routes {resource.address} has"), vpc_id)
-            ].routes
+            draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)
 
 
