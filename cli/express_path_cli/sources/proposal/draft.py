@@ -83,6 +83,21 @@ class DraftTable:
         self.routes.append(Route(name, name, TargetKind.UNKNOWN))
 
 
+@dataclass(frozen=True, slots=True)
+class PossibleRoute:
+    """A route that may be in several tables: those of VPCs or of transit gateways that an argument may name."""
+
+    resource: Resource
+    argument: str
+    route: Route
+    tables: dict[str, DraftTable]
+
+    @property
+    def named(self) -> Possible:
+        """The tables that it may be in."""
+        return self.resource.after.named(self.argument)
+
+
 class Draft:
     """The records of a network that change, and what a reader should know of it.
 
@@ -123,6 +138,9 @@ class Draft:
         }
         self.governing: dict[str, tuple[UnknownId, Possible]] = {}
         self.released: set[str] = set()
+        self.possible_associations: defaultdict[str, list[Resource]] = defaultdict(list)
+        self.possible_routes: defaultdict[tuple[str, Cidr | str], list[PossibleRoute]] = defaultdict(list)
+        self.transit_default: dict[str, str] = {}
         self.gateway_kinds: dict[str, TargetKind] = {}
         self.gone: set[str] = set()
         self.same_table: dict[str, str] = {}
@@ -291,6 +309,15 @@ class Draft:
         table = self.tables[table_id]
         routes = (*table.routes, *self.possible.get(table_id, ()))
         return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
+
+
+Laying = Callable[[Draft, Resource], None]
+"""Removes what a resource of one type decides before a change, or adds what it decides afterwards. Whatever has an id of its
+own is removed by that, and not by the functions of its type."""
+
+
+def add_nothing(_: Draft, __: Resource) -> None:
+    """Add nothing: resources of these types are only named by routes."""
 
 
 def cidr_of(value: object) -> Cidr | None:

@@ -1,8 +1,9 @@
 """The families of resource types: what each removes from a network before a change, and what it adds afterwards."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
-from express_path_cli.sources.proposal.draft import Draft
+from express_path_cli.sources.proposal.draft import Draft, Laying
 from express_path_cli.sources.proposal.families import (
     endpoints,
     firewalls,
@@ -18,8 +19,11 @@ from express_path_cli.sources.proposal.harmless import is_harmless
 from express_path_cli.sources.proposal.resource import GONE, MADE_WITH, Action, Resource
 
 _FAMILIES = (vpcs, gateways, interfaces, firewalls, prefix_lists, tables, endpoints, routes, transit_gateways)
-"""In the order in which they are laid: what a route leads to before the route, and tables before what is in them."""
-MODELLED = frozenset[str]().union(*(family.TYPES for family in _FAMILIES))
+_STAGES: Sequence[Mapping[str, Laying]] = (*(family.ADD for family in _FAMILIES), vpcs.ADD_LAST)
+"""What adds the resources of each type, in this order: what a route leads to before the route, and tables before what is in
+them."""
+_REMOVING: Mapping[str, Laying] = {kind: remove for family in _FAMILIES for kind, remove in family.REMOVE.items()}
+MODELLED = frozenset[str]().union(*_STAGES)
 """The types of resources whose effect on paths is known."""
 NAMED = (*vpcs.SUBNETS, *tables.TABLES)
 """The types of resources that a reader finds by their addresses."""
@@ -30,12 +34,17 @@ def lay(draft: Draft, resources: Sequence[Resource]) -> None:
     if draft.has_base:
         _remove(draft, resources)
     stays = [one for one in resources if one.action is not Action.DELETE]
-    changed = [one for one in stays if draft.counts(one)]
-    for family in _FAMILIES:
-        family.add(draft, [one for one in changed if one.type in family.TYPES])
+    of_type: defaultdict[str, list[Resource]] = defaultdict(list)
+    for resource in stays:
+        if draft.counts(resource):
+            of_type[resource.type].append(resource)
+    for stage in _STAGES:
+        for kind, add in stage.items():
+            for resource in of_type[kind]:
+                add(draft, resource)
+    routes.place_possible(draft)
+    tables.associate_possible(draft)
     tables.add_what_is_not_shown(draft, stays)
-    vpcs.add_changes_of_everything(draft, resources)
-    vpcs.add_tags_and_local_routes(draft, changed)
     for resource in resources:
         if resource.type not in MODELLED and resource.action is not Action.KEEP and not is_harmless(resource.type):
             draft.leave_undecided(resource)
@@ -49,9 +58,8 @@ def _remove(draft: Draft, resources: Iterable[Resource]) -> None:
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_subnet
     """
     for resource in resources:
-        for family in _FAMILIES:
-            if resource.type in family.TYPES and resource.action is not Action.KEEP:
-                family.remove(draft, resource)
+        if resource.type in _REMOVING and resource.action is not Action.KEEP:
+            _REMOVING[resource.type](draft, resource)
         is_default = resource.type.startswith("aws_default_") and resource.before.known("force_destroy") is not True
         if resource.action in GONE and not is_default:
             made = [resource.before.text(attribute) for kind, attribute in MADE_WITH if kind == resource.type]

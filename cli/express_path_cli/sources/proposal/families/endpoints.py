@@ -1,6 +1,6 @@
 """VPC endpoints, and the routes to S3 Express that a gateway endpoint has in route tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from express_path.domain.network.addresses import Family
@@ -9,23 +9,22 @@ from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
 from express_path_cli.sources.proposal.resource import GONE, MADE, Listed, Possible, Resource, UnknownId
 
-_ENDPOINT, _SUBNET = "aws_vpc_endpoint", "aws_vpc_endpoint_subnet_association"
-_ASSOCIATION = "aws_vpc_endpoint_route_table_association"
-TYPES = frozenset({_ENDPOINT, _SUBNET, _ASSOCIATION})
 _FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Family.IPV4, Family.IPV6)}
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove an endpoint with its routes, or its routes from one table."""
+def _remove_endpoint(draft: Draft, resource: Resource) -> None:
+    """Remove the routes of an endpoint that is deleted, or from the tables that it lists no longer."""
+    gone = list(draft.tables)
+    if resource.action not in GONE:
+        after = resource.after.listed("route_table_ids").ids
+        is_set = "route_table_ids" in resource.after.values
+        gone = [one for one in resource.before.listed("route_table_ids").ids if is_set and one not in after]
+    _detach(draft, resource, resource.id_before, gone)
+
+
+def _remove_association(draft: Draft, resource: Resource) -> None:
     before = resource.before
-    if resource.type == _ENDPOINT and resource.action in GONE:
-        _detach(draft, resource, resource.id_before, list(draft.tables))
-    elif resource.type == _ENDPOINT and "route_table_ids" in resource.after.values:
-        kept = resource.after.listed("route_table_ids").ids
-        gone = [one for one in before.listed("route_table_ids").ids if one not in kept]
-        _detach(draft, resource, resource.id_before, gone)
-    elif resource.type == _ASSOCIATION:
-        _detach(draft, resource, before.text("vpc_endpoint_id"), [before.text("route_table_id")])
+    _detach(draft, resource, before.text("vpc_endpoint_id"), [before.text("route_table_id")])
 
 
 def _detach(draft: Draft, resource: Resource, endpoint_id: str, table_ids: Iterable[str]) -> None:
@@ -38,21 +37,18 @@ def _detach(draft: Draft, resource: Resource, endpoint_id: str, table_ids: Itera
             table.remove(lambda route: route.target_id == endpoint_id)
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add endpoints, and the routes of those of the type Gateway."""
-    for resource in resources:
-        if resource.type == _ENDPOINT:
-            draft.endpoints[resource.id] = _endpoint(draft, resource)
-    for resource in resources:
-        after = resource.after
-        if resource.type == _SUBNET:
-            _add_subnet(draft, resource)
-        elif resource.type == _ASSOCIATION:
-            table = after.named("route_table_id")
-            listed = Listed((table.certain,)) if table.certain else Listed((), table.ids, table.is_open)
-            _attach(draft, resource, after.named("vpc_endpoint_id"), listed, "route_table_id")
-        elif "route_table_ids" in after.values:
-            _attach(draft, resource, Possible((resource.id,)), after.listed("route_table_ids"), "route_table_ids")
+def _add_association(draft: Draft, resource: Resource) -> None:
+    table = resource.after.named("route_table_id")
+    listed = Listed((table.certain,)) if table.certain else Listed((), table.ids, table.is_open)
+    _attach(draft, resource, resource.after.named("vpc_endpoint_id"), listed, "route_table_id")
+
+
+def _add_endpoint(draft: Draft, resource: Resource) -> None:
+    """Add an endpoint, and the routes of one of the type Gateway."""
+    draft.endpoints[resource.id] = _endpoint(draft, resource)
+    if "route_table_ids" in resource.after.values:
+        tables = resource.after.listed("route_table_ids")
+        _attach(draft, resource, Possible((resource.id,)), tables, "route_table_ids")
 
 
 def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
@@ -138,3 +134,14 @@ def _may_be_express(draft: Draft, endpoint: VpcEndpoint) -> bool:
     is_unknown = isinstance(endpoint.service_name, UnknownId)
     is_gateway = endpoint.endpoint_type == "gateway"
     return is_gateway and (is_unknown or is_express_service(endpoint.service_name, draft.base.region))
+
+
+ADD = {
+    "aws_vpc_endpoint": _add_endpoint,
+    "aws_vpc_endpoint_subnet_association": _add_subnet,
+    "aws_vpc_endpoint_route_table_association": _add_association,
+}
+REMOVE = {
+    "aws_vpc_endpoint": _remove_endpoint,
+    "aws_vpc_endpoint_route_table_association": _remove_association,
+}

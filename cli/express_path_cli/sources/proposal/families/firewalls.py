@@ -1,35 +1,31 @@
 """AWS Network Firewall, whose endpoints traffic passes through."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from express_path.domain.network.resources import Firewall, VpcEndpoint
 from express_path_cli.sources.proposal.draft import Draft
 from express_path_cli.sources.proposal.resource import GONE, Possible, Resource, UnknownId, firewall_endpoints
 
-TYPES = frozenset({"aws_networkfirewall_firewall"})
 
-
-def remove(draft: Draft, resource: Resource) -> None:
+def _remove(draft: Draft, resource: Resource) -> None:
     """Remove the endpoints of a firewall: routes to them become blackholes."""
     firewall = draft.firewalls.get(resource.id_before)
     for endpoint_id in firewall.endpoint_ids if firewall and resource.action in GONE else ():
         draft.remove(endpoint_id)
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
+def _add(draft: Draft, resource: Resource) -> None:
     """Add a firewall, whose id is its ARN, and its endpoints, one in each of its subnets."""
-    for resource in resources:
-        after, known = resource.after, draft.firewalls.get(resource.id)
-        subnet_ids = firewall_endpoints(resource.address, after.values)
-        endpoint_ids = known.endpoint_ids if known else tuple(subnet_ids)
-        for endpoint_id in endpoint_ids:
-            if endpoint_id not in draft.endpoints:
-                ids = (subnet_ids.get(endpoint_id) or after.unknown("subnet_mapping"),)
-                draft.endpoints[endpoint_id] = VpcEndpoint(
-                    endpoint_id, after.one("vpc_id"), "gatewayloadbalancer", "", "available", subnet_ids=ids
-                )
-        draft.firewalls[resource.id] = Firewall(resource.id, endpoint_ids)
+    after, known = resource.after, draft.firewalls.get(resource.id)
+    subnet_ids = firewall_endpoints(resource.address, after.values)
+    endpoint_ids = known.endpoint_ids if known else tuple(subnet_ids)
+    for endpoint_id in endpoint_ids:
+        if endpoint_id not in draft.endpoints:
+            ids = (subnet_ids.get(endpoint_id) or after.unknown("subnet_mapping"),)
+            draft.endpoints[endpoint_id] = VpcEndpoint(
+                endpoint_id, after.one("vpc_id"), "gatewayloadbalancer", "", "available", subnet_ids=ids
+            )
+    draft.firewalls[resource.id] = Firewall(resource.id, endpoint_ids)
 
 
 def one_of(draft: Draft, possible: Possible, name: UnknownId) -> bool:
@@ -45,3 +41,7 @@ def one_of(draft: Draft, possible: Possible, name: UnknownId) -> bool:
     draft.endpoints[name] = replace(every[0], id=name, subnet_ids=subnet_ids)
     draft.firewalls[firewall.arn] = replace(firewall, endpoint_ids=(*firewall.endpoint_ids, name))
     return True
+
+
+ADD = {"aws_networkfirewall_firewall": _add}
+REMOVE = {"aws_networkfirewall_firewall": _remove}

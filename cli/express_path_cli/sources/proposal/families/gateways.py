@@ -1,9 +1,7 @@
 """NAT gateways, internet gateways, and other gateways that routes lead to."""
 
-from collections.abc import Sequence
-
 from express_path.domain.network.resources import NatGateway, TargetKind, target_kind
-from express_path_cli.sources.proposal.draft import Draft
+from express_path_cli.sources.proposal.draft import Draft, add_nothing
 from express_path_cli.sources.proposal.resource import Action, Possible, Resource
 
 _KINDS = {
@@ -15,31 +13,21 @@ _ATTACHMENTS = {
     "aws_vpn_gateway_attachment": "vpn_gateway_id",
 }
 """The attachments of gateways to VPCs, and the argument that names the gateway."""
-_TARGETS = (
-    *("aws_nat_gateway", "aws_egress_only_internet_gateway", "aws_ec2_carrier_gateway", "aws_vpc_peering_connection"),
-    "aws_vpn_connection",
-)
-TYPES = frozenset({*_KINDS, *_ATTACHMENTS, *_TARGETS})
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove the attachment of a gateway: routes to it become blackholes."""
-    before = resource.before
-    attached = _ATTACHMENTS.get(resource.type)
-    if attached:
-        draft.gone.add(before.text(attached))
-    is_moved = before.text("vpc_id") not in ("", resource.after.one("vpc_id"))
-    if resource.type in _KINDS and resource.action is Action.UPDATE and is_moved:
+def _detach(draft: Draft, resource: Resource) -> None:
+    """Let AWS drop what is routed to a gateway that loses its VPC."""
+    draft.gone.add(resource.before.text(_ATTACHMENTS[resource.type]))
+
+
+def _move(draft: Draft, resource: Resource) -> None:
+    is_moved = resource.before.text("vpc_id") not in ("", resource.after.one("vpc_id"))
+    if resource.action is Action.UPDATE and is_moved:
         draft.gone.add(resource.id)
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add gateways."""
-    for resource in resources:
-        if resource.type in _KINDS:
-            draft.gateway_kinds[resource.id] = _KINDS[resource.type]
-        elif resource.type == "aws_nat_gateway":
-            _add_nat(draft, resource)
+def _add_gateway(draft: Draft, resource: Resource) -> None:
+    draft.gateway_kinds[resource.id] = _KINDS[resource.type]
 
 
 def _add_nat(draft: Draft, resource: Resource) -> None:
@@ -59,3 +47,18 @@ def gateway_kind(draft: Draft, found: Possible) -> TargetKind:
     """Return the kind of all gateways that a value may name, UNKNOWN if they differ."""
     kinds = {draft.gateway_kinds.get(one) or target_kind(one) for one in found.ids}
     return kinds.pop() if len(kinds) == 1 and not found.is_open else TargetKind.UNKNOWN
+
+
+ADD = {
+    **dict.fromkeys(_KINDS, _add_gateway),
+    "aws_nat_gateway": _add_nat,
+    **dict.fromkeys(
+        (
+            *_ATTACHMENTS,
+            *("aws_egress_only_internet_gateway", "aws_ec2_carrier_gateway", "aws_vpc_peering_connection"),
+            "aws_vpn_connection",
+        ),
+        add_nothing,
+    ),
+}
+REMOVE = {**dict.fromkeys(_ATTACHMENTS, _detach), **dict.fromkeys(_KINDS, _move)}

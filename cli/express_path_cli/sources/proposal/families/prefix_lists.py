@@ -1,6 +1,5 @@
 """Prefix lists of the customer, whose entries are destinations of routes."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from express_path.domain.network.addresses import Cidr, Family
@@ -8,26 +7,12 @@ from express_path.domain.network.resources import PrefixList
 from express_path_cli.sources.proposal.draft import Draft, cidr_of
 from express_path_cli.sources.proposal.resource import Resource
 
-_LIST, _ENTRY = "aws_ec2_managed_prefix_list", "aws_ec2_managed_prefix_list_entry"
-TYPES = frozenset({_LIST, _ENTRY})
 
-
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove an entry from its list."""
+def _remove_entry(draft: Draft, resource: Resource) -> None:
     listed = draft.lists.get(resource.before.text("prefix_list_id"))
-    if resource.type == _ENTRY and listed and listed.cidrs is not None:
+    if listed and listed.cidrs is not None:
         cidr = cidr_of(resource.before.text("cidr"))
         draft.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
-
-
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add lists with the entries that they set, then entries that are resources of their own."""
-    for resource in resources:
-        if resource.type == _LIST:
-            _add_list(draft, resource)
-    for resource in resources:
-        if resource.type == _ENTRY:
-            _add_entry(draft, resource)
 
 
 def _add_list(draft: Draft, resource: Resource) -> None:
@@ -49,3 +34,7 @@ def _add_entry(draft: Draft, resource: Resource) -> None:
         if listed.cidrs is not None and not listed.aws_owned:
             cidrs = (*listed.cidrs, cidr) if cidr and named.certain else None
             draft.lists[list_id] = replace(listed, cidrs=cidrs)
+
+
+ADD = {"aws_ec2_managed_prefix_list": _add_list, "aws_ec2_managed_prefix_list_entry": _add_entry}
+REMOVE = {"aws_ec2_managed_prefix_list_entry": _remove_entry}

@@ -1,18 +1,15 @@
 """Routes of VPC route tables, whichever resource makes them, and routes that a virtual private gateway propagates."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from express_path.domain.network.addresses import Cidr, Family
-from express_path.domain.network.resources import PrefixList, Rank, Route, TargetKind, target_kind
+from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.resources import Rank, Route, TargetKind, target_kind
 from express_path.domain.path.routing import contains
-from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, cidr_of
+from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, PossibleRoute, cidr_of
 from express_path_cli.sources.proposal.families.firewalls import one_of
 from express_path_cli.sources.proposal.families.gateways import gateway_kind
-from express_path_cli.sources.proposal.resource import Arguments, Possible, Resource, UnknownId, union
+from express_path_cli.sources.proposal.resource import Arguments, Resource, UnknownId, union
 
-_ROUTE, _PROPAGATION = "aws_route", "aws_vpn_gateway_route_propagation"
-TYPES = frozenset({_ROUTE, _PROPAGATION})
 _TARGETS = {
     "nat_gateway_id": TargetKind.NAT_GATEWAY,
     "gateway_id": None,
@@ -27,33 +24,22 @@ _TARGETS = {
     "odb_network_arn": TargetKind.ODB_NETWORK,
 }
 """The arguments that name a route's target, and what each of them leads to; None for any kind of gateway."""
-_DESTINATIONS = {
-    "cidr_block": Family.IPV4,
-    "destination_cidr_block": Family.IPV4,
-    "ipv6_cidr_block": Family.IPV6,
-    "destination_ipv6_cidr_block": Family.IPV6,
-    "destination_prefix_list_id": None,
-}
+_DESTINATIONS = (
+    *("cidr_block", "destination_cidr_block", "ipv6_cidr_block", "destination_ipv6_cidr_block"),
+    *("destination_prefix_list_id", "prefix_list_id"),
+)
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove the route that a resource makes now, or what it lets a gateway propagate."""
-    before = resource.before
-    table = draft.table_of(before.text("route_table_id"))
-    if table is None:
-        return
-    draft.note(before.text("route_table_id"), resource)
-    if resource.type == _PROPAGATION:
-        table.remove_propagated(before.text("vpn_gateway_id"))
-    else:
-        remove_route(table, before)
+def _remove_route(draft: Draft, resource: Resource) -> None:
+    table = draft.table_of(resource.before.text("route_table_id"))
+    if table:
+        draft.note(resource.before.text("route_table_id"), resource)
+        remove_route(table, resource.before)
 
 
 def remove_route(table: DraftTable, before: Arguments) -> None:
     """Remove the route that arguments describe."""
-    destinations = {cidr_of(before.text(name)) or before.text(name) for name in (*_DESTINATIONS, "prefix_list_id")} - {
-        ""
-    }
+    destinations = {cidr_of(before.text(name)) or before.text(name) for name in _DESTINATIONS} - {""}
     table.remove(
         lambda route: (
             route.destination in destinations and route.rank is not Rank.PROPAGATED and route.target_id != "local"
@@ -61,12 +47,15 @@ def remove_route(table: DraftTable, before: Arguments) -> None:
     )
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add routes, by block: a table has at most one route to a destination."""
-    for resource in resources:
-        if resource.type == _PROPAGATION:
-            _propagate(draft, resource)
-    place(draft, [one for one in resources if one.type == _ROUTE], route_of, "route_table_id", draft.tables)
+def _remove_propagation(draft: Draft, resource: Resource) -> None:
+    table = draft.table_of(resource.before.text("route_table_id"))
+    if table:
+        draft.note(resource.before.text("route_table_id"), resource)
+        table.remove_propagated(resource.before.text("vpn_gateway_id"))
+
+
+def _add_route(draft: Draft, resource: Resource) -> None:
+    place(draft, PossibleRoute(resource, "route_table_id", route_of(draft, resource.after), draft.tables))
 
 
 def _propagate(draft: Draft, resource: Resource) -> None:
@@ -83,24 +72,16 @@ def _propagate(draft: Draft, resource: Resource) -> None:
 
 def route_of(draft: Draft, arguments: Arguments) -> Route:
     """Return the route that arguments describe."""
-    destination = _destination(draft, arguments)
     target, kind = _target(draft, arguments)
-    return Route(destination, target, kind, state="blackhole" if target in draft.gone else "active")
+    return Route(destination_of(arguments), target, kind, state="blackhole" if target in draft.gone else "active")
 
 
-def _destination(draft: Draft, arguments: Arguments) -> Cidr | str:
+def destination_of(arguments: Arguments) -> Cidr | str:
+    """Return the destination that arguments name: addresses, a prefix list, or what is not known."""
     given = [name for name in _DESTINATIONS if arguments.values.get(name)]
     if len(given) != 1:
         return arguments.unknown("destination")
-    [name] = given
-    family = _DESTINATIONS[name]
-    if family is None:
-        return arguments.one(name)
-    found = cidr_of(arguments.known(name))
-    if found is None:  # addresses of one family, and nothing else is known of them
-        unknown = arguments.unknown(name)
-        draft.lists[unknown] = PrefixList(unknown, "", family, None, aws_owned=False)
-    return found or arguments.unknown(name)
+    return cidr_of(arguments.known(given[0])) or arguments.one(given[0])
 
 
 def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
@@ -124,57 +105,44 @@ def _interface_of(draft: Draft, instance_id: str) -> str:
     return next(found, instance_id)
 
 
-def place(
-    draft: Draft,
-    resources: Sequence[Resource],
-    made_by: Callable[[Draft, Arguments], Route],
-    argument: str,
-    tables: dict[str, DraftTable],
-) -> None:
-    """Put the routes of resources into the tables that an argument names: first the certain ones, then by block.
+def place(draft: Draft, found: PossibleRoute) -> None:
+    """Put a route into its table, or keep it until all routes are in theirs of which the table is certain."""
+    certain, route = found.named.certain, found.route
+    if certain is None:
+        if _may_matter(route.destination):
+            draft.possible_routes[found.resource.block, route.destination].append(found)
+        return
+    table_id = draft.same_table.get(certain, certain)
+    table = found.tables.get(table_id)
+    draft.note(table_id, found.resource)
+    if table is None and _may_matter(route.destination):
+        draft.note_outside(found.resource)
+    elif table is not None and route not in table.routes:
+        table.routes.append(route)
+
+
+def place_possible(draft: Draft) -> None:
+    """Put routes of one block to one destination into the tables that any of them may be in.
 
     A table has at most one route to a destination. So if a block has as many routes to it as there are tables that
     they may be in, each of these tables has one.
     """
-    rest: defaultdict[tuple[str, Cidr | str], list[tuple[Resource, Possible, Route]]] = defaultdict(list)
-    for resource in resources:
-        after = resource.after
-        named, route = after.named(argument), made_by(draft, after)
-        if named.certain is None:
-            rest[resource.block, route.destination].append((resource, named, route))
-            continue
-        table = tables.get(draft.same_table.get(named.certain, named.certain))
-        draft.note(draft.same_table.get(named.certain, named.certain), resource)
-        if table is None and _may_matter(route.destination):
-            draft.note_outside(resource)
-        elif table is not None and route not in table.routes:
-            table.routes.append(route)
-    for (_, destination), ones in rest.items():
-        if _may_matter(destination):
-            _place_possible(draft, ones, argument, tables)
-
-
-def _place_possible(
-    draft: Draft, ones: Sequence[tuple[Resource, Possible, Route]], argument: str, tables: dict[str, DraftTable]
-) -> None:
-    """Put routes of one block to one destination into the tables that any of them may be in."""
-    resource, _, route = ones[0]
-    is_open = any(named.is_open for _, named, _ in ones)
-    found = union([named for _, named, _ in ones])
-    if tables is draft.tables:
-        found = draft.fitting(found, _vpc_of_targets(draft, [one for _, _, one in ones]))
-    possible = dict.fromkeys(draft.same_table.get(table_id, table_id) for table_id in found)
-    candidates = [
-        one for one in (tables if is_open else possible) if one in tables and not tables[one].has(route.destination)
-    ]
-    is_each = not is_open and len(candidates) == len(ones)
-    is_same = len({draft.alike(one) for _, _, one in ones}) == 1
-    if not candidates:
-        draft.note_outside(resource)
-    for table_id in candidates:
-        draft.note(table_id, resource)
-        unknown = Route(route.destination, resource.after.unknown(argument), TargetKind.UNKNOWN)
-        tables[table_id].routes.append(route if is_each and is_same else unknown)
+    for (_, destination), ones in draft.possible_routes.items():
+        first = ones[0]
+        is_open = any(one.named.is_open for one in ones)
+        possible = union([one.named for one in ones])
+        if first.tables is draft.tables:
+            possible = draft.fitting(possible, _vpc_of_targets(draft, [one.route for one in ones]))
+        ids = first.tables if is_open else dict.fromkeys(draft.same_table.get(one, one) for one in possible)
+        candidates = [one for one in ids if one in first.tables and not first.tables[one].has(destination)]
+        is_each = not is_open and len(candidates) == len(ones)
+        is_same = len({draft.alike(one.route) for one in ones}) == 1
+        if not candidates:
+            draft.note_outside(first.resource)
+        unknown = Route(destination, first.resource.after.unknown(first.argument), TargetKind.UNKNOWN)
+        for table_id in candidates:
+            draft.note(table_id, first.resource)
+            first.tables[table_id].routes.append(first.route if is_each and is_same else unknown)
 
 
 def _may_matter(destination: Cidr | str) -> bool:
@@ -187,3 +155,7 @@ def _vpc_of_targets(draft: Draft, routes: Sequence[Route]) -> str:
     targets = [draft.nats.get(one.target_id) or draft.endpoints.get(one.target_id) for one in routes]
     found = {target.vpc_id if target else "" for target in targets}
     return found.pop() if len(found) == 1 else ""
+
+
+ADD = {"aws_vpn_gateway_route_propagation": _propagate, "aws_route": _add_route}
+REMOVE = {"aws_vpn_gateway_route_propagation": _remove_propagation, "aws_route": _remove_route}

@@ -1,6 +1,5 @@
 """Route tables, the routes inside them, and which table governs a subnet or is the main one of a VPC."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,53 +18,44 @@ from express_path_cli.sources.proposal.resource import (
     union,
 )
 
-_TABLE, _DEFAULT = "aws_route_table", "aws_default_route_table"
-TABLES = (_TABLE, _DEFAULT)
-_ASSOCIATION, _MAIN = "aws_route_table_association", "aws_main_route_table_association"
-TYPES = frozenset({_TABLE, _DEFAULT, _ASSOCIATION, _MAIN})
+TABLES = ("aws_route_table", "aws_default_route_table")
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove a table, or what an association decides now."""
+def _remove_default(draft: Draft, resource: Resource) -> None:
+    """Leave unknown what a default route table leads to: whether routes stay depends on the version of the provider."""
+    table = draft.table_of(resource.id_before)
+    if table and resource.action in GONE:
+        name = UnknownId(resource.address)
+        table.routes = [
+            one if _is_kept(draft, one) else replace(one, target_id=name, target_kind=TargetKind.UNKNOWN)
+            for one in table.routes
+        ]
+
+
+def _remove_association(draft: Draft, resource: Resource) -> None:
+    subnet_id = resource.before.text("subnet_id")
+    draft.note(subnet_id, resource)
+    draft.released.add(subnet_id)
+
+
+def _remove_main(draft: Draft, resource: Resource) -> None:
+    """Let the original main route table of a VPC be the main one again."""
     before = resource.before
-    if resource.type == _DEFAULT and resource.action in GONE:
-        # Whether the routes stay depends on the version of the provider.
-        table = draft.table_of(resource.id_before)
-        if table:
-            name = UnknownId(resource.address)
-            kept = [one for one in table.routes if _is_kept(draft, one)]
-            lost = [
-                replace(one, target_id=name, target_kind=TargetKind.UNKNOWN) for one in table.routes if one not in kept
-            ]
-            table.routes = [*kept, *lost]
-    elif resource.type == _ASSOCIATION:
-        draft.note(before.text("subnet_id"), resource)
-        draft.released.add(before.text("subnet_id"))
-    elif resource.type == _MAIN and resource.action is Action.DELETE and before.text("original_route_table_id"):
+    if resource.action is Action.DELETE and before.text("original_route_table_id"):
         draft.main[before.text("vpc_id")] = before.text("original_route_table_id")
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add tables and their associations."""
-    for resource in resources:
-        if resource.type == _TABLE:
-            _add_table(draft, resource)
-        elif resource.type == _DEFAULT:
-            _add_default(draft, resource)
-    for resource in resources:
-        if resource.type in TABLES:
-            _add_inline(draft, resource)
-        elif resource.type == _MAIN:
-            _add_main(draft, resource)
-    # The certain ones first: a subnet has one association, so the others are for other subnets.
-    rest: defaultdict[str, list[Resource]] = defaultdict(list)
-    for resource in resources:
-        subnet = resource.after.named("subnet_id")
-        if resource.type == _ASSOCIATION and subnet.certain:
-            _govern(draft, resource, subnet.certain, resource.after.named("route_table_id"))
-        elif resource.type == _ASSOCIATION and resource.after.values.get("subnet_id"):
-            rest[resource.block].append(resource)
-    for rows in rest.values():
+def _associate(draft: Draft, resource: Resource) -> None:
+    subnet = resource.after.named("subnet_id")
+    if subnet.certain:
+        _govern(draft, resource, subnet.certain, resource.after.named("route_table_id"))
+    elif resource.after.values.get("subnet_id"):
+        draft.possible_associations[resource.block].append(resource)
+
+
+def associate_possible(draft: Draft) -> None:
+    """Associate subnets last of which it is not certain which resource names them: they are not those that are certain."""
+    for rows in draft.possible_associations.values():
         _associate_possible(draft, rows)
 
 
@@ -77,7 +67,7 @@ def add_what_is_not_shown(draft: Draft, resources: Sequence[Resource]) -> None:
         if resource.type in SUBNETS and resource.id not in (draft.governing.keys() | draft.base.subnets.keys()):
             draft.governing[resource.id] = (UnknownId(f"which route table {resource.address} has"), OPEN)
         shown, table = draft.base.route_tables.get(resource.id), draft.tables.get(resource.id)
-        if resource.type == _TABLE and shown and table:
+        if resource.type == "aws_route_table" and shown and table:
             read = [route_of(draft, block) for block in resource.before.blocks("route")]
             nats = {(one.destination, one.target_id) for one in read if one.target_kind is TargetKind.NAT_GATEWAY}
             if nats - {(one.destination, one.target_id) for one in shown.routes}:
@@ -94,6 +84,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
         if draft.has_base and resource.action not in MADE:  # the network is older than the change
             draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)
+    _add_inline(draft, resource)
 
 
 def _add_default(draft: Draft, resource: Resource) -> None:
@@ -108,6 +99,7 @@ def _add_default(draft: Draft, resource: Resource) -> None:
     table.tags = tags_of(resource)
     if resource.action in MADE or not draft.has_base:
         table.remove(lambda one: not _is_kept(draft, one))
+    _add_inline(draft, resource)
 
 
 def _is_kept(draft: Draft, route: Route) -> bool:
@@ -188,3 +180,16 @@ def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> No
     name = row.after.unknown("route_table_id" if row.after.is_unknown("route_table_id") else "subnet_id")
     draft.note(subnet_id, row)
     draft.governing[subnet_id] = (name, tables)
+
+
+ADD = {
+    "aws_route_table": _add_table,
+    "aws_default_route_table": _add_default,
+    "aws_main_route_table_association": _add_main,
+    "aws_route_table_association": _associate,
+}
+REMOVE = {
+    "aws_default_route_table": _remove_default,
+    "aws_main_route_table_association": _remove_main,
+    "aws_route_table_association": _remove_association,
+}

@@ -1,91 +1,72 @@
 """Transit gateways: attachments, their route tables, and the routes in these."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
+from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of
-from express_path_cli.sources.proposal.families.routes import place, remove_route
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, PossibleRoute, add_nothing
+from express_path_cli.sources.proposal.families.routes import destination_of, place, remove_route
 from express_path_cli.sources.proposal.resource import GONE, MADE, Arguments, Kind, Resource, UnknownId
 
-_PREFIX = "aws_ec2_transit_gateway"
-_GATEWAY, _ATTACHMENT, _TABLE = _PREFIX, f"{_PREFIX}_vpc_attachment", f"{_PREFIX}_route_table"
-_ASSOCIATION, _PROPAGATION = f"{_TABLE}_association", f"{_TABLE}_propagation"
 _BY_DEFAULT = "default_route_table_association"
-_ROUTES = (f"{_PREFIX}_route", f"{_PREFIX}_prefix_list_reference")
-TYPES = frozenset(
-    {
-        _GATEWAY,
-        _ATTACHMENT,
-        _TABLE,
-        _ASSOCIATION,
-        _PROPAGATION,
-        *_ROUTES,
-        f"{_PREFIX}_connect",
-        f"{_PREFIX}_peering_attachment",
-    }
-)
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove what connects attachments and tables, and routes. A VPC without its attachment drops what is routed to it."""
-    before = resource.before
-    table = draft.transit_tables.get(before.text(Kind.TRANSIT_TABLE))
-    attachment = draft.attachments.get(before.text(Kind.ATTACHMENT))
-    if resource.type in _ROUTES and table:
-        remove_route(table, before)
-    elif resource.type == _ASSOCIATION and attachment:
+def _remove_route(draft: Draft, resource: Resource) -> None:
+    table = draft.transit_tables.get(resource.before.text(Kind.TRANSIT_TABLE))
+    if table:
+        remove_route(table, resource.before)
+
+
+def _remove_association(draft: Draft, resource: Resource) -> None:
+    attachment = draft.attachments.get(resource.before.text(Kind.ATTACHMENT))
+    if attachment:
         draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
-    elif resource.type == _PROPAGATION and table:
-        table.remove_propagated(before.text(Kind.ATTACHMENT))
-    elif resource.action in GONE and resource.type == _ATTACHMENT:
-        for vpc_table in draft.tables.values():
-            if vpc_table.vpc_id == before.text("vpc_id"):
-                vpc_table.blackhole({before.text(Kind.TRANSIT_GATEWAY)})
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add tables and attachments, then what connects them, then routes."""
-    gateways = {one.id: one for one in resources if one.type == _GATEWAY}
-    for gateway in gateways.values():
-        if gateway.action in MADE:
-            draft.transit_tables.setdefault(gateway.made("association_default_route_table_id"), DraftTable())
-    for resource in resources:
-        if resource.type == _TABLE and resource.id not in draft.transit_tables:
-            table = draft.transit_tables[resource.id] = DraftTable()
-            if resource.action not in MADE:
-                table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
-    for resource in resources:
-        if resource.type == _ATTACHMENT:
-            _add_attachment(draft, resource, gateways)
-    for resource in resources:
-        if resource.type == _ASSOCIATION:
-            _associate(draft, resource)
-        elif resource.type == _PROPAGATION:
-            _propagate(draft, resource)
-    routes = [one for one in resources if one.type in _ROUTES]
-    place(draft, routes, _route, Kind.TRANSIT_TABLE, draft.transit_tables)
+def _remove_propagation(draft: Draft, resource: Resource) -> None:
+    table = draft.transit_tables.get(resource.before.text(Kind.TRANSIT_TABLE))
+    if table:
+        table.remove_propagated(resource.before.text(Kind.ATTACHMENT))
 
 
-def _add_attachment(draft: Draft, resource: Resource, gateways: dict[str, Resource]) -> None:
+def _remove_attachment(draft: Draft, resource: Resource) -> None:
+    """Let AWS drop what the VPC of an attachment routes to the transit gateway."""
+    for table in draft.tables.values():
+        if resource.action in GONE and table.vpc_id == resource.before.text("vpc_id"):
+            table.blackhole({resource.before.text(Kind.TRANSIT_GATEWAY)})
+
+
+def _add_gateway(draft: Draft, resource: Resource) -> None:
+    """Add the default route table of a transit gateway."""
+    table_id = resource.made("association_default_route_table_id")
+    if resource.action in MADE:
+        draft.transit_tables.setdefault(table_id, DraftTable())
+    if resource.after.text(_BY_DEFAULT) != "disable":
+        draft.transit_default[resource.id] = table_id
+
+
+def _add_table(draft: Draft, resource: Resource) -> None:
+    if resource.id not in draft.transit_tables:
+        table = draft.transit_tables[resource.id] = DraftTable()
+        if resource.action not in MADE:
+            table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
+
+
+def _add_attachment(draft: Draft, resource: Resource) -> None:
     after, known = resource.after, draft.attachments.get(resource.id)
-    gateway_id = after.one(Kind.TRANSIT_GATEWAY)
-    gateway = gateways.get(gateway_id)
-    subnets = after.listed("subnet_ids")
+    gateway_id, subnets = after.one(Kind.TRANSIT_GATEWAY), after.listed("subnet_ids")
     is_certain = not subnets.possible and not subnets.is_open
-    table_id = known.route_table_id if known else None
-    is_default = after.known("transit_gateway_default_route_table_association") is not False
-    if not known and gateway and is_default and gateway.after.text(_BY_DEFAULT) != "disable":
-        table_id = gateway.made("association_default_route_table_id")
+    is_default = after.known(f"transit_gateway_{_BY_DEFAULT}") is not False
+    table_id = draft.transit_default.get(gateway_id) if is_default else None
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
     draft.attachments[resource.id] = TransitGatewayAttachment(
         id=resource.id,
         transit_gateway_id=gateway_id,
         resource_type="vpc",
         resource_id=known.resource_id if known else after.one("vpc_id"),
-        route_table_id=table_id,
+        route_table_id=known.route_table_id if known else table_id,
         subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
-        # If the subnets are not certain, each of them may carry the traffic of any zone.
+        # If the subnets are not certain of them may carry the traffic of any zone.
         appliance_mode=not is_certain
         or after.known("appliance_mode_support") not in (None, "", "disable")
         or after.is_unknown("appliance_mode_support"),
@@ -111,11 +92,33 @@ def _propagate(draft: Draft, resource: Resource) -> None:
         draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
 
 
-def _route(_: Draft, after: Arguments) -> Route:
-    name = "prefix_list_id" if after.values.get("prefix_list_id") else "destination_cidr_block"
-    cidr = cidr_of(after.known("destination_cidr_block"))
-    destination = cidr or after.named("prefix_list_id").certain or after.unknown(name)
-    rank = Rank.STATIC if cidr else Rank.PREFIX_LIST
+def _add_route(draft: Draft, resource: Resource) -> None:
+    place(draft, PossibleRoute(resource, Kind.TRANSIT_TABLE, _route(resource.after), draft.transit_tables))
+
+
+def _route(after: Arguments) -> Route:
+    destination = destination_of(after)
+    rank = Rank.STATIC if isinstance(destination, Cidr) else Rank.PREFIX_LIST
     if after.known("blackhole") is True:
         return Route(destination, "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank, state="blackhole")
     return Route(destination, after.one(Kind.ATTACHMENT), TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank)
+
+
+ADD = {
+    "aws_ec2_transit_gateway": _add_gateway,
+    "aws_ec2_transit_gateway_route_table": _add_table,
+    "aws_ec2_transit_gateway_vpc_attachment": _add_attachment,
+    "aws_ec2_transit_gateway_connect": add_nothing,
+    "aws_ec2_transit_gateway_peering_attachment": add_nothing,
+    "aws_ec2_transit_gateway_route_table_association": _associate,
+    "aws_ec2_transit_gateway_route_table_propagation": _propagate,
+    "aws_ec2_transit_gateway_route": _add_route,
+    "aws_ec2_transit_gateway_prefix_list_reference": _add_route,
+}
+REMOVE = {
+    "aws_ec2_transit_gateway_vpc_attachment": _remove_attachment,
+    "aws_ec2_transit_gateway_route_table_association": _remove_association,
+    "aws_ec2_transit_gateway_route_table_propagation": _remove_propagation,
+    "aws_ec2_transit_gateway_route": _remove_route,
+    "aws_ec2_transit_gateway_prefix_list_reference": _remove_route,
+}

@@ -1,6 +1,5 @@
 """VPCs, their subnets, and VPC Block Public Access."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,54 +7,39 @@ from express_path.domain.network.resources import BlockMode, Route, Subnet, Targ
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
 from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Resource, UnknownId
 
-VPCS, SUBNETS = ("aws_vpc", "aws_default_vpc"), ("aws_subnet", "aws_default_subnet")
-_BLOCK_PUBLIC_ACCESS = ("aws_vpc_block_public_access_options", "aws_vpc_block_public_access_exclusion")
-_IPV6 = "aws_vpc_subnet_ipv6_cidr"
-"""CloudFormation's SubnetCidrBlock, which gives a subnet an IPv6 CIDR."""
-_IPV4 = "aws_vpc_ipv4_cidr_block_association"
-_TAG = "aws_ec2_tag"
-TYPES = frozenset({*VPCS, *SUBNETS, *_BLOCK_PUBLIC_ACCESS, _IPV6, _IPV4, _TAG})
+SUBNETS = ("aws_subnet", "aws_default_subnet")
 
 
-def remove(draft: Draft, resource: Resource) -> None:
-    """Remove a tag."""
-    if resource.type == _TAG and resource.action in GONE:
-        _tag(draft, resource, resource.before, None)
+def _add_ipv6(draft: Draft, resource: Resource) -> None:
+    for subnet_id in resource.after.named("subnet_id").among(draft.subnets):
+        draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
 
 
-def add(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add VPCs with their main route tables, then subnets, then what changes them."""
-    for resource in resources:
-        if resource.type in VPCS:
-            _add_vpc(draft, resource)
-    for resource in resources:
-        if resource.type in SUBNETS:
-            _add_subnet(draft, resource)
-    for resource in resources:
-        if resource.type == _IPV6:
-            for subnet_id in resource.after.named("subnet_id").among(draft.subnets):
-                draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
-
-
-def add_changes_of_everything(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Lay VPC Block Public Access, which may close any gateway: what changes is the mode of every VPC and subnet."""
-    if any(one.type in _BLOCK_PUBLIC_ACCESS and one.action is not Action.KEEP for one in resources):
+def _change_modes(draft: Draft, resource: Resource) -> None:
+    """Leave unknown what VPC Block Public Access closes, which may be the gateway of every VPC and subnet."""
+    if resource.action is not Action.KEEP:
+        draft.new_block_mode = BlockMode.UNKNOWN
         draft.vpcs |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.vpcs.items()}
         draft.subnets |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
 
 
-def add_tags_and_local_routes(draft: Draft, resources: Sequence[Resource]) -> None:
-    """Add tags that are resources of their own, and the local route of every route table for a further CIDR of a VPC."""
-    for resource in resources:
-        if resource.type == _TAG:
-            _tag(draft, resource, resource.after, resource.after.text("value"))
-        elif resource.type == _IPV4:
-            cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
-            for table in draft.tables.values():
-                if cidr is None:
-                    table.add_unreadable(resource.after.unknown("cidr_block"))
-                elif vpc.is_open or table.vpc_id in vpc.ids:
-                    table.routes.append(Route(cidr, "local", TargetKind.LOCAL))
+def _add_ipv4(draft: Draft, resource: Resource) -> None:
+    """Add the local route of every route table for a further CIDR of a VPC."""
+    cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
+    for table in draft.tables.values():
+        if cidr is None:
+            table.add_unreadable(resource.after.unknown("cidr_block"))
+        elif vpc.is_open or table.vpc_id in vpc.ids:
+            table.routes.append(Route(cidr, "local", TargetKind.LOCAL))
+
+
+def _remove_tag(draft: Draft, resource: Resource) -> None:
+    if resource.action in GONE:
+        _tag(draft, resource, resource.before, None)
+
+
+def _add_tag(draft: Draft, resource: Resource) -> None:
+    _tag(draft, resource, resource.after, resource.after.text("value"))
 
 
 def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | None) -> None:
@@ -112,3 +96,18 @@ def _add_subnet(draft: Draft, resource: Resource) -> None:
         tags=tags_of(resource),
         block_mode=known.block_mode if known else new_mode,
     )
+
+
+_BLOCKING = ("aws_vpc_block_public_access_options", "aws_vpc_block_public_access_exclusion")
+ADD = {
+    **dict.fromkeys(("aws_vpc", "aws_default_vpc"), _add_vpc),
+    **dict.fromkeys(SUBNETS, _add_subnet),
+    "aws_vpc_subnet_ipv6_cidr": _add_ipv6,  # CloudFormation's SubnetCidrBlock
+}
+ADD_LAST = {
+    **dict.fromkeys(_BLOCKING, _change_modes),
+    "aws_ec2_tag": _add_tag,
+    "aws_vpc_ipv4_cidr_block_association": _add_ipv4,
+}
+"""What changes VPCs, subnets, and tables that other resources add."""
+REMOVE = {**dict.fromkeys(_BLOCKING, _change_modes), "aws_ec2_tag": _remove_tag}
