@@ -277,7 +277,6 @@ class Draft:
     def _associations(self) -> Mapping[str, list[Association]]:
         """Return the associations of each route table."""
         found: defaultdict[str, list[Association]] = defaultdict(list)
-        main = {vpc_id: self.same_table.get(table_id, table_id) for vpc_id, table_id in self.main.items()}
         for key, table in self.base.route_tables.items():
             for claim in table.associations:
                 is_own = claim.subnet_id and claim.subnet_id not in (self.released | self.governing.keys())
@@ -286,21 +285,23 @@ class Draft:
         for subnet_id, (name, tables) in self.governing.items():
             subnet = self.subnets.get(subnet_id)
             if subnet:
-                chosen = "" if tables.is_open else self._alike_of(tables.ids, subnet.vpc_id, main)
-                is_main = tables.ids == (self.MAIN,) and subnet.vpc_id not in main  # which the network does not show
+                chosen = "" if tables.is_open else self._alike_of(tables.ids, subnet.vpc_id)
+                is_main = (
+                    tables.ids == (self.MAIN,) and subnet.vpc_id not in self.main
+                )  # which the network does not show
                 found[chosen or ("" if is_main else self.unknown_table(name, subnet.vpc_id))].append(
                     Association(subnet_id=subnet_id)
                 )
-        for table_id in main.values():
+        for table_id in self.main.values():
             found[table_id].append(Association(main=True))
         return found
 
-    def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str, main: Mapping[str, str]) -> str:
+    def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str) -> str:
         """Return a route table that is like all that may govern a subnet; empty if they differ, or are not shown."""
         own = self.fitting(table_ids, vpc_id)
         key = (own, vpc_id)
         if key not in self._alike:
-            every = {main.get(vpc_id, "") if one == self.MAIN else self.same_table.get(one, one) for one in own}
+            every = {self.main.get(vpc_id, "") if one == self.MAIN else self.same_table.get(one, one) for one in own}
             is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
             self._alike[key] = min(every) if is_one else ""
         return self._alike[key]

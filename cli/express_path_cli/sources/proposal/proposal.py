@@ -143,7 +143,7 @@ class Proposal:
         if self._plan is None:
             return [], read_change_set(str(self._file), self._document, self._template)
         notes = [] if self._plan.is_complete else [INCOMPLETE]
-        if self._terraform.is_asked and self._plan.has_unknown:
+        if self._terraform.is_asked and self._plan.lacks_ids:
             notes.append(self._ask_terraform(self._plan, watch))
         return notes, self._plan.resources
 

@@ -184,7 +184,7 @@ class Arguments:
 
     def is_unknown(self, name: str) -> bool:
         """Return whether a value, or a part of it, is not known."""
-        return _has_unknown(self.values.get(name))
+        return has_unknown(self.values.get(name))
 
     def known(self, name: str) -> Any:  # noqa: ANN401  # any JSON
         """Return a value, None if it is null or not known completely."""
@@ -238,11 +238,12 @@ def _named(value: object) -> Possible:
     return Possible((value,)) if isinstance(value, str) and value else Possible()
 
 
-def _has_unknown(value: object) -> bool:
+def has_unknown(value: object) -> bool:
+    """Return whether a value, or a part of it, is not known."""
     if isinstance(value, Mapping):
-        return any(map(_has_unknown, value.values()))
+        return any(map(has_unknown, value.values()))
     if isinstance(value, list):
-        return any(map(_has_unknown, value))
+        return any(map(has_unknown, value))
     return isinstance(value, Possible)
 
 

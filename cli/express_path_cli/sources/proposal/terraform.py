@@ -23,6 +23,7 @@ from express_path_cli.sources.proposal.resource import (
     Possible,
     Resource,
     Values,
+    has_unknown,
     with_unknown,
 )
 
@@ -267,7 +268,7 @@ class TerraformPlan:
     # --- resources ---------------------------------------------------------------------------------------------------
 
     @property
-    def has_unknown(self) -> bool:
+    def lacks_ids(self) -> bool:
         """Whether an argument that names a resource of the network is known only after the apply."""
         return any(
             mark and (name in _KINDS or name in _BLOCKS) and _is_set(row, name)
@@ -319,7 +320,7 @@ class TerraformPlan:
         for name in {**after, **row.unknown}:
             value = with_unknown(after.get(name), row.unknown.get(name))
             if _is_set(row, name):
-                found[name] = self._known_by_then(row, name, value) if _is_unknown(value) else value
+                found[name] = self._known_by_then(row, name, value) if has_unknown(value) else value
             elif name in _FACTS and not isinstance(value, Possible):  # what is new has an id of its own
                 found[name] = value
         tags = _tags(after, row.unknown, row.hidden, "tags_all") or _tags(after, row.unknown, row.hidden, "tags")
@@ -328,7 +329,7 @@ class TerraformPlan:
     def _known_by_then(self, row: Row, name: str, value: object) -> object:
         """Return a value that is known only after the apply, by Terraform itself, or by what its expression refers to."""
         every = [_in_order(order[row.address].get(name)) for order in self.resolved if row.address in order]
-        if every and not any(map(_is_unknown, every)):
+        if every and not any(map(has_unknown, every)):
             return every[0] if all(one == every[0] for one in every) else _any_of(every)
         if every and isinstance(every[0], list) and all(one == every[0] for one in every):
             value = every[0]  # blocks of which a part is not known
@@ -419,10 +420,6 @@ def _is_set(row: Row, name: str) -> bool:
         return True
     is_later = row.unknown.get(name) is True and name != _PLACEHOLDER
     return name in _BLOCKS and (is_later or row.is_changed(name))
-
-
-def _is_unknown(value: object) -> bool:
-    return Arguments("", {"": value}).is_unknown("")
 
 
 def _in_order(value: Any) -> Any:  # noqa: ANN401

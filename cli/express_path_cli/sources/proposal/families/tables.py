@@ -53,12 +53,6 @@ def _associate(draft: Draft, resource: Resource) -> None:
         draft.possible_associations[resource.block].append(resource)
 
 
-def associate_possible(draft: Draft) -> None:
-    """Associate subnets last of which it is not certain which resource names them: they are not those that are certain."""
-    for rows in draft.possible_associations.values():
-        _associate_possible(draft, rows)
-
-
 def add_what_is_not_shown(draft: Draft, resources: Sequence[Resource]) -> None:
     """Leave unknown what exists and the network does not show: the table of a subnet, and a route to a NAT in a table."""
     for resource in resources:
@@ -148,29 +142,30 @@ def _add_main(draft: Draft, resource: Resource) -> None:
     vpc, table_id = after.named("vpc_id"), after.named("route_table_id").certain
     for vpc_id in list(draft.vpcs) if vpc.is_open else vpc.ids:
         if table_id and vpc.certain and draft.table_of(table_id):
-            draft.main[vpc_id] = table_id
+            draft.main[vpc_id] = draft.same_table.get(table_id, table_id)
         else:
             draft.main[vpc_id] = draft.unknown_table(after.unknown("route_table_id"), vpc_id)
 
 
-def _associate_possible(draft: Draft, rows: Sequence[Resource]) -> None:
-    """Associate subnets of which it is not certain which instance of a block names them.
+def associate_possible(draft: Draft) -> None:
+    """Associate subnets of which it is not certain which instance of a block names them: they are not those that are certain.
 
     A subnet has at most one association. So if a block has as many instances as there are subnets that it may name, it
     names each of them.
     """
-    named = [row.after.named("subnet_id") for row in rows]
-    is_open = any(one.is_open for one in named)
-    taken = draft.governing.keys()
-    candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
-    tables = [row.after.named("route_table_id") for row in rows]
-    if is_open or len(candidates) != len(rows):
-        tables.append(Possible((draft.MAIN,)))
-    possible = Possible(union(tables), any(one.is_open for one in tables))
-    if not candidates:
-        draft.note_outside(rows[0])
-    for subnet_id in candidates:
-        _govern(draft, rows[0], subnet_id, possible)
+    for rows in draft.possible_associations.values():
+        named = [row.after.named("subnet_id") for row in rows]
+        is_open = any(one.is_open for one in named)
+        taken = draft.governing.keys()
+        candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
+        tables = [row.after.named("route_table_id") for row in rows]
+        if is_open or len(candidates) != len(rows):
+            tables.append(Possible((draft.MAIN,)))
+        possible = Possible(union(tables), any(one.is_open for one in tables))
+        if not candidates:
+            draft.note_outside(rows[0])
+        for subnet_id in candidates:
+            _govern(draft, rows[0], subnet_id, possible)
 
 
 def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> None:
