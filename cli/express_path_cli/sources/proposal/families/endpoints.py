@@ -52,22 +52,19 @@ def _add_endpoint(draft: Draft, resource: Resource) -> None:
 
 
 def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
-    after, known = resource.after, draft.endpoints.get(resource.id)
-    subnets = after.listed("subnet_ids")
-    unlisted = (after.unknown("subnet_ids"),) if subnets.is_open else ()
+    after, subnets = resource.after, resource.after.listed("subnet_ids")
+    # AWS makes an endpoint for its own services available; one that exists keeps its state.
+    state = after.text("state").lower() or "available"
+    new = VpcEndpoint(resource.id, after.one("vpc_id"), "gateway", "", state, owner_id=draft.owner(resource))
+    known = draft.endpoints.get(resource.id, new)
     ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
-    service = after.text("service_name") or (known.service_name if known else "")
-    return VpcEndpoint(
-        id=resource.id,
-        vpc_id=known.vpc_id if known else after.one("vpc_id"),
-        endpoint_type=(after.text("vpc_endpoint_type") or (known.endpoint_type if known else "gateway")).lower(),
-        service_name=service or after.unknown("service_name"),
-        # AWS makes an endpoint for its own services available; one that exists keeps its state.
-        state=known.state if known else after.text("state").lower() or "available",
-        ip_address_type=ip_type or (known.ip_address_type if known else "ipv4"),
-        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted) or (known.subnet_ids if known else ()),
-        route_table_ids=known.route_table_ids if known else (),
-        owner_id=draft.owner(resource),
+    unlisted = (after.unknown("subnet_ids"),) if subnets.is_open else ()
+    return replace(
+        known,
+        endpoint_type=(after.text("vpc_endpoint_type") or known.endpoint_type).lower(),
+        service_name=after.text("service_name") or known.service_name or after.unknown("service_name"),
+        ip_address_type=ip_type or known.ip_address_type,
+        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted) or known.subnet_ids,
         tags=tags_of(resource),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import PrefixList
 from express_path_cli.sources.proposal.draft import Draft, cidr_of
 from express_path_cli.sources.proposal.resource import Resource
@@ -16,14 +16,15 @@ def _remove_entry(draft: Draft, resource: Resource) -> None:
 
 
 def _add_list(draft: Draft, resource: Resource) -> None:
-    after, known = resource.after, draft.lists.get(resource.id)
+    after = resource.after
     family = Family.IPV6 if after.text("address_family") == "IPv6" else Family.IPV4
-    cidrs: tuple[Cidr, ...] | None = known.cidrs if known else ()
+    new = PrefixList(resource.id, after.text("name"), family, (), aws_owned=False)
+    draft.lists[resource.id] = draft.lists.get(resource.id, new)
     if after.values.get("entry"):
         read = [cidr_of(block.text("cidr")) for block in after.blocks("entry")]
         is_known = None not in read and not after.is_unknown("entry")
         cidrs = tuple(cidr for cidr in read if cidr) if is_known else None
-    draft.lists[resource.id] = PrefixList(resource.id, after.text("name"), family, cidrs, aws_owned=False)
+        draft.lists[resource.id] = replace(draft.lists[resource.id], cidrs=cidrs)
 
 
 def _add_entry(draft: Draft, resource: Resource) -> None:

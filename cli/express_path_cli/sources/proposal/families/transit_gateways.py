@@ -53,18 +53,15 @@ def _add_table(draft: Draft, resource: Resource) -> None:
 
 
 def _add_attachment(draft: Draft, resource: Resource) -> None:
-    after, known = resource.after, draft.attachments.get(resource.id)
-    gateway_id, subnets = after.one(Kind.TRANSIT_GATEWAY), after.listed("subnet_ids")
+    after, subnets = resource.after, resource.after.listed("subnet_ids")
+    gateway_id, vpc_id = after.one(Kind.TRANSIT_GATEWAY), after.one("vpc_id")
     is_certain = not subnets.possible and not subnets.is_open
     is_default = after.known(f"transit_gateway_{_BY_DEFAULT}") is not False
     table_id = draft.transit_default.get(gateway_id) if is_default else None
+    new = TransitGatewayAttachment(resource.id, gateway_id, "vpc", vpc_id, route_table_id=table_id)
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
-    draft.attachments[resource.id] = TransitGatewayAttachment(
-        id=resource.id,
-        transit_gateway_id=gateway_id,
-        resource_type="vpc",
-        resource_id=known.resource_id if known else after.one("vpc_id"),
-        route_table_id=known.route_table_id if known else table_id,
+    draft.attachments[resource.id] = replace(
+        draft.attachments.get(resource.id, new),
         subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
         # If the subnets are not certain of them may carry the traffic of any zone.
         appliance_mode=not is_certain

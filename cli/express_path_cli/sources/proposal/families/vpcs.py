@@ -58,10 +58,9 @@ def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | No
 
 def _add_vpc(draft: Draft, resource: Resource) -> None:
     """Add a VPC and its main route table. That of a VPC that exists may have routes that the change does not show."""
-    known = draft.vpcs.get(resource.id)
-    mode = known.block_mode if known else draft.new_block_mode
-    draft.vpcs[resource.id] = Vpc(resource.id, draft.owner(resource), tags_of(resource), mode)
-    table_id = resource.made("main_route_table_id")
+    known, table_id = draft.vpcs.get(resource.id), resource.made("main_route_table_id")
+    new = Vpc(resource.id, draft.owner(resource), block_mode=draft.new_block_mode)
+    draft.vpcs[resource.id] = replace(known or new, tags=tags_of(resource))
     if known or table_id in draft.tables:
         return
     cidr = cidr_of(resource.after.known("cidr_block"))
@@ -74,27 +73,24 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
 
 
 def _add_subnet(draft: Draft, resource: Resource) -> None:
-    after, known = resource.after, draft.subnets.get(resource.id)
-    vpc_id = known.vpc_id if known else after.one("vpc_id")
-    vpc = draft.vpcs.get(vpc_id)
+    after, vpc_id = resource.after, resource.after.one("vpc_id")
+    mode = draft.vpcs[vpc_id].block_mode if vpc_id in draft.vpcs else draft.new_block_mode
+    known = draft.subnets.get(resource.id) or Subnet(resource.id, vpc_id, draft.owner(resource), block_mode=mode)
     zone = after.text("availability_zone")
-    has_ipv6 = after.is_unknown("ipv6_cidr_block") or bool(after.text("ipv6_cidr_block"))
-    new_mode = vpc.block_mode if vpc else draft.new_block_mode
-    draft.subnets[resource.id] = Subnet(
-        id=resource.id,
-        vpc_id=vpc_id,
-        owner_id=known.owner_id if known else draft.owner(resource),
+    draft.subnets[resource.id] = replace(
+        known,
         # A name that no zone has: traffic from there may leave an attachment in every subnet.
         availability_zone_id=after.text("availability_zone_id")
-        or draft.zone_ids.get(zone, "")
-        or (known.availability_zone_id if known else "")
+        or draft.zone_ids.get(zone)
+        or known.availability_zone_id
         or zone
         or after.unknown("availability_zone"),
-        ipv6_native=after.known("ipv6_native") is True or bool(known and known.ipv6_native),
-        has_ipv6=has_ipv6 or bool(known and known.has_ipv6 and "ipv6_cidr_block" not in after.values),
+        ipv6_native=after.known("ipv6_native") is True or known.ipv6_native,
+        has_ipv6=after.is_unknown("ipv6_cidr_block")
+        or bool(after.text("ipv6_cidr_block"))
+        or (known.has_ipv6 and "ipv6_cidr_block" not in after.values),
         dns64=after.is_unknown("enable_dns64") or after.known("enable_dns64") is True,
         tags=tags_of(resource),
-        block_mode=known.block_mode if known else new_mode,
     )
 
 
