@@ -323,8 +323,7 @@ class TerraformPlan:
                 found[name] = self._known_by_then(row, name, value) if has_unknown(value) else value
             elif name in _FACTS and not isinstance(value, Possible):  # what is new has an id of its own
                 found[name] = value
-        tags = _tags(after, row.unknown, row.hidden, "tags_all") or _tags(after, row.unknown, row.hidden, "tags")
-        return {**found, "tags": tags}
+        return {**found, "tags": _tags(row, "tags_all") or _tags(row, "tags")}
 
     def _known_by_then(self, row: Row, name: str, value: object) -> object:
         """Return a value that is known only after the apply, by Terraform itself, or by what its expression refers to."""
@@ -374,7 +373,7 @@ class TerraformPlan:
         for row in self.rows:
             values = row.before or {}
             names, ids = values.get("names"), values.get("zone_ids")
-            if row.type == "data.aws_availability_zones" and isinstance(names, list) and isinstance(ids, list):
+            if isinstance(names, list) and isinstance(ids, list):
                 found.update(zip(map(str, names), map(str, ids), strict=False))
             elif values.get("availability_zone_id"):
                 found[str(values.get("availability_zone"))] = str(values["availability_zone_id"])
@@ -436,10 +435,11 @@ def _any_of(values: Sequence[Any]) -> Possible:
     return Possible(tuple(dict.fromkeys(one for one in every if isinstance(one, str))), is_open=not is_text)
 
 
-def _tags(after: Values, unknown: Values, hidden: object, name: str) -> Mapping[str, str]:
+def _tags(row: Row, name: str) -> Mapping[str, str]:
     """Return the tags that are known and not sensitive."""
-    found, marks = after.get(name), [unknown.get(name), hidden.get(name) if isinstance(hidden, Mapping) else hidden]
-    if not isinstance(found, Mapping) or True in marks:
+    found = (row.after or {}).get(name)
+    hidden = row.hidden.get(name) if isinstance(row.hidden, Mapping) else row.hidden
+    marked = with_unknown(with_unknown(found, row.unknown.get(name)), hidden)
+    if not isinstance(found, Mapping) or not isinstance(marked, Mapping):
         return {}
-    left_out = {key for mark in marks if isinstance(mark, Mapping) for key, value in mark.items() if value}
-    return {key: str(value or "") for key, value in found.items() if key not in left_out}
+    return {key: str(value or "") for key, value in found.items() if not has_unknown(marked[key])}
