@@ -312,7 +312,7 @@ class Draft:
         return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
 
 
-Laying = Callable[[Draft, Resource], None]
+Effect = Callable[[Draft, Resource], None]
 """Removes what a resource of one type decides before a change, or adds what it decides afterwards. Whatever has an id of its
 own is removed by that, and not by the functions of its type."""
 

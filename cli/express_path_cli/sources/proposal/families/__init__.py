@@ -1,9 +1,13 @@
-"""The families of resource types: what each removes from a network before a change, and what it adds afterwards."""
+"""The families of resource types: what each removes from a network before a change, and what it adds afterwards.
+
+ADD of a family has a function for each of its types, and REMOVE one for what does not go by the resource's own id. A new
+type is a row in one of these modules, or with an id of its own, also one in KIND_OF_TYPE.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from express_path_cli.sources.proposal.draft import Draft, Laying
+from express_path_cli.sources.proposal.draft import Draft, Effect
 from express_path_cli.sources.proposal.families import (
     endpoints,
     firewalls,
@@ -19,10 +23,10 @@ from express_path_cli.sources.proposal.harmless import is_harmless
 from express_path_cli.sources.proposal.resource import GONE, MADE_WITH, Action, Resource
 
 _FAMILIES = (vpcs, gateways, interfaces, firewalls, prefix_lists, tables, endpoints, routes, transit_gateways)
-_STAGES: Sequence[Mapping[str, Laying]] = (*(family.ADD for family in _FAMILIES), vpcs.ADD_LAST)
+_STAGES: Sequence[Mapping[str, Effect]] = (*(family.ADD for family in _FAMILIES), vpcs.ADD_LAST)
 """What adds the resources of each type, in this order: what a route leads to before the route, and tables before what is in
 them."""
-_REMOVING: Mapping[str, Laying] = {kind: remove for family in _FAMILIES for kind, remove in family.REMOVE.items()}
+_REMOVING: Mapping[str, Effect] = {kind: remove for family in _FAMILIES for kind, remove in family.REMOVE.items()}
 MODELLED = frozenset[str]().union(*_STAGES)
 """The types of resources whose effect on paths is known."""
 NAMED = (*vpcs.SUBNETS, *tables.TABLES)

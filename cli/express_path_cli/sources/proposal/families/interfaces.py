@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from express_path.domain.network.resources import NetworkInterface
-from express_path_cli.sources.proposal.draft import Draft, Laying, add_nothing
+from express_path_cli.sources.proposal.draft import Draft, Effect, add_nothing
 from express_path_cli.sources.proposal.resource import Resource
 
 
@@ -24,4 +24,4 @@ ADD = {
     # What decides is the subnet, and whether the source and destination are checked.
     "aws_network_interface_attachment": add_nothing,
 }
-REMOVE: Mapping[str, Laying] = {}
+REMOVE: Mapping[str, Effect] = {}

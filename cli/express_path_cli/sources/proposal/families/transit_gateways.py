@@ -63,7 +63,7 @@ def _add_attachment(draft: Draft, resource: Resource) -> None:
     draft.attachments[resource.id] = replace(
         draft.attachments.get(resource.id, new),
         subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
-        # If the subnets are not certain of them may carry the traffic of any zone.
+        # If the subnets are not certain, each of them may carry the traffic of any zone.
         appliance_mode=not is_certain
         or after.known("appliance_mode_support") not in (None, "", "disable")
         or after.is_unknown("appliance_mode_support"),
