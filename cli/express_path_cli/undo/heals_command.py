@@ -16,6 +16,7 @@ from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
+from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
 from express_path_cli.terminal.texts import count_text
 from express_path_cli.undo.undoing import FoundHeals, find_heals, healed_at, parse_since, with_principals
 
@@ -60,43 +61,44 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
     }
 
 
-_COLUMNS = (36, 22, 16)
-"""The widths of a run id, an endpoint id, and a time to the minute."""
-_GAP = "   "
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
+_COMMANDS = {
+    "to undo": (HealState.HEALED, HealState.UNFINISHED),
+    "not confirmed; what to look for in CloudTrail": (HealState.UNCONFIRMED,),
+}
+"""What the command about a heal in these states is for."""
+_LAYOUT = [("Run", "VPC", "Subnet"), ("Route table", "Endpoint"), ("State", "Time (UTC)", "Endpoint is")]
 
 
-def as_heals_table(found: FoundHeals) -> Iterator[str]:
-    """Yield the heals, newest first, and the number of heals in each state."""
+def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
+    """Yield the heals, newest first, the commands about them, and the number of heals in each state."""
     heals = newest(found)
     if heals:
-        yield _row("Run, VPC, subnet", "Route table, endpoint", "State, time")
-        yield "-" * (sum(_COLUMNS) + 2 * len(_GAP))
-    for deployment, heal in heals:
-        yield from _lines(heal, deployment)
+        yield from record_lines([_record(heal, deployment) for deployment, heal in heals], [_LAYOUT], screen)
         yield ""
+    for what, states in _COMMANDS.items():
+        commands = [deployment.undo_command(heal.run.run_id) for deployment, heal in heals if heal.state in states]
+        yield from [f"{what}:", *(f"  {command}" for command in commands), ""] if commands else ()
     yield _summary([heal for _, heal in heals])
 
 
-def _lines(heal: PastHeal, deployment: Deployment) -> Iterator[str]:
-    run = heal.run
-    yield _row(run.run_id, run.route_table_id, heal.state)
-    yield _row(run.vpc_id, run.endpoint_id, _minute(heal.changed_at))
-    yield _row(run.subnet_id, "created by this run" if run.created_endpoint else "")
-    yield f"  {deployment.place}, started by {heal.principal or _STARTED[run.started_by]}"
-    if heal.state is HealState.UNDONE:
-        yield f"  undone by run {run.undo_run_id}"
-    elif heal.later_run_id:
-        yield f"  replaced by run {heal.later_run_id}"
-    if heal.can_be_undone:
-        yield f"  {deployment.undo_command(run.run_id)}"
-    if heal.state is HealState.UNCONFIRMED:
-        yield "  not confirmed; what to look for in CloudTrail:"
-        yield f"  {deployment.undo_command(run.run_id)}"
-
-
-def _row(*cells: str) -> str:
-    return _GAP.join(f"{cell:{width}}" for cell, width in zip(cells, _COLUMNS, strict=False)).rstrip()
+def _record(heal: PastHeal, deployment: Deployment) -> Record:
+    run, place = heal.run, deployment.place
+    cells = {
+        "Run": run.run_id,
+        "State": heal.state,
+        "Time (UTC)": _minute(heal.changed_at),
+        "Route table": run.route_table_id,
+        "Endpoint": run.endpoint_id,
+        "Endpoint is": "new" if run.created_endpoint else "",
+        "VPC": run.vpc_id,
+        "Subnet": run.subnet_id,
+        "Account": place.account_id,
+        "Region": place.region,
+        "Started by": heal.principal or _STARTED[run.started_by],
+    }
+    notes = {"Undone by": run.undo_run_id if heal.state is HealState.UNDONE else "", "Replaced by": heal.later_run_id}
+    return Record({title: [cell] for title, cell in cells.items()}, {title: [note] for title, note in notes.items()})
 
 
 def _minute(time: str) -> str:
@@ -182,8 +184,8 @@ def heals(
     if form is TableFormat.JSON:
         echo(as_heals_json(found), nl=False)
     elif found.ledgers:
-        for line in as_heals_table(found):
-            echo(line)
+        console = Terminal()
+        console.file.writelines(f"{line}\n" for line in as_heals_table(found, Screen(console)))
     elif not found.failures:
         echo(f"no heals: {NOT_DEPLOYED}")
     raise typer.Exit(UNDETERMINED if found.failures else 0)
