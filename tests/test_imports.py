@@ -72,6 +72,7 @@ ALLOWED = {
         "mypy_boto3",
         "cfnlint",
         "matplotlib",
+        "msgspec",
         "orjson",
         "plotille",
         "rich",

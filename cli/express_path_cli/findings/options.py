@@ -67,11 +67,10 @@ class ScanOptions:
 
     def _scanned(self) -> list[str]:
         """Return the options that read and select the same."""
-        selected = [("--vpc", vpc_id) for vpc_id in sorted(self.selection.vpc_ids)]
-        selected += [("--tag", tag) for tag in self.selection.tags]
-        if self.file:
-            return ["--from", self.file, *(word for option in selected for word in option)]
-        return [*self.source.options(), *self._parameters(), *(word for option in selected for word in option)]
+        selected = [word for vpc_id in sorted(self.selection.vpc_ids) for word in ("--vpc", vpc_id)]
+        selected += [word for tag in self.selection.tags for word in ("--tag", tag)]
+        source = ["--from", self.file] if self.file else [*self.source.options(), *self._parameters()]
+        return [*source, *selected]
 
     def handover(self, by: str) -> NextCommand:
         """Return the command that writes a ticket for each owner."""

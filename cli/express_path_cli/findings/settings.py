@@ -5,12 +5,14 @@ assume, and everything that it hides is counted.
 """
 
 import os
-import tomllib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, Struct, ValidationError, toml
 
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
@@ -23,11 +25,9 @@ from express_path_cli.terminal.texts import count_text
 FILE = "express-path.toml"
 LONGEST = timedelta(days=180)
 """How far away the last day of an entry may be."""
-_KEYS = ("parameters", "ignore", "accounts")
 _ROLE = "networkRoleArn"
 """The parameter that names a role to assume."""
-_RESOURCES = {"subnet": "subnet_id", "route-table": "route_table_id", "vpc": "vpc_id", "account": "account_id"}
-"""The keys of an entry that say what is ignored, and the fields of a row."""
+_Text = Annotated[str, Meta(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def read_settings() -> Settings:
         if file.is_symlink() and not file.resolve().is_relative_to(root):
             raise OptionError(f"{file} is a symbolic link that leads out of {root}", "put the file itself there")
         if file.is_file():
-            return _Reader(file).settings(_table(file))
+            return _settings(file)
     return Settings()
 
 
@@ -121,85 +121,73 @@ def _root(here: Path) -> Path:
     return here if is_others else root
 
 
-def _table(file: Path) -> Mapping[str, Any]:
+class _Entry(Struct, forbid_unknown_fields=True, rename="kebab"):
+    """An entry of the list `ignore`, as the file has it."""
+
+    reason: _Text
+    expires: date
+    subnet: _Text = ""
+    route_table: _Text = ""
+    vpc: _Text = ""
+    account: _Text = ""
+    finding: Reason | None = None
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    """The file."""
+
+    parameters: dict[str, str] = {}
+    ignore: list[_Entry] = []
+    accounts: dict[str, str] = {}
+
+
+def _settings(file: Path) -> Settings:
+    """Return what a file says. Raise OptionError for a fault, which it names."""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        found = toml.decode(file.read_bytes(), type=_File)
     except OSError as error:
         raise OptionError(f"{file}: {error.strerror}", "make it readable") from error
+    except ValidationError as error:
+        word = next(iter(re.findall("[`'](.*?)[`']", str(error))), "")
+        names = [*_File.__struct_encode_fields__, *_Entry.__struct_encode_fields__, *Reason]
+        hint = did_you_mean(word, names) or f"the names are {', '.join(names)}"
+        raise OptionError(f"{file}: {error}".replace("$.", ""), hint) from error
     except ValueError as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
+    _check_parameters(file, found.parameters)
+    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
+    return Settings(file, found.parameters, entries, {key: _in_line(name) for key, name in found.accounts.items()})
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    file: Path
+def _check_parameters(file: Path, parameters: Mapping[str, str]) -> None:
+    if _ROLE in parameters:
+        hint = f"use --parameter {_ROLE}=ARN on the command line"
+        raise OptionError(f"{file}: parameters.{_ROLE}: this file may not name a role to assume", hint)
+    try:
+        parse_parameters(parameters)
+    except ParameterError as error:
+        hint = hint_for(error) or f"must be {error.allowed}"
+        raise OptionError(f"{file}: parameters.{error.name}: {error.value!r} is not allowed", hint) from error
 
-    def settings(self, table: Mapping[str, Any]) -> Settings:
-        self._check_keys("", table, _KEYS)
-        return Settings(
-            self.file,
-            self._parameters("parameters", table.get("parameters", {})),
-            tuple(self._entry(f"ignore[{place}]", entry) for place, entry in enumerate(self._entries(table), 1)),
-            {
-                account_id: self._text(f"accounts.{account_id}", name)
-                for account_id, name in self._table("accounts", table.get("accounts", {})).items()
-            },
+
+def _entry(where: str, found: _Entry) -> Entry:
+    given = {
+        "subnet_id": found.subnet,
+        "route_table_id": found.route_table,
+        "vpc_id": found.vpc,
+        "account_id": found.account,
+        "reason": found.finding,
+    }
+    values = {name: _in_line(value) for name, value in given.items() if value}
+    if not values.keys() - {"reason"}:
+        raise OptionError(f"{where}: does not say what to ignore", "add one of subnet, route-table, vpc, account")
+    latest = this_day() + LONGEST
+    if found.expires > latest:
+        raise OptionError(
+            f"{where}.expires: {found.expires} is more than {LONGEST.days} days away", f"must be {latest} or earlier"
         )
+    return Entry(values, Ignored(_in_line(found.reason), found.expires))
 
-    def _parameters(self, where: str, found: object) -> Mapping[str, str]:
-        table = self._table(where, found)
-        if _ROLE in table:
-            hint = f"use --parameter {_ROLE}=ARN on the command line"
-            raise self._fault(f"{where}.{_ROLE}", "this file may not name a role to assume", hint)
-        try:
-            parse_parameters(table)
-        except ParameterError as error:
-            hint = hint_for(error) or f"must be {error.allowed}"
-            raise self._fault(f"{where}.{error.name}", f"{error.value!r} is not allowed", hint) from error
-        return table
 
-    def _entries(self, table: Mapping[str, Any]) -> Sequence[object]:
-        found = table.get("ignore", [])
-        if not isinstance(found, list):
-            raise self._fault("ignore", "not a list", "write [[ignore]] before each entry")
-        return found
-
-    def _entry(self, where: str, found: object) -> Entry:
-        table = self._table(where, found)
-        self._check_keys(where, table, (*_RESOURCES, "finding", "reason", "expires"))
-        values = {field: self._text(where, table[key]) for key, field in _RESOURCES.items() if key in table}
-        if not all(values.values()) or not values:
-            raise self._fault(where, "does not say what to ignore", f"add one of {', '.join(_RESOURCES)}")
-        if "finding" in table:
-            values["reason"] = self._text(f"{where}.finding", table["finding"])
-            self._check(f"{where}.finding", values["reason"], tuple(Reason))
-        why, expires = self._text(f"{where}.reason", table.get("reason", "")), table.get("expires")
-        if not why:
-            raise self._fault(f"{where}.reason", "missing", "say why the finding may be ignored")
-        latest = this_day() + LONGEST
-        if not isinstance(expires, date) or isinstance(expires, datetime) or expires > latest:
-            fault = f"{expires} is not a date, without quotes, that is at most {LONGEST.days} days away"
-            raise self._fault(f"{where}.expires", fault, f"must be {latest} or earlier")
-        return Entry(values, Ignored(why, expires))
-
-    def _check_keys(self, where: str, table: Mapping[str, Any], allowed: Sequence[str]) -> None:
-        for key in table:
-            self._check(f"{where}.{key}".lstrip("."), key, allowed)
-
-    def _check(self, where: str, word: str, allowed: Sequence[str]) -> None:
-        if word not in allowed:
-            hint = did_you_mean(word, allowed) or f"must be one of {', '.join(allowed)}"
-            raise self._fault(where, f"{word!r} is not known", hint)
-
-    def _table(self, where: str, found: object) -> Mapping[str, Any]:
-        if not isinstance(found, dict):
-            raise self._fault(where, "not a table", f"write [{where}] before its keys")
-        return found
-
-    def _text(self, where: str, found: object) -> str:
-        if not isinstance(found, str):
-            raise self._fault(where, f"{found!r} is not a text", "put it in quotes")
-        return " ".join(found.split())
-
-    def _fault(self, where: str, fault: str, hint: str) -> OptionError:
-        return OptionError(f"{self.file}: {where}: {fault}", hint)
+def _in_line(text: str) -> str:
+    return " ".join(text.split())

@@ -41,9 +41,8 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     """Compare and write a scan, and return the exit status."""
     applied = asked.settings.applied(scan.result.rows)
     show_failures_and_notes((), applied.notes[1:], quiet=quiet)
-    result = replace(scan.result, rows=applied.rows, settings=applied.notes)
-    names = {**result.account_names, **asked.settings.account_names}
-    result = replace(result, account_names=names)
+    names = {**scan.result.account_names, **asked.settings.account_names}
+    result = replace(scan.result, rows=applied.rows, settings=applied.notes, account_names=names)
     # The network without a plan is what the plan is compared with.
     baseline = asked.baseline or (result.plan.before if result.plan else None)
     if baseline:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -62,11 +61,6 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
 
 
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
-_COMMANDS = {
-    "to undo": (HealState.HEALED, HealState.UNFINISHED),
-    "not confirmed; what to look for in CloudTrail": (HealState.UNCONFIRMED,),
-}
-"""What the command about a heal in these states is for."""
 _LAYOUT = [("Run", "VPC", "Subnet"), ("Route table", "Endpoint"), ("State", "Time (UTC)", "Endpoint is")]
 
 
@@ -76,9 +70,11 @@ def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
     if heals:
         yield from record_lines([_record(heal, deployment) for deployment, heal in heals], [_LAYOUT], screen)
         yield ""
-    for what, states in _COMMANDS.items():
-        commands = [deployment.undo_command(heal.run.run_id) for deployment, heal in heals if heal.state in states]
-        yield from [f"{what}:", *(f"  {command}" for command in commands), ""] if commands else ()
+    known = [row for row in heals if row[1].can_be_undone or row[1].state is HealState.UNCONFIRMED]
+    if known:
+        yield "to undo them, or to see what to look for in CloudTrail if they are UNCONFIRMED:"
+        yield from (f"  {deployment.undo_command(heal.run.run_id)}" for deployment, heal in known)
+        yield ""
     yield _summary([heal for _, heal in heals])
 
 
@@ -87,7 +83,7 @@ def _record(heal: PastHeal, deployment: Deployment) -> Record:
     cells = {
         "Run": run.run_id,
         "State": heal.state,
-        "Time (UTC)": _minute(heal.changed_at),
+        "Time (UTC)": heal.changed_at[:16],
         "Route table": run.route_table_id,
         "Endpoint": run.endpoint_id,
         "Endpoint is": "new" if run.created_endpoint else "",
@@ -99,14 +95,6 @@ def _record(heal: PastHeal, deployment: Deployment) -> Record:
     }
     notes = {"Undone by": run.undo_run_id if heal.state is HealState.UNDONE else "", "Replaced by": heal.later_run_id}
     return Record({title: [cell] for title, cell in cells.items()}, {title: [note] for title, note in notes.items()})
-
-
-def _minute(time: str) -> str:
-    """Return a time of the ledger in UTC, to the minute; anything else unchanged."""
-    try:
-        return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%d %H:%M}"
-    except ValueError:
-        return time
 
 
 def _summary(heals: Sequence[PastHeal]) -> str:

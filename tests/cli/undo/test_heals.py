@@ -56,14 +56,14 @@ def test_table_fits_80_columns() -> None:
     start = next(place for place, line in enumerate(lines) if line.startswith(heal_id(4)))
     assert [line.split() for line in lines[start : start + 4]] == [
         [heal_id(4), "rtb-4", "UNFINISHED"],
-        ["vpc-1a1b2c3d4e5f60718", "vpce-4", "2026-11-22", "12:00"],
+        ["vpc-1a1b2c3d4e5f60718", "vpce-4", "2026-11-22T12:00"],
         ["subnet-0a1b2c3d4e5f60718", "new"],
         ["123456789012", "us-east-1", "a", "person"],
     ]
     assert any(line.endswith("AWS Config") for line in lines)
     assert f"Undone by: {UNDO_RUN}" in " ".join("".join(lines).split())
     assert [line.strip() for line in lines if line in (f"  {undo(number)}" for number in range(7))] == [
-        undo(number) for number in (4, 3, 6)
+        undo(number) for number in (6, 4, 3)
     ]
     assert lines[-1] == "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)"
 

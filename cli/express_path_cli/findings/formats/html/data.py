@@ -86,8 +86,7 @@ class _Lists:
         """
         subnets, items = list(map(self._row, self._result.rows)), self._worklist()
         lists = {name: values.values() for name, values in self._lists.items()}
-        owner_tag = self._grouping.by if self._grouping else ""
-        return {**lists, "subnets": subnets, "worklist": items, "ownerTag": owner_tag}
+        return {**lists, "subnets": subnets, "worklist": items, "ownerTag": self._grouping.by if self._grouping else ""}
 
     def _row(self, row: Row) -> list[Any]:
         deciding = self._path(TrafficPath(row.reason, row.path))
