@@ -154,20 +154,16 @@ def _settings(file: Path) -> Settings:
         raise OptionError(f"{file}: {error}".replace("$.", ""), hint) from error
     except ValueError as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
-    _check_parameters(file, found.parameters)
-    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
-    return Settings(file, found.parameters, entries, {key: _in_line(name) for key, name in found.accounts.items()})
-
-
-def _check_parameters(file: Path, parameters: Mapping[str, str]) -> None:
-    if _ROLE in parameters:
+    if _ROLE in found.parameters:
         hint = f"use --parameter {_ROLE}=ARN on the command line"
         raise OptionError(f"{file}: parameters.{_ROLE}: this file may not name a role to assume", hint)
     try:
-        parse_parameters(parameters)
+        parse_parameters(found.parameters)
     except ParameterError as error:
         hint = hint_for(error) or f"must be {error.allowed}"
         raise OptionError(f"{file}: parameters.{error.name}: {error.value!r} is not allowed", hint) from error
+    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
+    return Settings(file, found.parameters, entries, {key: _in_line(name) for key, name in found.accounts.items()})
 
 
 def _entry(where: str, found: _Entry) -> Entry:
