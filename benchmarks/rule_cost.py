@@ -161,23 +161,9 @@ def comparison(occasions: Occasions, prices: Prices) -> Iterator[str]:
     evaluation, analysis = prices["config"]["evaluation"], prices["reachability_analyzer"]["analysis"]
     subnets = BUSY.subnets
     vpcs = math.ceil(subnets / (PRIVATE_SUBNETS + 1))
-    month = monthly(occasions, BUSY)
-    events = month["invocations"] - SWEEPS
     rows = [
-        (
-            "express-path, all charges",
-            "every subnet, by its routes, after each change and daily",
-            total(occasions, prices, BUSY),
-        ),
-        ("express-path, evaluations only", "the same", month["evaluations"] * evaluation),
+        ("express-path", "every subnet, by its routes, after each change and daily", total(occasions, prices, BUSY)),
         ("service-vpc-endpoint-enabled (AWS), daily", "every VPC: an endpoint exists", vpcs * SWEEPS * evaluation),
-        ("All verdicts posted at each sweep", "every subnet, daily", subnets * SWEEPS * evaluation),
-        (
-            "All verdicts posted for each event and sweep",
-            "every subnet, after each change and daily",
-            subnets * (events + SWEEPS) * evaluation,
-        ),
-        ("Reachability Analyzer, once a month", "one path for each subnet", subnets * analysis),
         ("Reachability Analyzer, daily", "one path for each subnet, daily", subnets * SWEEPS * analysis),
     ]
     yield f"| way | what it checks | {subnets:,} subnets |"
@@ -185,33 +171,9 @@ def comparison(occasions: Occasions, prices: Prices) -> Iterator[str]:
     yield from (f"| {way} | {what} | {_dollars(dollars)} |" for way, what, dollars in rows)
 
 
-def counts_table(occasions: Occasions) -> Iterator[str]:
-    """Yield the lines of the table of what was counted."""
-    yield f"| occasion, with {occasions.sweep.subnets} subnets in {VPCS} VPCs | items | invocations | reads of EC2 | reads of AWS Config | evaluations | events |"
-    yield "|---|---:|---:|---:|---:|---:|---:|"
-    named = {
-        "the rule is created": occasions.created,
-        "the rule is updated, or somebody starts an evaluation": occasions.updated,
-        "sweep without news": occasions.sweep,
-        f"an endpoint for a table of {PRIVATE_SUBNETS} subnets": occasions.verdict_change,
-        f"a tag of a table of {PRIVATE_SUBNETS} subnets": occasions.other_change,
-    }
-    for name, counts in named.items():
-        columns = (
-            counts.items,
-            counts.invocations,
-            counts.reads,
-            counts.config_reads,
-            counts.evaluations,
-            counts.events,
-        )
-        yield f"| {name} | {' | '.join(map(str, columns))} |"
-
-
 def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:
     """Return the tables of docs/deploy.md by name."""
     made = {
-        "counts": counts_table(occasions),
         "charges": cost_table(occasions, prices),
         "organizations": organization_table(occasions, prices),
         "comparison": comparison(occasions, prices),

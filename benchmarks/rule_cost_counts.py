@@ -28,16 +28,11 @@ EVENT_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one occasion causes. log_bytes and event_bytes are bytes; the rest are numbers of requests or records.
-
-    reads are calls of EC2, and config_reads are calls of AWS Config other than reports.
-    """
+    """What one occasion causes. log_bytes and event_bytes are bytes; the rest are numbers of requests or records."""
 
     subnets: int
     items: int
     invocations: int
-    reads: int
-    config_reads: int
     evaluations: int
     metric_requests: int
     events: int
@@ -127,8 +122,6 @@ class _Counter:
             subnets=VPCS * (PRIVATE_SUBNETS + 1),
             items=self._items,
             invocations=self._invocations,
-            reads=len(calls.of("ec2")),
-            config_reads=len(calls.of("config")) - len(posted),
             evaluations=sum(posted),
             metric_requests=sum(read),
             events=sum(math.ceil(size / EVENT_BYTES) for size in sizes),
