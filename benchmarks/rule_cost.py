@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.pages import with_table
 from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions, counted_in_new_sandbox, scaled
 
 ROOT = Path(__file__).parents[1]
@@ -182,10 +183,9 @@ def tables(occasions: Occasions, prices: Prices) -> dict[str, str]:
 
 
 def written(text: str, occasions: Occasions, prices: Prices) -> str:
-    """Return the document with current tables. A table follows the comment with its name."""
+    """Return the document with current tables."""
     for name, table in tables(occasions, prices).items():
-        start = text.index(f"<!-- {name} -->\n") + len(f"<!-- {name} -->\n")
-        text = f"{text[:start]}\n{table}\n\n{text[text.index('<!-- end -->', start) :]}"
+        text = with_table(text, name, table)
     return text
 
 

@@ -25,6 +25,8 @@ class Everything:
         self.subnets: dict[str, str] = {}
         self._gateways()
         self._endpoints()
+        self._endpoints_beside_the_path()
+        self._main_tables()
         self._instances()
         self._appliances()
         self._transit_gateway()
@@ -49,6 +51,12 @@ class Everything:
         made = self.account.ec2.create_nat_gateway(VpcId=vpc.vpc, AvailabilityMode="regional")["NatGateway"]
         regional = self.account.table(vpc.vpc, NatGatewayId=made["NatGatewayId"])
         self.subnets["regional NAT gateway"] = self.account.subnet(vpc.vpc, regional)
+        halves, elsewhere = self.account.table(vpc.vpc), self.account.table(vpc.vpc)
+        self.account.route(halves, "0.0.0.0/1", NatGatewayId=vpc.nat)
+        self.account.route(halves, "128.0.0.0/1", NatGatewayId=vpc.nat)
+        self.account.route(elsewhere, "192.168.0.0/16", NatGatewayId=vpc.nat)
+        self.subnets["NAT gateway, by halves"] = self.account.subnet(vpc.vpc, halves)
+        self.subnets["NAT gateway for another network"] = self.account.subnet(vpc.vpc, elsewhere)
         excluded = self.subnets["excluded"] = self.account.subnet(vpc.vpc, vpc.table)
         self.account.ec2.create_tags(Resources=[excluded], Tags=[{"Key": "express-path:exclude", "Value": ""}])
 
@@ -63,6 +71,29 @@ class Everything:
         self.subnets["endpoint"] = vpc.subnet
         self.subnets["endpoint and equal static route"] = self.account.subnet(vpc.vpc, partly)
         self.subnets["endpoint and customer's prefix list"] = self.account.subnet(vpc.vpc, by_list)
+
+    def _endpoints_beside_the_path(self) -> None:
+        none, other, s3, zones = (BehindNatGateway(self.account) for _ in range(4))
+        self.account.endpoint(none.vpc)
+        self.account.endpoint(other.vpc, self.account.table(other.vpc))
+        self.account.endpoint(s3.vpc, s3.table, service="s3")
+        self.account.endpoint(zones.vpc, zones.table)
+        self.subnets["endpoint on no table"] = none.subnet
+        self.subnets["endpoint on another table"] = other.subnet
+        self.subnets["endpoint for s3"] = s3.subnet
+        self.subnets["endpoint in one zone of two"] = zones.subnet
+        forgotten = self.account.table(zones.vpc, NatGatewayId=zones.nat)
+        self.subnets["endpoint in the other zone"] = self.account.subnet(zones.vpc, forgotten, "b")
+
+    def _main_tables(self) -> None:
+        for name, endpoint in {"main table, NAT gateway": False, "main table, endpoint": True}.items():
+            vpc = BehindNatGateway(self.account)
+            wanted = [{"Name": "vpc-id", "Values": [vpc.vpc]}, {"Name": "association.main", "Values": ["true"]}]
+            [main] = self.account.ec2.describe_route_tables(Filters=wanted)["RouteTables"]
+            self.account.route(main["RouteTableId"], NatGatewayId=vpc.nat)
+            self.subnets[name] = self.account.subnet(vpc.vpc)
+            if endpoint:
+                self.account.endpoint(vpc.vpc, main["RouteTableId"])
 
     def _prefix_list(self, block: str) -> str:
         made = self.account.ec2.create_managed_prefix_list(
