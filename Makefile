@@ -1,5 +1,5 @@
-# Everything a developer or a CI machine runs. Needs python3 >= 3.11, make, and a network; each target sets up what it uses.
-# An environment is made again when its lock file changes.
+# Everything a developer or a CI machine runs. Needs python3 >= 3.11, make, and a network; each target sets up what it uses,
+# and an environment is made again when its lock file changes.
 
 PYTHON ?= python3
 # `sam build` and the function's own Makefile find uv here.
@@ -23,13 +23,11 @@ NODE := $(if $(shell command -v npm),build/node/.ready)
 # Where there is Go, `make verify` and `make bench` build the S3 server of the lab.
 LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/aws
-
 SAM_BUILD = .venv-aws/bin/sam build && cd integrations && ../.venv-aws/bin/sam build
 
-.DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint format types template site dist image audit \
-	org-package browser lock clean
+	org-package browser lock
 
 ##@ Use
 help: ## Show this list.
@@ -118,8 +116,6 @@ browser: ## Install Chromium for the tests of the report, on Debian as root, unl
 lock: $(VENV) ## Lock the requirement files again, at the newest versions their .in files allow.
 	for name in $(LOCKS); do .venv/bin/uv pip compile --quiet --upgrade --universal --python-version=3.11 --generate-hashes \
 		--custom-compile-command='make lock' $$name.in --output-file $$name.txt || exit; done
-clean: ## Remove every environment and build.
-	rm -rf .venv .venv-aws .lambda-rie .aws-sam build dist
 
 ACCEPTED := requirements/accepted-vulnerabilities.txt
 # A lock does not say which package needs which, and the tool warns of that.
@@ -132,16 +128,14 @@ PIP = .venv/bin/python -m pip --quiet --disable-pip-version-check --require-virt
 .venv/bin/uv: requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version}")'
 	$(PYTHON) -m venv --clear .venv
-	$(PIP) install --require-hashes --requirement $<
-	touch $@
+	$(PIP) install --require-hashes --requirement $< && touch $@
 $(VENV): .venv/bin/uv requirements/dev.txt pyproject.toml instrument/pyproject.toml sandbox/pyproject.toml
 	$(UV_SYNC) --python=.venv requirements/dev.txt
 	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument --editable sandbox
 	touch $@
 $(AWS): .venv/bin/uv requirements/aws.txt
 	$(PYTHON) -m venv --clear --without-pip .venv-aws
-	$(UV_SYNC) --python=.venv-aws requirements/aws.txt
-	touch $@
+	$(UV_SYNC) --python=.venv-aws requirements/aws.txt && touch $@
 
 # The official Runtime Interface Emulator is in the SAM CLI's wheel; the wheel alone is enough, without dependencies.
 $(RIE): .venv/bin/uv requirements/aws.txt
@@ -149,13 +143,11 @@ $(RIE): .venv/bin/uv requirements/aws.txt
 	sed -n '/^aws-sam-cli==/,/# via/p' requirements/aws.txt >.lambda-rie/wheel.txt
 	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement .lambda-rie/wheel.txt
 	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
-	rm -rf .lambda-rie/wheel
-	touch $@
+	rm -rf .lambda-rie/wheel && touch $@
 
 # The S3 server of the path lab. Go checks its code against the checksum database.
 build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
-	GOBIN=$(CURDIR)/build/lab go install $$(cat $<)
-	touch $@
+	GOBIN=$(CURDIR)/build/lab go install $$(cat $<) && touch $@
 
 # What the action and the image install. Tests install it from here.
 build/wheels/.ready: $(VENV) requirements/build.txt requirements/command.txt
@@ -163,7 +155,6 @@ build/wheels/.ready: $(VENV) requirements/build.txt requirements/command.txt
 	$(PIP) download --require-hashes --dest=build/wheels --requirement=requirements/build.txt --requirement=requirements/command.txt
 	touch $@
 build/node/.ready: tests/node/package.json tests/node/package-lock.json
-	rm -rf build/node && mkdir -p build/node
-	cp $^ build/node/
+	rm -rf build/node && mkdir -p build/node && cp $^ build/node/
 	npm ci --prefix build/node --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
