@@ -1,0 +1,105 @@
+"""One run: `python -m acceptance` shows what it costs, asks, runs the tests, and cleans up. The README says more.
+
+Settings are environment variables: PROFILE and REGION for AWS; RUN, a run's id; YES=1 to answer the question; PLAN=1 to
+only print the calls; ALONE=1 for what changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from acceptance import local_aws, plan
+from acceptance.cleanup import clean
+from acceptance.network import other_internet_gateways
+from acceptance.place import SANDBOX, Place
+
+FOLDER = Path(__file__).parent
+ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
+PYTEST = [
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:randomly",
+    "-o",
+    "addopts=",
+    "--import-mode=importlib",
+    "-ra",
+    "-v",
+    "--timeout=7200",
+]
+REFUSED = 2
+
+
+class RefusedError(Exception):
+    """A run may not begin here. The message says why, and what to do."""
+
+
+def main() -> int:
+    """Run, and return the exit status of the tests."""
+    if "PLAN" in os.environ:
+        sys.stdout.write(plan.text())
+        return 0
+    with _environment():
+        place = Place.connect()
+        os.environ["RUN"] = place.run
+        try:
+            if "CLEAN" not in os.environ:
+                _check(place)
+                _ask(place)
+                return _tests()
+        except RefusedError as error:
+            sys.stderr.write(f"{error}\n")
+            return REFUSED
+        finally:
+            sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={place.run}\n")
+            clean(place)
+            sys.stderr.write("Nothing of the run is left.\n")
+    return 0
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """Lead to the sandbox, unless PROFILE names an account or a sandbox runs already."""
+    if "PROFILE" in os.environ or SANDBOX in os.environ:
+        os.environ.setdefault("REGION", "us-east-1")
+        if "PROFILE" in os.environ:
+            os.environ.pop(SANDBOX, None)
+        yield
+        return
+    with local_aws.running() as environment:
+        os.environ.pop("AWS_PROFILE", None)
+        os.environ.update(environment)
+        yield
+
+
+def _check(place: Place) -> None:
+    """Raise RefusedError unless the account has a recorder that records, and is alone if ALONE says so."""
+    statuses = place.client("config").describe_configuration_recorder_status()["ConfigurationRecordersStatus"]
+    if not any(status["recording"] for status in statuses):
+        raise RefusedError(
+            f"{place.account_id}, {place.region} has no recorder of AWS Config that records. Start one first."
+        )
+    if "ALONE" in os.environ and (others := other_internet_gateways(place)):
+        raise RefusedError(f"ALONE=1 would cut off other VPCs: {', '.join(others)}. Use an account without any.")
+
+
+def _ask(place: Place) -> None:
+    """Show what the run costs, and ask. RefusedError if the answer is not yes."""
+    sys.stdout.write(f"Run {place.run} in {place.account_id}, {place.region} ({place.name}).\n{plan.costs()}")
+    if "YES" in os.environ or place.name == "sandbox":
+        return
+    if not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y":
+        raise RefusedError("Nothing was made. To begin without a question, set YES=1.")
+
+
+def _tests() -> int:
+    """Run the tests in their order. Ctrl-C ends them, and the run goes on to clean up."""
+    return int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What a run found: facts.json, one fact for each probe and each step of the story, and what AWS answered at each step.
+
+`python -m acceptance.facts A B` shows where the facts of two runs differ.
+"""
+
+import json
+import re
+import sys
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+REMOVED = (
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
+    (re.compile(r"\b(vpce|vpc|subnet|rtb|igw|nat|eipalloc|eipassoc|pl|eni|acl|rtbassoc|i)-[0-9a-z]{8,17}\b"), r"\1-ID"),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d[:\d.]*(Z|\+00:00)?"), "TIME"),
+    (re.compile(r"\b\d{12}\b"), "ACCOUNT"),
+    (re.compile(r"-[0-9A-F]{12}\b|-[0-9A-Za-z]{12,13}$"), "-SUFFIX"),
+)
+"""What tells one account, run, or time from another, and what stands for it in facts."""
+IGNORED = ("date", "region", "seconds")
+"""Members in which the facts of two runs may differ."""
+OUTPUT = Path(__file__).parent.parent / "build" / "acceptance"
+"""Where a run writes its facts, in a folder for each kind of place."""
+RECORDED = Path(__file__).parent / "recorded"
+"""The facts of the sandbox."""
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that was asked, and what AWS answered. `as_believed` is None if the place cannot show it."""
+
+    name: str
+    service: str
+    region: str
+    date: str
+    asked: str
+    answer: Json
+    as_believed: bool | None
+    seconds: float | None = None
+
+
+@dataclass
+class Facts:
+    """The facts of a run, and the answers at each step by name. Both are free of ids, accounts, and times."""
+
+    region: str
+    run: str
+    found: dict[str, Fact] = field(default_factory=dict)
+    steps: dict[str, Json] = field(default_factory=dict)
+
+    def add(  # the parameters are those of a fact
+        self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, seconds: float | None = None
+    ) -> None:
+        """Add a fact."""
+        date = datetime.now(UTC).date().isoformat()
+        self.found[name] = Fact(name, service, self.region, date, asked, self.removed(answer), as_believed, seconds)
+
+    def keep(self, step: str, answer: Json) -> None:
+        """Keep what AWS answered at a step."""
+        self.steps[step] = self.removed(answer)
+
+    def removed(self, value: Json) -> Json:
+        """Return a value without ids, accounts, and times."""
+        if isinstance(value, dict):
+            return {self.removed(key): self.removed(one) for key, one in value.items() if key != "ResponseMetadata"}
+        if isinstance(value, (list, tuple)):
+            return [self.removed(one) for one in value]
+        if isinstance(value, datetime):
+            return "TIME"
+        if not isinstance(value, str):
+            return value
+        value = value.replace(self.run, "RUN").replace(self.region, "REGION")
+        for pattern, shown in REMOVED:
+            value = pattern.sub(shown, value)
+        return value
+
+    def write(self, folder: Path) -> None:
+        """Write facts.json, and one file for each step."""
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(folder / "facts.json", [asdict(fact) for fact in self.found.values()])
+        for step, answer in self.steps.items():
+            _write(folder / f"{step}.json", answer)
+
+
+def _write(file: Path, value: Json) -> None:
+    file.write_text(json.dumps(value, indent=1, sort_keys=True, default=str) + "\n", encoding="utf-8")
+
+
+def differences(one: list[Json], other: list[Json]) -> list[str]:
+    """Return a line for each fact that differs between two runs."""
+    sides = [
+        {fact["name"]: {key: fact[key] for key in fact.keys() - IGNORED} for fact in facts} for facts in (one, other)
+    ]
+    return [
+        f"{name}\n  - {json.dumps(sides[0].get(name), sort_keys=True)}\n  + {json.dumps(sides[1].get(name), sort_keys=True)}"
+        for name in sorted(sides[0].keys() | sides[1].keys())
+        if sides[0].get(name) != sides[1].get(name)
+    ]
+
+
+def main(first: str, second: str) -> int:
+    """Print where the facts in two files differ, and return 1 if they do."""
+    found = differences(*(json.loads(Path(name).read_text(encoding="utf-8")) for name in (first, second)))
+    sys.stdout.write("\n".join([*found, f"{len(found)} facts differ", ""]))
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The story of a stack, from its first deployment to its second."""
