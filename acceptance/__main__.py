@@ -4,6 +4,7 @@ Settings are environment variables: PROFILE and REGION for AWS; RUN, a run's id;
 only print the calls; ALONE=1 for what changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ import pytest
 
 from acceptance import local_aws, plan
 from acceptance.cleanup import clean
+from acceptance.facts import OUTPUT, RECORDED, differences
 from acceptance.network import other_internet_gateways
-from acceptance.place import SANDBOX, Place
+from acceptance.place import CALLS, SANDBOX, Place
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
@@ -31,6 +33,7 @@ PYTEST = [
     "-v",
     "--timeout=7200",
 ]
+COMPARED = ("facts.json", "calls.json")
 REFUSED = 2
 
 
@@ -39,18 +42,19 @@ class RefusedError(Exception):
 
 
 def main() -> int:
-    """Run, and return the exit status of the tests."""
+    """Run, clean up, and return the exit status of the tests, or 1 if the sandbox is not as recorded."""
     if "PLAN" in os.environ:
         sys.stdout.write(plan.text())
         return 0
     with _environment():
         place = Place.connect()
         os.environ["RUN"] = place.run
+        status = 0
         try:
             if "CLEAN" not in os.environ:
                 _check(place)
                 _ask(place)
-                return _tests()
+                status = int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
         except RefusedError as error:
             sys.stderr.write(f"{error}\n")
             return REFUSED
@@ -58,7 +62,22 @@ def main() -> int:
             sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={place.run}\n")
             clean(place)
             sys.stderr.write("Nothing of the run is left.\n")
-    return 0
+    if status == 0 and "CLEAN" not in os.environ and place.name == "sandbox":
+        return _compare()
+    return status
+
+
+def _compare() -> int:
+    """Compare the facts and the calls of a run in the sandbox with the recorded ones, and return 1 if they differ."""
+    made = OUTPUT / "sandbox"
+    (made / plan.CALLS.name).write_text(json.dumps(sorted(CALLS), indent=1) + "\n", encoding="utf-8")
+    new, recorded = ({name: (folder / name).read_text() for name in COMPARED} for folder in (made, RECORDED))
+    found = differences(json.loads(recorded["facts.json"]), json.loads(new["facts.json"]))
+    if new["calls.json"] != recorded["calls.json"]:
+        found.append(f"calls: {sorted(set(json.loads(new['calls.json'])) ^ set(json.loads(recorded['calls.json'])))}")
+    if found:
+        sys.stderr.write("\n".join([*found, f"If that is right: cp {made}/* {RECORDED}", ""]))
+    return int(bool(found))
 
 
 @contextmanager
@@ -94,11 +113,6 @@ def _ask(place: Place) -> None:
         return
     if not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y":
         raise RefusedError("Nothing was made. To begin without a question, set YES=1.")
-
-
-def _tests() -> int:
-    """Run the tests in their order. Ctrl-C ends them, and the run goes on to clean up."""
-    return int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What only the acceptance run shows, and needs no stack. Each test has the name of its probe."""
 
 import json
+from functools import partial
 from typing import Any
 
 from acceptance.facts import Facts
@@ -50,8 +51,6 @@ def test_used_client_token_and_route_table_added_twice(place: Place, network: Ne
     is_same = [one["VpcEndpoint"]["VpcEndpointId"] == made["VpcEndpointId"] for one in found]
     asked = "Error, and whether the same token returns the deleted endpoint"
     facts.add("used-client-token", "ec2", asked, [code, *is_same], code == "none" and is_same == [True])
-    for one in found:
-        error_code(lambda one=one: ec2.delete_vpc_endpoints(VpcEndpointIds=[one["VpcEndpoint"]["VpcEndpointId"]]))
 
 
 def test_keys_of_endpoint_calls_and_attributes(place: Place, network: Network, facts: Facts) -> None:
@@ -219,22 +218,22 @@ def test_loops(place: Place, facts: Facts) -> None:
 
 def test_rejected_and_expired_approvals(place: Place, facts: Facts) -> None:
     """What follows a request that is rejected or expires, and what the step's outputs say."""
-    ssm, approver = place.client("ssm"), place.client("sts").get_caller_identity()["Arn"]
+    approver = place.client("sts").get_caller_identity()["Arn"]
     found = {}
     for name, seconds in (("rejected", 600), ("expired", 2 if place.name == "sandbox" else 60)):
         ask = {"name": "ask", "action": "aws:approve", "timeoutSeconds": seconds, "onFailure": "step:last"}
         execution = start(place, name, [ask | {"isCritical": False, "inputs": {"Approvers": [approver]}}, LAST])
         if name == "rejected":
-            place.until(
-                "a request",
-                lambda execution=execution: (
-                    error_code(lambda: ssm.send_automation_signal(AutomationExecutionId=execution, SignalType="Reject"))
-                    == "none"
-                ),
-            )
+            place.until("a request", partial(_rejected, place, execution))
         found[name] = end(place, execution)
     ends = {name: [step["StepStatus"] for step in steps.values()] for name, steps in found.items()}
     believed = all(found[name].get("last", {}).get("StepStatus") == "Success" for name in found)
     facts.add("rejected-and-expired-approval", "ssm", "How both steps end", ends, believed)
     status = found["rejected"]["ask"].get("Outputs", {}).get("ApprovalStatus")
     facts.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, status == ["Rejected"])
+
+
+def _rejected(place: Place, execution_id: str) -> bool:
+    """Reject a request, and return whether there was one."""
+    signal = partial(place.client("ssm").send_automation_signal, AutomationExecutionId=execution_id)
+    return error_code(partial(signal, SignalType="Reject")) == "none"

@@ -2,12 +2,13 @@
 
 import ipaddress
 import time
+from functools import partial
 
 from acceptance.facts import Facts
 from acceptance.network import Network, express
 from acceptance.place import Place
 from acceptance.stack import Stack
-from acceptance.story.acts import Acts, Execution
+from acceptance.story.acts import Acts
 
 
 def test_prefix_list(place: Place, acts: Acts, network: Network, facts: Facts) -> None:
@@ -65,7 +66,7 @@ def test_approvals(place: Place, acts: Acts, stack: Stack, network: Network, fac
     ends = []
     for answer in ("Reject", "Approve"):
         run = acts.start("ApprovalDocumentName", SubnetId=network.third.subnet)
-        place.until("a request", lambda run=run: _waits(acts.execution(run)))
+        place.until("a request", partial(_waits, acts, run))
         place.client("ssm").send_automation_signal(AutomationExecutionId=run, SignalType=answer)
         ends.append(acts.end(run)["AutomationExecutionStatus"])
         facts.keep(f"approval-{answer}", acts.execution(run).get("FailureMessage", ""))
@@ -74,5 +75,5 @@ def test_approvals(place: Place, acts: Acts, stack: Stack, network: Network, fac
     acts.wait_for(network.third.subnet, "COMPLIANT", "ENDPOINT")
 
 
-def _waits(execution: Execution) -> bool:
-    return execution["AutomationExecutionStatus"] == "Waiting"
+def _waits(acts: Acts, execution_id: str) -> bool:
+    return bool(acts.execution(execution_id)["AutomationExecutionStatus"] == "Waiting")
