@@ -26,8 +26,8 @@ LOCKS := functions/requirements requirements/build requirements/dev requirements
 SAM_BUILD = .venv-aws/bin/sam build && cd integrations && ../.venv-aws/bin/sam build
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint format types template site dist image audit \
-	org-package browser lock
+.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint format types template site acceptance \
+	acceptance-clean dist image audit org-package browser lock
 
 ##@ Use
 help: ## Show this list.
@@ -57,7 +57,13 @@ test: ## Everything that a change needs: style, types, templates, the build, and
 check: test ## The same as `make test`.
 verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
+	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
+acceptance: $(VENV) $(AWS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
+	@$(if $(PLAN),,.venv-aws/bin/sam build >/dev/null)
+	@.venv/bin/python -m acceptance
+acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in an account.
+	@CLEAN=1 .venv/bin/python -m acceptance
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.

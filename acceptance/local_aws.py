@@ -36,7 +36,7 @@ from samtranslator.translator.translator import Translator  # type: ignore[impor
 from samtranslator.yaml_helper import intrinsics_multi_constructor  # type: ignore[import-untyped]
 
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import Stack, create_stack, update_stack
+from sandbox.cloudformation.stacks import FAILURES, Stack, create_stack, update_stack
 from sandbox.cloudformation.values import TemplateError
 from sandbox.config_items.direct import direct_client
 from sandbox.config_loop import ConfigLoop
@@ -144,7 +144,7 @@ class CloudFormation:
                 given = {one["ParameterKey"]: one["ParameterValue"] for one in response._get_param("Parameters", [])}  # noqa: SLF001
                 try:
                     return serve(name, found[0] if found else None, url, given)
-                except TemplateError as error:
+                except (TemplateError, *FAILURES) as error:
                     raise ValidationError(message=str(error)) from error
 
         return answer

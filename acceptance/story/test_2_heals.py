@@ -24,7 +24,12 @@ def test_mode_on_leaves_an_owned_endpoint_alone(
     """In mode ON, AWS Config starts heals. They are blocked if a stack owns the VPC's endpoint."""
     name, cloudformation = f"{place.stack_name}-owner", place.client("cloudformation")
     table = route_table(place, network.vpc)
-    endpoint = {"VpcId": network.vpc, "ServiceName": express(place), "RouteTableIds": [table]}
+    endpoint = {
+        "VpcId": network.vpc,
+        "ServiceName": express(place),
+        "RouteTableIds": [table],
+        "VpcEndpointType": "Gateway",
+    }
     template = {"Resources": {"Endpoint": {"Type": "AWS::EC2::VPCEndpoint", "Properties": endpoint}}}
     cloudformation.create_stack(StackName=name, TemplateBody=json.dumps(template), Tags=place.tags)
     cloudformation.get_waiter("stack_create_complete").wait(StackName=name)
