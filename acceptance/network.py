@@ -81,11 +81,11 @@ def express(place: Place) -> str:
 
 
 def endpoints(place: Place, vpc: str) -> list[dict[str, object]]:
-    """Return the S3 Express gateway endpoints of a VPC that are not deleted."""
+    """Return the S3 Express gateway endpoints of a VPC that are not being deleted."""
     ec2: Client = place.client("ec2")
     filters = [{"Name": "vpc-id", "Values": [vpc]}, {"Name": "service-name", "Values": [express(place)]}]
     found = pages(ec2, "describe_vpc_endpoints", "VpcEndpoints", Filters=filters)
-    return [endpoint for endpoint in found if endpoint["State"].lower() != "deleted"]
+    return [endpoint for endpoint in found if not endpoint["State"].lower().startswith("delet")]
 
 
 def other_internet_gateways(place: Place) -> list[str]:

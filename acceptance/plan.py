@@ -19,6 +19,7 @@ ACTIONS = {
 """The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
 PREFIXES = {"cloudwatch": "cloudwatch", "configservice": "config"}
 FURTHER = {
+    "ssm:DescribeAutomationStepExecutions",
     "iam:PassRole",
     "s3:GetObject",
     "ec2:CreateTags",

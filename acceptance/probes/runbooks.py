@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from acceptance.place import Place, pages
+from acceptance.place import Place
 
 ENDED = ("Success", "Failed", "TimedOut", "Cancelled")
 Steps = list[dict[str, Any]]
@@ -35,13 +35,11 @@ def end(place: Place, execution_id: str) -> dict[str, dict[str, Any]]:
     """Wait for the end of an execution, and return its steps by name, also those in loops."""
     ssm = place.client("ssm")
 
-    def look() -> bool:
+    def look() -> Steps | None:
         found = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
-        return found["AutomationExecutionStatus"] in ENDED
+        return found["StepExecutions"] if found["AutomationExecutionStatus"] in ENDED else None
 
-    place.until(f"the end of {execution_id}", look)
-    steps = pages(ssm, "describe_automation_step_executions", "StepExecutions", AutomationExecutionId=execution_id)
-    return {step["StepName"]: step for step in steps}
+    return {step["StepName"]: step for step in place.until(f"the end of {execution_id}", look)}
 
 
 def run(place: Place, name: str, steps: Steps) -> dict[str, dict[str, Any]]:
