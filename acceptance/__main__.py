@@ -62,15 +62,17 @@ def main() -> int:
             sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={place.run}\n")
             clean(place)
             sys.stderr.write("Nothing of the run is left.\n")
-    if status == 0 and "CLEAN" not in os.environ and place.name == "sandbox":
-        return _compare()
-    return status
+    if "CLEAN" in os.environ:
+        return status
+    made = OUTPUT / place.name
+    made.mkdir(parents=True, exist_ok=True)
+    (made / plan.CALLS.name).write_text(json.dumps(sorted(CALLS), indent=1) + "\n", encoding="utf-8")
+    return _compare() if status == 0 and place.name == "sandbox" else status
 
 
 def _compare() -> int:
     """Compare the facts and the calls of a run in the sandbox with the recorded ones, and return 1 if they differ."""
     made = OUTPUT / "sandbox"
-    (made / plan.CALLS.name).write_text(json.dumps(sorted(CALLS), indent=1) + "\n", encoding="utf-8")
     new, recorded = ({name: (folder / name).read_text() for name in COMPARED} for folder in (made, RECORDED))
     found = differences(json.loads(recorded["facts.json"]), json.loads(new["facts.json"]))
     if new["calls.json"] != recorded["calls.json"]:

@@ -55,7 +55,7 @@ def test_stop_and_start(place: Place, acts: Acts, stack: Stack, network: Network
     facts.keep("stopped-heal", message)
     is_stopped = "STOPPED" in message
     facts.add("stop", "dynamodb", "Does a stop end a heal?", is_stopped, is_stopped)
-    assert (stopped["AutomationExecutionStatus"], is_stopped) == ("Failed", True), message
+    assert (stopped["AutomationExecutionStatus"], is_stopped) == ("Failed", True), stopped
 
 
 def test_approvals(place: Place, acts: Acts, stack: Stack, network: Network, facts: Facts) -> None:
