@@ -19,7 +19,7 @@ TAG = "express-path:acceptance"
 """The key of the tag, whose value is the run's id, of everything that can have a tag."""
 SANDBOX = "AWS_ENDPOINT_URL"
 """The variable that leads to the sandbox: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html."""
-LONGEST_SECONDS = {"sandbox": 60, "AWS": 1800}
+LONGEST_SECONDS = {"sandbox": 180, "AWS": 1800}
 """How long AWS may take for one thing: AWS Config reports a change within minutes, and deploys take several."""
 CALLS: set[str] = set()
 """The operations that this process has called in any place, as "service:Operation"."""
