@@ -70,6 +70,7 @@ class Functions:
         self._sandbox = sandbox
         self._printed = io.StringIO()
         self._lock = threading.Lock()
+        self._handlers: dict[str, Callable[..., Any]] = {}
         sys.stdout = self._printed  # the handlers' loggers keep the stream that is there when they are imported
         self._evaluate, self._plan = map(import_module, (EVALUATE, PLAN))
 
@@ -95,6 +96,12 @@ class Functions:
     def _handler(self, function: Any) -> Callable[..., Any]:  # moto's
         """Return the handler: one of express-path from this repository, or else the code that was uploaded."""
         settings = {**self._sandbox.environment(), **function.environment_vars}
+        key = json.dumps([function.function_arn, settings])
+        if key not in self._handlers:  # its clients take a second to make, as in a cold start
+            self._handlers[key] = self._composed(function, settings)
+        return self._handlers[key]
+
+    def _composed(self, function: Any, settings: dict[str, str]) -> Callable[..., Any]:  # noqa: ANN401  # moto's
         module, _, name = function.handler.rpartition(".")
         if module == EVALUATE:
             return partial(self._evaluate.handler, services=self._evaluate.compose_services(settings))
