@@ -101,7 +101,7 @@ class Functions:
             self._handlers[key] = self._composed(function, settings)
         return self._handlers[key]
 
-    def _composed(self, function: Any, settings: dict[str, str]) -> Callable[..., Any]:  # noqa: ANN401  # moto's
+    def _composed(self, function: Any, settings: dict[str, str]) -> Callable[..., Any]:  # moto's
         module, _, name = function.handler.rpartition(".")
         if module == EVALUATE:
             return partial(self._evaluate.handler, services=self._evaluate.compose_services(settings))
