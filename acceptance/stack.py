@@ -8,7 +8,7 @@ from typing import Any
 from acceptance.place import Place, pages
 
 ROOT = Path(__file__).parent.parent
-SAM = ROOT / ".venv-sam" / "bin" / "sam"
+SAM = ROOT / ".venv-aws" / "bin" / "sam"
 BUILT = ROOT / ".aws-sam" / "build" / "template.yaml"
 """What `sam build` makes, which `make acceptance` runs first."""
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
