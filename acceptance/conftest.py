@@ -1,43 +1,49 @@
-"""What the tests of one run share: the place, the network, the stack, and the facts."""
+"""What the tests of one run share: the place, the network, what probes ask about, the product, and the facts."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from acceptance.facts import OUTPUT, Facts
-from acceptance.network import Network, make_network
 from acceptance.place import Place
-from acceptance.stack import Stack
-from acceptance.story.acts import Acts
+from acceptance.stack import Product, deploy_own
 
 
 @pytest.fixture(scope="session")
 def place() -> Place:
     """Return where this run takes place."""
-    return Place.connect()
+    return Place()
 
 
 @pytest.fixture(scope="session")
 def facts(place: Place) -> Iterator[Facts]:
     """Return the facts of this run, and write them at its end."""
-    found = Facts(place.region, place.run)
+    found = Facts(place)
     yield found
     found.write(OUTPUT / place.name)
 
 
 @pytest.fixture(scope="session")
-def network(place: Place) -> Network:
-    """Make the run's VPC."""
-    return make_network(place)
+def network(place: Place) -> dict[str, str]:
+    """Make the run's VPC, and return the IDs of what is in it by their names in the template."""
+    return deploy_own(place, "network")
 
 
 @pytest.fixture(scope="session")
-def stack(place: Place, network: Network) -> Stack:
-    """Upload the run's stack. The story deploys it."""
-    return Stack(place, network.vpc)
+def asked(place: Place, network: dict[str, str]) -> dict[str, str]:
+    """Make what the probes ask about. The rule there evaluates the network."""
+    return deploy_own(place, "probes", Approver=place.client("sts").get_caller_identity()["Arn"])
 
 
 @pytest.fixture(scope="session")
-def acts(place: Place, network: Network, stack: Stack) -> Acts:
-    """Return what the story does with the deployed stack."""
-    return Acts(place, network, stack)
+def prefix_list(place: Place) -> dict[str, object]:
+    """Make a customer-managed prefix list, which is empty."""
+    what = {"PrefixListName": place.stack_name, "MaxEntries": 2, "AddressFamily": "IPv4"}
+    made = place.client("ec2").create_managed_prefix_list(**what, TagSpecifications=place.named("prefix-list"))
+    return dict(made["PrefixList"])
+
+
+@pytest.fixture(scope="session")
+def product(place: Place, network: dict[str, str]) -> Product:
+    """Upload the product. The story deploys it."""
+    return Product(place, network["Vpc"])

@@ -6,10 +6,11 @@
 import json
 import re
 import sys
+import time
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from acceptance.place import Json, Place
 
 REMOVED = (
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
@@ -25,7 +26,6 @@ OUTPUT = Path(__file__).parent.parent / "build" / "acceptance"
 """Where a run writes its facts, in a folder for each kind of place."""
 RECORDED = Path(__file__).parent / "recorded"
 """The facts of the sandbox."""
-Json = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +39,37 @@ class Fact:
     asked: str
     answer: Json
     as_believed: bool | None
-    seconds: float | None = None
+    seconds: float
 
 
 @dataclass
 class Facts:
-    """The facts of a run, and the answers at each step by name. Both are free of ids, accounts, and times."""
+    """The facts of a run, and the answers at some steps by name. Both are free of ids, accounts, and times."""
 
-    region: str
-    run: str
+    place: Place
     found: dict[str, Fact] = field(default_factory=dict)
     steps: dict[str, Json] = field(default_factory=dict)
+    begun: float = field(default_factory=time.monotonic)
 
-    def add(  # the parameters are those of a fact
-        self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, seconds: float | None = None
-    ) -> None:
-        """Add a fact."""
-        date = datetime.now(UTC).date().isoformat()
-        self.found[name] = Fact(name, service, self.region, date, asked, self.removed(answer), as_believed, seconds)
+    def begin(self) -> None:
+        """Count the seconds of the next fact from now."""
+        self.begun = time.monotonic()
 
-    def keep(self, step: str, answer: Json) -> None:
-        """Keep what AWS answered at a step."""
-        self.steps[step] = self.removed(answer)
+    def add(self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, step: Json = None) -> None:
+        """Add a fact, and everything that AWS answered at that step, and fail if it is not as believed."""
+        date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self.begun, 1)
+        shown = self.removed(answer)
+        self.found[name] = Fact(name, service, self.place.region, date, asked, shown, as_believed, seconds)
+        if step is not None:
+            self.steps[name] = self.removed(step)
+        self.begin()
+        assert as_believed is not False, f"{asked}: {answer}"
+
+    def add_at_aws(self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None) -> None:
+        """Add a fact that the sandbox cannot answer."""
+        if self.place.is_sandbox:
+            answer, as_believed = "the sandbox cannot answer", None
+        self.add(name, service, asked, answer, as_believed)
 
     def removed(self, value: Json) -> Json:
         """Return a value without ids, accounts, and times."""
@@ -72,7 +81,7 @@ class Facts:
             return "TIME"
         if not isinstance(value, str):
             return value
-        value = value.replace(self.run, "RUN").replace(self.region, "REGION")
+        value = value.replace(self.place.run, "RUN").replace(self.place.region, "REGION")
         for pattern, shown in REMOVED:
             value = pattern.sub(shown, value)
         return value

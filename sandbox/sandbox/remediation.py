@@ -451,10 +451,10 @@ class Remediation:
         memory = remediations_of(*place)
         found = configuration(memory, rule_name)
         attempts: list[Run] = []
-        if not found["Automatic"]:
-            return attempts
         due = self._due(memory, results_of(*place), rule_name)
         for _ in range(found["MaximumAutomaticAttempts"]):
+            if not configuration(memory, rule_name)["Automatic"]:  # it can be changed between attempts
+                break
             runs = self._attempt(rule_name, due, found)
             attempts += runs
             failed = {run.resource for run in runs if run.state == RUN_FAILED}

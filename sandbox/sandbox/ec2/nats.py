@@ -223,15 +223,15 @@ def _with_interfaces(original: Moto) -> Moto:
 
 
 def _routing(original: Moto) -> Moto:
-    def create_route(self: Moto, table_id: str, *destination: str | None, **named: Moto) -> Moto:
+    def create_route(self: Moto, route_table_id: str, *destination: str | None, **named: Moto) -> Moto:
         """Make a route; moto forgets its prefix list, and so how to find it, where the target is an interface."""
-        route = original(self, table_id, *destination, **named)
+        route = original(self, route_table_id, *destination, **named)
         prefix_list_id = destination[2] if len(destination) > len(("IPv4", "IPv6")) else None
         if prefix_list_id and route.destination_prefix_list is None:
-            routes = self.get_route_table(table_id)._routes
+            routes = self.get_route_table(route_table_id)._routes
             del routes[route.id]
             route.destination_prefix_list = self.managed_prefix_lists[prefix_list_id]
-            route.id = generate_route_id(table_id, None, None, prefix_list_id)
+            route.id = generate_route_id(route_table_id, None, None, prefix_list_id)
             routes[route.id] = route
         return route
 
