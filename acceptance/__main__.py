@@ -16,23 +16,11 @@ import pytest
 from acceptance import local_aws, plan
 from acceptance.cleanup import clean
 from acceptance.facts import OUTPUT, RECORDED, differences
-from acceptance.network import other_internet_gateways
-from acceptance.place import CALLS, SANDBOX, Place
+from acceptance.place import CALLS, SANDBOX, Place, pages
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
-PYTEST = [
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:randomly",
-    "-o",
-    "addopts=",
-    "--import-mode=importlib",
-    "-ra",
-    "-v",
-    "--timeout=7200",
-]
+PYTEST = "-p no:cacheprovider -p no:randomly -o addopts= --import-mode=importlib -ra -v --timeout=7200".split()
 COMPARED = ("facts.json", "calls.json")
 REFUSED = 2
 
@@ -47,7 +35,7 @@ def main() -> int:
         sys.stdout.write(plan.text())
         return 0
     with _environment():
-        place = Place.connect()
+        place = Place()
         os.environ["RUN"] = place.run
         status = 0
         try:
@@ -67,7 +55,7 @@ def main() -> int:
     made = OUTPUT / place.name
     made.mkdir(parents=True, exist_ok=True)
     (made / plan.CALLS.name).write_text(json.dumps(sorted(CALLS), indent=1) + "\n", encoding="utf-8")
-    return _compare() if status == 0 and place.name == "sandbox" else status
+    return _compare() if status == 0 and place.is_sandbox else status
 
 
 def _compare() -> int:
@@ -104,14 +92,16 @@ def _check(place: Place) -> None:
         raise RefusedError(
             f"{place.account_id}, {place.region} has no recorder of AWS Config that records. Start one first."
         )
-    if "ALONE" in os.environ and (others := other_internet_gateways(place)):
+    gateways = pages(place.client("ec2"), "describe_internet_gateways", "InternetGateways")
+    others = [one["InternetGatewayId"] for one in gateways if one["Attachments"]]
+    if "ALONE" in os.environ and others:
         raise RefusedError(f"ALONE=1 would cut off other VPCs: {', '.join(others)}. Use an account without any.")
 
 
 def _ask(place: Place) -> None:
     """Show what the run costs, and ask. RefusedError if the answer is not yes."""
     sys.stdout.write(f"Run {place.run} in {place.account_id}, {place.region} ({place.name}).\n{plan.costs()}")
-    if "YES" in os.environ or place.name == "sandbox":
+    if "YES" in os.environ or place.is_sandbox:
         return
     if not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y":
         raise RefusedError("Nothing was made. To begin without a question, set YES=1.")

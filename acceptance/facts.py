@@ -55,7 +55,9 @@ class Facts:
         """Count the seconds of the next fact from now."""
         self.begun = time.monotonic()
 
-    def add(self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, step: Json = None) -> None:
+    def add(
+        self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, step: Json = None
+    ) -> None:
         """Add a fact, and everything that AWS answered at that step, and fail if it is not as believed."""
         date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self.begun, 1)
         shown = self.removed(answer)

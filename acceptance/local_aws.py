@@ -33,9 +33,9 @@ from samtranslator.translator.translator import Translator  # type: ignore[impor
 from samtranslator.yaml_helper import intrinsics_multi_constructor  # type: ignore[import-untyped]
 
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.kinds import KINDS
+from sandbox.cloudformation.kinds import KINDS, Kind
 from sandbox.cloudformation.stacks import FAILURES, create_stack, update_stack
-from sandbox.cloudformation.values import TemplateError
+from sandbox.cloudformation.values import Created, TemplateError
 from sandbox.config_items.direct import direct_client
 from sandbox.config_loop import ConfigLoop
 from sandbox.config_service.deployment import RuleDefinition, prepare
@@ -122,8 +122,63 @@ class Functions:
             logs.put_log_events(logGroupName=group, logStreamName="local", logEvents=events)
 
 
+NETWORK = {
+    "AWS::EC2::VPC": ("create_vpc", "Vpc", "VpcId", "delete_vpc"),
+    "AWS::EC2::InternetGateway": (
+        "create_internet_gateway",
+        "InternetGateway",
+        "InternetGatewayId",
+        "delete_internet_gateway",
+    ),
+    "AWS::EC2::Subnet": ("create_subnet", "Subnet", "SubnetId", "delete_subnet"),
+    "AWS::EC2::RouteTable": ("create_route_table", "RouteTable", "RouteTableId", "delete_route_table"),
+    "AWS::EC2::SubnetRouteTableAssociation": (
+        "associate_route_table",
+        "",
+        "AssociationId",
+        "disassociate_route_table",
+    ),
+    "AWS::EC2::EIP": ("allocate_address", "", "AllocationId", "release_address"),
+    "AWS::EC2::NatGateway": ("create_nat_gateway", "NatGateway", "NatGatewayId", "delete_nat_gateway"),
+    "AWS::EC2::Route": ("create_route", "", "", ""),
+    "AWS::EC2::VPCGatewayAttachment": ("attach_internet_gateway", "", "", "detach_internet_gateway"),
+}
+"""How EC2 creates a resource, where its answer has the ID, and how EC2 deletes the resource, if it does not go with another."""
+
+
+def _network_kind(create: str, member: str, key: str, delete: str) -> Kind:
+    """Return a resource type of EC2, whose properties are the parameters of a call."""
+
+    def make(account: Account, name: str, properties: Json) -> Created:
+        tags = properties.pop("Tags", [])
+        properties.pop("EnableDnsHostnames", None)
+        made = account.call("ec2", create, **properties)
+        physical_id = (made[member] if member else made).get(key, name)
+        if tags:
+            account.call("ec2", "create_tags", Resources=[physical_id], Tags=tags)
+        return Created(physical_id, {key: physical_id})
+
+    def remove(account: Account, physical_id: str, properties: Json) -> None:
+        if delete:
+            account.call("ec2", delete, **({key: physical_id} if key else properties))
+
+    return Kind(make, remove)
+
+
+def _create_topic(account: Account, _name: str, properties: Json) -> Created:
+    return Created(account.call("sns", "create_topic", Name=properties["TopicName"])["TopicArn"])
+
+
+def _delete_topic(account: Account, physical_id: str, _properties: Json) -> None:
+    account.call("sns", "delete_topic", TopicArn=physical_id)
+
+
+KINDS.update({name: _network_kind(*calls) for name, calls in NETWORK.items()})
+KINDS["AWS::SNS::Topic"] = Kind(_create_topic, _delete_topic)
+
+
 class CloudFormation:
-    """CloudFormation: deploys templates, also packaged ones of SAM, and leaves those with resources of EC2 to moto."""
+    """CloudFormation: deploys templates, also packaged ones of SAM, and leaves those with other types to moto."""
 
     def __init__(self, sandbox: Sandbox, patches: Patches) -> None:
         """Serve the calls that create, update, and delete stacks."""

@@ -45,7 +45,9 @@ class Place:
         self.environment = dict(environment)
         where = {} if self.is_sandbox else {"AWS_PROFILE": environment["PROFILE"], "AWS_REGION": environment["REGION"]}
         self.environment |= where
-        self._session = boto3.session.Session(profile_name=where.get("AWS_PROFILE"), region_name=where.get("AWS_REGION"))
+        self._session = boto3.session.Session(
+            profile_name=where.get("AWS_PROFILE"), region_name=where.get("AWS_REGION")
+        )
         self._session.events.register("before-call", _note)
         self._clients: dict[tuple[str, ...], Client] = {}
         self.region = str(self._session.region_name)

@@ -13,7 +13,8 @@ Ids = dict[str, str]
 def test_lists(place: Place, facts: Facts) -> None:
     """What DescribeManagedPrefixLists and DescribePrefixLists call the lists of S3 Express."""
     found = [
-        pages(place.client("ec2"), call, "PrefixLists") for call in ("describe_managed_prefix_lists", "describe_prefix_lists")
+        pages(place.client("ec2"), call, "PrefixLists")
+        for call in ("describe_managed_prefix_lists", "describe_prefix_lists")
     ]
     names = [sorted(one["PrefixListName"] for one in lists if "s3express" in one["PrefixListName"]) for lists in found]
     believed = any(name.endswith(".ipv6.s3express") for name in names[0])
@@ -95,7 +96,8 @@ def test_runbook(place: Place, asked: Ids, facts: Facts) -> None:
     outputs = {name: step.get("Outputs", {}) for name, step in steps.items()}
     facts.add("sleep-of-a-variable-duration", "ssm", "Status", ends["sleep"], ends["sleep"] == "Success", outputs)
     missing = outputs["duration"].get("Missing")
-    facts.add("output-without-a-value", "ssm", "Its value", missing, "No output available" in str(missing))
+    is_text = "No output available" in str(missing)
+    facts.add_at_aws("output-without-a-value", "ssm", "Its value", missing, is_text)
     is_jump = ends.get("skipped") in (None, "Pending")
     facts.add("jump-out-of-a-loop", "ssm", "How the steps end", ends, is_jump)
     listed: list[Json] = []
@@ -152,7 +154,9 @@ def test_aggregator(place: Place, network: Ids, facts: Facts) -> None:
     )
     keys = [sorted(json.loads(one["ConfigurationItem"]["configuration"])) for one in found]
     believed = "vpcId" in keys[0] if keys else None
-    facts.add_at_aws("items-in-an-aggregator", "config", "Error, and members of a subnet's item", [code, *keys], believed)
+    facts.add_at_aws(
+        "items-in-an-aggregator", "config", "Error, and members of a subnet's item", [code, *keys], believed
+    )
 
 
 def test_account(place: Place, network: Ids, facts: Facts) -> None:

@@ -36,7 +36,7 @@ EVERYTHING = (
     ("sns", "list_topics", "Topics"),
     ("sqs", "list_queues", "QueueUrls"),
 )
-STAGES = ("collecting", "test_used_client_token", "test_loops", "test_deployment", "test_heal_and_undo")
+STAGES = ("collecting", "test_endpoint", "test_runbook", "test_first_deployment", "test_heal_and_undo")
 """What a run prints when it begins a stage: before it makes anything, in two probes, and before and after a deployment."""
 
 
@@ -72,7 +72,7 @@ def test_nothing_is_left(
 
 def inventory() -> dict[str, int]:
     """Return how many things of each kind the account has. Deleted NAT gateways stay listed, so those are not counted."""
-    place = Place.connect()
+    place = Place()
     return {
         f"{service} {key}": len(getattr(place.client(service), operation)().get(key, []))
         for service, operation, key in EVERYTHING
