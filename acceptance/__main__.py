@@ -20,8 +20,18 @@ from acceptance.place import CALLS, SANDBOX, Place, pages
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
-PYTEST = "-p no:cacheprovider -p no:randomly -o addopts= --import-mode=importlib -ra -v --timeout=7200".split()
-COMPARED = ("facts.json", "calls.json")
+PYTEST = [
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:randomly",
+    "-o",
+    "addopts=",
+    "--import-mode=importlib",
+    "-ra",
+    "-v",
+    "--timeout=7200",
+]
 REFUSED = 2
 
 
@@ -54,17 +64,21 @@ def main() -> int:
         return status
     made = OUTPUT / place.name
     made.mkdir(parents=True, exist_ok=True)
-    (made / plan.CALLS.name).write_text(json.dumps(sorted(CALLS), indent=1) + "\n", encoding="utf-8")
+    for name, value in (("calls.json", sorted(CALLS)), ("policy.json", plan.policy(CALLS))):
+        (made / name).write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     return _compare() if status == 0 and place.is_sandbox else status
 
 
 def _compare() -> int:
     """Compare the facts and the calls of a run in the sandbox with the recorded ones, and return 1 if they differ."""
     made = OUTPUT / "sandbox"
-    new, recorded = ({name: (folder / name).read_text() for name in COMPARED} for folder in (made, RECORDED))
-    found = differences(json.loads(recorded["facts.json"]), json.loads(new["facts.json"]))
-    if new["calls.json"] != recorded["calls.json"]:
-        found.append(f"calls: {sorted(set(json.loads(new['calls.json'])) ^ set(json.loads(recorded['calls.json'])))}")
+    facts, calls = (
+        [json.loads((folder / name).read_text(encoding="utf-8")) for folder in (RECORDED, made)]
+        for name in ("facts.json", "calls.json")
+    )
+    found = differences(*facts)
+    if calls[0] != calls[1]:
+        found.append(f"calls: {sorted(set(calls[0]) ^ set(calls[1]))}")
     if found:
         sys.stderr.write("\n".join([*found, f"If that is right: cp {made}/* {RECORDED}", ""]))
     return int(bool(found))

@@ -10,7 +10,8 @@ import time
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from acceptance.place import Json, Place
+
+from acceptance.place import Json
 
 REMOVED = (
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
@@ -46,7 +47,9 @@ class Fact:
 class Facts:
     """The facts of a run, and the answers at some steps by name. Both are free of ids, accounts, and times."""
 
-    place: Place
+    run: str
+    region: str
+    is_sandbox: bool
     found: dict[str, Fact] = field(default_factory=dict)
     steps: dict[str, Json] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
@@ -61,7 +64,7 @@ class Facts:
         """Add a fact, and everything that AWS answered at that step, and fail if it is not as believed."""
         date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self.begun, 1)
         shown = self.removed(answer)
-        self.found[name] = Fact(name, service, self.place.region, date, asked, shown, as_believed, seconds)
+        self.found[name] = Fact(name, service, self.region, date, asked, shown, as_believed, seconds)
         if step is not None:
             self.steps[name] = self.removed(step)
         self.begin()
@@ -69,7 +72,7 @@ class Facts:
 
     def add_at_aws(self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None) -> None:
         """Add a fact that the sandbox cannot answer."""
-        if self.place.is_sandbox:
+        if self.is_sandbox:
             answer, as_believed = "the sandbox cannot answer", None
         self.add(name, service, asked, answer, as_believed)
 
@@ -83,7 +86,7 @@ class Facts:
             return "TIME"
         if not isinstance(value, str):
             return value
-        value = value.replace(self.place.run, "RUN").replace(self.place.region, "REGION")
+        value = value.replace(self.run, "RUN").replace(self.region, "REGION")
         for pattern, shown in REMOVED:
             value = pattern.sub(shown, value)
         return value

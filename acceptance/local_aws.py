@@ -86,7 +86,7 @@ class Functions:
 
     def invoke(self, name: str, event: Json) -> Json:
         """Invoke a function by its name or ARN."""
-        function = lambda_backends[self._sandbox.account_id][self._sandbox.region].get_function(name)
+        function: Moto = lambda_backends[self._sandbox.account_id][self._sandbox.region].get_function(name)
         settings = {**self._sandbox.environment(), **function.environment_vars}
         key = json.dumps([function.function_arn, settings])
         with self._lock:

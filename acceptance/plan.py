@@ -1,33 +1,58 @@
-"""What a run would do at AWS: every call with the IAM action that it needs, and what it costs."""
+"""What a run would do at AWS: every call with the IAM action that it needs, the policy, and what it costs."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-FOLDER = Path(__file__).parent
-CALLS = FOLDER / "recorded" / "calls.json"
+RECORDED = Path(__file__).parent / "recorded"
+CALLS = RECORDED / "calls.json"
 """The calls that a run in the sandbox made, which are those of a run at AWS. `make acceptance` compares them."""
-POLICY = FOLDER / "policy.json"
-"""The policy of whoever runs it, in addition to deployer-policy.json, with which CloudFormation makes the stack."""
 ACTIONS = {
-    "dynamodb:TransactWriteItems": "dynamodb:PutItem",
     "lambda:Invoke": "lambda:InvokeFunction",
     "s3:HeadObject": "s3:GetObject",
     "s3:ListBuckets": "s3:ListAllMyBuckets",
     "s3:ListObjectsV2": "s3:ListBucket",
 }
 """The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
-PREFIXES = {"cloudwatch": "cloudwatch", "configservice": "config"}
-FURTHER = {
-    "ssm:DescribeAutomationStepExecutions",
-    "iam:PassRole",
-    "s3:GetObject",
-    "ec2:CreateTags",
-    "cloudformation:TagResource",
-    "lambda:TagResource",
-    "iam:TagRole",
+UPLOAD = ("s3:GetObject", "s3:PutObject", "cloudformation:CreateChangeSet", "cloudformation:TagResource")
+"""What SAM's upload needs, and stacks with tags and transforms."""
+BY_CLOUDFORMATION = {
+    "AWS::EC2::EIP": "AllocateAddress ReleaseAddress DisassociateAddress DescribeAddresses",
+    "AWS::EC2::InternetGateway": "CreateInternetGateway DeleteInternetGateway DescribeInternetGateways",
+    "AWS::EC2::NatGateway": "CreateNatGateway DeleteNatGateway DescribeNatGateways",
+    "AWS::EC2::Route": "CreateRoute DeleteRoute DescribeRouteTables",
+    "AWS::EC2::RouteTable": "CreateRouteTable DeleteRouteTable DescribeRouteTables",
+    "AWS::EC2::Subnet": "CreateSubnet DeleteSubnet DescribeSubnets",
+    "AWS::EC2::SubnetRouteTableAssociation": "AssociateRouteTable DisassociateRouteTable",
+    "AWS::EC2::VPC": "CreateVpc DeleteVpc ModifyVpcAttribute DescribeVpcs DescribeVpcAttribute CreateTags DeleteTags",
+    "AWS::EC2::VPCEndpoint": "CreateVpcEndpoint DeleteVpcEndpoints DescribeVpcEndpoints",
+    "AWS::EC2::VPCGatewayAttachment": "AttachInternetGateway DetachInternetGateway DescribeInternetGateways",
+    "AWS::SNS::Topic": "CreateTopic DeleteTopic GetTopicAttributes TagResource",
 }
-"""Actions without a call of their own: roles that are passed, what CloudFormation reads and tags, and the upload by SAM."""
+"""What CloudFormation calls for types that deployer-policy.json does not allow, from the handlers in their schemas.
+
+https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html
+"""
+NAME = "express-path-acceptance-*"
+OWN = {
+    "cloudformation": f"stack/{NAME}",
+    "config": "config-rule/*",
+    "dynamodb": f"table/{NAME}",
+    "events": f"event-bus/{NAME}",
+    "iam": "role/express-path/*",
+    "lambda": f"function:{NAME}",
+    "logs": f"log-group:*{NAME}",
+    "s3": NAME,
+    "sns": f"Automation-{NAME}",
+    "sqs": NAME,
+    "ssm": "*",
+    "sts": "role/express-path/*",
+}
+"""The resources of a run by service. Those of EC2 have IDs that nobody knows before."""
+ALL = {"config:PutEvaluations", "sts:GetCallerIdentity", "s3:ListAllMyBuckets", "dynamodb:ListTables"}
+"""Actions that take no resource, besides those that describe and list."""
 COSTS = (
     ("NAT gateway and its address, one hour begun twice", 2 * (0.045 + 0.005)),
     ("AWS Config: about 100 items of the run's resources", 100 * 0.003),
@@ -44,9 +69,24 @@ def action(call: str) -> str:
     return ACTIONS.get(call, call)
 
 
-def actions(calls: Iterable[str]) -> set[str]:
-    """Return the IAM actions that calls need, with those that no call is named after."""
-    return {action(call) for call in calls} | FURTHER
+def policy(calls: Iterable[str]) -> dict[str, Any]:
+    """Return what whoever runs it needs besides deployer-policy.json, for the run's own resources where IAM allows that."""
+    indirect = [
+        f"{kind.split('::')[1].lower()}:{name}" for kind, names in BY_CLOUDFORMATION.items() for name in names.split()
+    ]
+    by_resource = defaultdict(list)
+    for one in sorted({*map(action, calls), *indirect, *UPLOAD}):
+        by_resource[_resource(one)].append(one)
+    statements = [{"Effect": "Allow", "Action": by_resource[name], "Resource": name} for name in sorted(by_resource)]
+    return {"Version": "2012-10-17", "Statement": statements}
+
+
+def _resource(one: str) -> str:
+    service, _, name = one.partition(":")
+    if service not in OWN or one in ALL or name.startswith("Describe") or (name.startswith("List") and service != "s3"):
+        return "*"
+    place = {"s3": "::", "iam": "::*", "sts": "::*"}.get(service, ":*:*")
+    return f"arn:aws:{'iam' if service == 'sts' else service}{place}:{OWN[service]}"
 
 
 def calls() -> list[str]:
@@ -63,8 +103,7 @@ def costs() -> str:
 
 
 def text() -> str:
-    """Return all calls with their actions, the further actions, and the costs."""
+    """Return all calls with their actions, the policy, and the costs."""
     lines = [f"  {call:55} {action(call)}" for call in calls()]
-    return "\n".join(
-        ["Calls at AWS, and the actions that they need:", *lines, f"Also: {', '.join(sorted(FURTHER))}", costs()]
-    )
+    shown = json.dumps(policy(calls()), indent=1)
+    return "\n".join(["Calls at AWS, and the actions that they need:", *lines, "The policy:", shown, costs()])

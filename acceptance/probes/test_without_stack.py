@@ -4,6 +4,8 @@ import json
 from functools import partial
 from typing import Any
 
+import pytest
+
 from acceptance.facts import Facts
 from acceptance.place import Json, Place, error_code, pages
 
@@ -118,7 +120,8 @@ def _heard(place: Place, kind: str) -> list[Json]:
     return [one for one in events if one["invokingEvent"].get("configurationItem", {}).get("resourceType") == kind]
 
 
-def test_rule(place: Place, network: Ids, asked: Ids, prefix_list: dict[str, object], facts: Facts) -> None:
+@pytest.mark.usefixtures("prefix_list")
+def test_rule(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
     """With which events a new rule evaluates what is there, and which of two results remains."""
     event = place.until("an event about a subnet", partial(_heard, place, "AWS::EC2::Subnet"))[0]
     invoking, rule = event["invokingEvent"], asked["ListenerRule"]

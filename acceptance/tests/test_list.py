@@ -2,12 +2,14 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import yaml
 
 from acceptance.facts import Facts, differences
-from acceptance.plan import POLICY, actions, calls
+from acceptance.plan import BY_CLOUDFORMATION, RECORDED, calls, policy
+from acceptance.stack import TEMPLATES
 
 FOLDER = Path(__file__).parents[1]
 LIST = FOLDER.parent / "tests" / "docs" / "what_we_rely_on.yaml"
@@ -26,21 +28,25 @@ def probes() -> list[str]:
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in (FOLDER / "probes").glob("test_*.py")]
     found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
     added = [
-        call.args[0] for call in found if isinstance(call.func, ast.Attribute) and call.func.attr == "add" and call.args
+        call.args[0]
+        for call in found
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("add", "add_at_aws") and call.args
     ]
     return [str(name.value) for name in added if isinstance(name, ast.Constant)]
 
 
-def test_the_policy_allows_what_a_run_calls_and_nothing_else() -> None:
-    """The calls are those that a run in the sandbox made."""
-    statements = json.loads(POLICY.read_bytes())["Statement"]
-    allowed = [action for statement in statements for action in statement["Action"]]
-    assert sorted(allowed) == sorted(actions(calls()))
+def test_the_policy_is_that_of_the_calls() -> None:
+    """The policy in the repository has the actions of the recorded calls, and those of the run's templates."""
+    assert json.loads((RECORDED / "policy.json").read_bytes()) == policy(calls())
+    types = re.findall(
+        r"AWS::(?:EC2|SNS)::\w+(?=[,}\n])", "".join(file.read_text() for file in TEMPLATES.glob("*.yaml"))
+    )
+    assert set(types) - {"AWS::EC2::PrefixList"} == BY_CLOUDFORMATION.keys()
 
 
 def test_facts_have_no_ids_and_two_files_compare() -> None:
     """Two runs of different accounts and times have equal facts, and a different answer is shown."""
-    found = [Facts("us-east-1", "run1"), Facts("eu-north-1", "run2")]
+    found = [Facts("run1", "us-east-1", is_sandbox=True), Facts("run2", "eu-north-1", is_sandbox=False)]
     for facts, account in zip(found, ("123456789012", "210987654321"), strict=True):
         facts.add("probe", "ec2", "?", f"arn:aws:ec2:{facts.region}:{account}:subnet/subnet-0{account}", True)
     answers = [facts.found["probe"].answer for facts in found]
