@@ -23,6 +23,7 @@ import sandbox.ec2_models  # noqa: F401  # before other modules import moto's
 
 # isort: split
 import yaml
+from botocore import xform_name
 from moto.awslambda.models import LambdaBackend, lambda_backends
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
@@ -122,45 +123,33 @@ class Functions:
             logs.put_log_events(logGroupName=group, logStreamName="local", logEvents=events)
 
 
-NETWORK = {
-    "AWS::EC2::VPC": ("create_vpc", "Vpc", "VpcId", "delete_vpc"),
-    "AWS::EC2::InternetGateway": (
-        "create_internet_gateway",
-        "InternetGateway",
-        "InternetGatewayId",
-        "delete_internet_gateway",
-    ),
-    "AWS::EC2::Subnet": ("create_subnet", "Subnet", "SubnetId", "delete_subnet"),
-    "AWS::EC2::RouteTable": ("create_route_table", "RouteTable", "RouteTableId", "delete_route_table"),
-    "AWS::EC2::SubnetRouteTableAssociation": (
-        "associate_route_table",
-        "",
-        "AssociationId",
-        "disassociate_route_table",
-    ),
-    "AWS::EC2::EIP": ("allocate_address", "", "AllocationId", "release_address"),
-    "AWS::EC2::NatGateway": ("create_nat_gateway", "NatGateway", "NatGatewayId", "delete_nat_gateway"),
-    "AWS::EC2::Route": ("create_route", "", "", ""),
-    "AWS::EC2::VPCGatewayAttachment": ("attach_internet_gateway", "", "", "detach_internet_gateway"),
+PLAIN = ("InternetGateway", "NatGateway", "RouteTable", "Subnet", "Vpc")
+"""Resources of EC2 whose calls and IDs are named after them."""
+OTHERS = {
+    "EIP": ("AllocateAddress", "AllocationId", "ReleaseAddress"),
+    "Route": ("CreateRoute", "", ""),
+    "SubnetRouteTableAssociation": ("AssociateRouteTable", "AssociationId", "DisassociateRouteTable"),
+    "VPCGatewayAttachment": ("AttachInternetGateway", "", "DetachInternetGateway"),
 }
-"""How EC2 creates a resource, where its answer has the ID, and how EC2 deletes the resource, if it does not go with another."""
+"""How EC2 creates the others, the ID in its answer, and how EC2 deletes them, if they do not go with their table."""
 
 
-def _network_kind(create: str, member: str, key: str, delete: str) -> Kind:
+def _network_kind(create: str, key: str, delete: str) -> Kind:
     """Return a resource type of EC2, whose properties are the parameters of a call."""
 
     def make(account: Account, name: str, properties: Json) -> Created:
         tags = properties.pop("Tags", [])
         properties.pop("EnableDnsHostnames", None)
-        made = account.call("ec2", create, **properties)
-        physical_id = (made[member] if member else made).get(key, name)
+        made = account.call("ec2", xform_name(create), **properties)
+        made = made.get(create.removeprefix("Create"), made)
+        physical_id = made.get(key, name)
         if tags:
             account.call("ec2", "create_tags", Resources=[physical_id], Tags=tags)
         return Created(physical_id, {key: physical_id})
 
     def remove(account: Account, physical_id: str, properties: Json) -> None:
         if delete:
-            account.call("ec2", delete, **({key: physical_id} if key else properties))
+            account.call("ec2", xform_name(delete), **({key: physical_id} if key else properties))
 
     return Kind(make, remove)
 
@@ -173,7 +162,9 @@ def _delete_topic(account: Account, physical_id: str, _properties: Json) -> None
     account.call("sns", "delete_topic", TopicArn=physical_id)
 
 
-KINDS.update({name: _network_kind(*calls) for name, calls in NETWORK.items()})
+KINDS.update({f"AWS::EC2::{name}": _network_kind(*calls) for name, calls in OTHERS.items()})
+KINDS.update({f"AWS::EC2::{name}": _network_kind(f"Create{name}", f"{name}Id", f"Delete{name}") for name in PLAIN})
+KINDS["AWS::EC2::VPC"] = KINDS.pop("AWS::EC2::Vpc")
 KINDS["AWS::SNS::Topic"] = Kind(_create_topic, _delete_topic)
 
 

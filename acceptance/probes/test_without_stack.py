@@ -65,7 +65,7 @@ def test_endpoint(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
     again = create()["VpcEndpoint"]["VpcEndpointId"]
     ec2.delete_vpc_endpoints(VpcEndpointIds=place.endpoints(network["Vpc"]) or [made])
     is_same = again == made
-    facts.add("used-client-token", "ec2", "Does a used token return the deleted endpoint?", is_same, is_same)
+    facts.add_at_aws("used-client-token", "ec2", "Does a used token return the deleted endpoint?", is_same, is_same)
 
 
 def test_event_bus(place: Place, asked: Ids, facts: Facts) -> None:
