@@ -57,6 +57,7 @@ test: ## Everything that a change needs: style, types, templates, the build, and
 check: test ## The same as `make test`.
 verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long
+	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
 acceptance: $(VENV) $(AWS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
 	@$(if $(PLAN),,.venv-aws/bin/sam build >/dev/null)

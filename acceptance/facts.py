@@ -5,6 +5,7 @@
 
 import json
 import re
+import shutil
 import sys
 import time
 from dataclasses import asdict, dataclass, field
@@ -93,7 +94,8 @@ class Facts:
 
     def write(self, folder: Path) -> None:
         """Write facts.json, and one file for each step."""
-        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         _write(folder / "facts.json", [asdict(fact) for fact in self.found.values()])
         for step, answer in self.steps.items():
             _write(folder / f"{step}.json", answer)

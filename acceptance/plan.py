@@ -16,8 +16,15 @@ ACTIONS = {
     "s3:ListObjectsV2": "s3:ListBucket",
 }
 """The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
-UPLOAD = ("s3:GetObject", "s3:PutObject", "cloudformation:CreateChangeSet", "cloudformation:TagResource")
-"""What SAM's upload needs, and stacks with tags and transforms."""
+FURTHER = (
+    "cloudformation:CreateChangeSet",
+    "cloudformation:TagResource",
+    "logs:DeleteLogGroup",
+    "s3:GetObject",
+    "s3:PutObject",
+    "ssm:StopAutomationExecution",
+)
+"""What SAM's upload and stacks with tags and transforms need, and what a run that was interrupted cleans up."""
 BY_CLOUDFORMATION = {
     "AWS::EC2::EIP": "AllocateAddress ReleaseAddress DisassociateAddress DescribeAddresses",
     "AWS::EC2::InternetGateway": "CreateInternetGateway DeleteInternetGateway DescribeInternetGateways",
@@ -30,6 +37,7 @@ BY_CLOUDFORMATION = {
     "AWS::EC2::VPCEndpoint": "CreateVpcEndpoint DeleteVpcEndpoints DescribeVpcEndpoints",
     "AWS::EC2::VPCGatewayAttachment": "AttachInternetGateway DetachInternetGateway DescribeInternetGateways",
     "AWS::SNS::Topic": "CreateTopic DeleteTopic GetTopicAttributes TagResource",
+    "AWS::SSM::Document": "CreateDocument DeleteDocument DescribeDocument GetDocument",
 }
 """What CloudFormation calls for types that deployer-policy.json does not allow, from the handlers in their schemas.
 
@@ -38,7 +46,7 @@ https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-sc
 NAME = "express-path-acceptance-*"
 OWN = {
     "cloudformation": f"stack/{NAME}",
-    "config": "config-rule/*",
+    "config": "config-*",
     "dynamodb": f"table/{NAME}",
     "events": f"event-bus/{NAME}",
     "iam": "role/express-path/*",
@@ -75,7 +83,7 @@ def policy(calls: Iterable[str]) -> dict[str, Any]:
         f"{kind.split('::')[1].lower()}:{name}" for kind, names in BY_CLOUDFORMATION.items() for name in names.split()
     ]
     by_resource = defaultdict(list)
-    for one in sorted({*map(action, calls), *indirect, *UPLOAD}):
+    for one in sorted({*map(action, calls), *indirect, *FURTHER}):
         by_resource[_resource(one)].append(one)
     statements = [{"Effect": "Allow", "Action": by_resource[name], "Resource": name} for name in sorted(by_resource)]
     return {"Version": "2012-10-17", "Statement": statements}
@@ -85,6 +93,8 @@ def _resource(one: str) -> str:
     service, _, name = one.partition(":")
     if service not in OWN or one in ALL or name.startswith("Describe") or (name.startswith("List") and service != "s3"):
         return "*"
+    if "Document" in name:
+        return f"arn:aws:ssm:*:*:document/{NAME}"
     place = {"s3": "::", "iam": "::*", "sts": "::*"}.get(service, ":*:*")
     return f"arn:aws:{'iam' if service == 'sts' else service}{place}:{OWN[service]}"
 
