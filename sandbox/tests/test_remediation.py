@@ -339,6 +339,21 @@ def refuse(_event: object) -> None:
     raise LookupError("BLOCKED")
 
 
+def test_no_attempt_begins_after_it_is_no_longer_automatic(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """If the configuration changes between two attempts, the first is the last."""
+
+    def heal(event: object) -> None:
+        put(Automatic=False)
+        refuse(event)
+
+    automation.functions.register("heal", heal)
+    put(Automatic=True, MaximumAutomaticAttempts=3, RetryAttemptSeconds=600)
+    verdict(sandbox, "subnet-1")
+    assert [run.state for run in remediation.remediate(RULE)] == ["FAILED"]
+
+
 def test_failures_long_ago_do_not_count(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, config: BaseClient
 ) -> None:

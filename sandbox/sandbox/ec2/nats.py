@@ -185,6 +185,8 @@ def _delete_nat_gateway(self: Moto) -> ActionResult:
             if address.get("associationId"):
                 backend.disassociate_address(association_id=address["associationId"])
             backend.enis.pop(address.get("networkInterfaceId"), None)
+            if allocation_id := address.get("AllocationId"):  # which a regional one allocated itself
+                backend.release_address(allocation_id=allocation_id)
         if route_table_id := getattr(nat_gateway, "route_table_id", None):
             backend.route_tables.pop(route_table_id, None)
         nat_gateway.delete_time = utcnow()

@@ -46,7 +46,7 @@ def test_zonal_and_private(ec2: Client, subnet_id: str) -> None:
 
 
 def test_regional(ec2: Client, vpc_id: str, subnet_id: str, gateway_id: str) -> None:
-    """A regional NAT gateway has an address in each zone of the VPC, and a route table of its own, deleted with it."""
+    """A regional NAT gateway has an address in each zone of the VPC, and a route table of its own, both gone with it."""
     nat_gateway = described(ec2, create(ec2, VpcId=vpc_id, AvailabilityMode="regional"))
     assert (nat_gateway["AvailabilityMode"], nat_gateway["State"]) == ("regional", "available")
     assert (nat_gateway["VpcId"], nat_gateway.get("SubnetId")) == (vpc_id, None)
@@ -58,6 +58,7 @@ def test_regional(ec2: Client, vpc_id: str, subnet_id: str, gateway_id: str) -> 
     assert not [item for item in table["Associations"] if item["Main"] or "SubnetId" in item]
     ec2.delete_nat_gateway(NatGatewayId=nat_gateway["NatGatewayId"])
     assert refused(ec2.describe_route_tables, RouteTableIds=[table["RouteTableId"]]) == "InvalidRouteTableID.NotFound"
+    assert ec2.describe_addresses()["Addresses"] == []
 
 
 def test_regional_without_an_internet_gateway_fails(ec2: Client, vpc_id: str) -> None:
