@@ -20,18 +20,7 @@ from acceptance.place import CALLS, SANDBOX, Place, pages
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
-PYTEST = [
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:randomly",
-    "-o",
-    "addopts=",
-    "--import-mode=importlib",
-    "-ra",
-    "-v",
-    "--timeout=7200",
-]
+PYTEST = ("-pno:cacheprovider", "-pno:randomly", "-oaddopts=", "--import-mode=importlib", "-ra", "-v", "--timeout=7200")
 REFUSED = 2
 
 

@@ -17,10 +17,12 @@ def place() -> Place:
 
 @pytest.fixture(scope="session")
 def facts(place: Place) -> Iterator[Facts]:
-    """Return the facts of this run, and write them at its end."""
+    """Return the facts of this run, write them at its end, and fail if one is not as believed."""
     found = Facts(place.run, place.region, place.is_sandbox)
     yield found
     found.write(OUTPUT / place.name)
+    wrong = [fact for fact in found.found.values() if fact.as_believed is False]
+    assert not wrong
 
 
 @pytest.fixture(scope="session")
