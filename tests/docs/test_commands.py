@@ -50,8 +50,8 @@ AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
 """Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
 AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", "s3 sync"}
 """Commands of the AWS CLI that are no operations of an API."""
-MEASUREMENTS = {"bench get", "bench put", "bench open"}
-"""Commands that send requests for minutes. Only their options are parsed."""
+MEASUREMENTS = {"bench get", "bench put", "bench open", "bench add"}
+"""Commands that send requests for minutes, or need the histograms of such a run. Only their options are parsed."""
 NEED_STACKS = ("org shadow", "stop", "start", "heals", "undo")
 """Commands that, for an organization, need stacks in its accounts: tests/cli/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
