@@ -44,7 +44,7 @@ def test_a_read_that_began_in_the_warm_up_counts() -> None:
         return next(answers, b"")
 
     with serving(after_the_warm_up) as raw:
-        tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=1))
+        tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=1, timeout=1))
     assert len(raw.requests) == 2
     assert tally.requests == 1
     assert (tally.latency().max or 0) >= 200
