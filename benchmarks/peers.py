@@ -216,7 +216,7 @@ def measured(tool: Tool, sandbox: Sandbox) -> Run:
 
 
 def row(tool: Tool, sandbox: Sandbox, subnets: Mapping[str, str]) -> str:
-    """Run a tool, print what it judges wrongly, and return its row, which says so if it cannot run."""
+    """Run a tool and print its wrong verdicts. Return its row of the table, which says if the tool did not run."""
     start = f"| {tool.name} | {tool.version} | {tool.what} |"
     try:
         measured(tool, sandbox)  # The first run compiles what Python imports.

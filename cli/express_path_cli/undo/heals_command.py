@@ -61,14 +61,17 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
 
 
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
-_LAYOUT = [("Run", "VPC", "Subnet"), ("Route table", "Endpoint"), ("State", "Time (UTC)", "Endpoint is")]
+_LAYOUTS = (
+    [("Run", "VPC", "Subnet"), ("Route table", "Endpoint"), ("State", "Time (UTC)", "Endpoint is")],
+    [("Run", "Route table", "Endpoint", "VPC", "Subnet"), ("State", "Time (UTC)", "Endpoint is")],
+)
 
 
 def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
     """Yield the heals, newest first, the commands about them, and the number of heals in each state."""
     heals = newest(found)
     if heals:
-        yield from record_lines([_record(heal, deployment) for deployment, heal in heals], [_LAYOUT], screen)
+        yield from record_lines([_record(heal, deployment) for deployment, heal in heals], _LAYOUTS, screen)
         yield ""
     known = [row for row in heals if row[1].can_be_undone or row[1].state is HealState.UNCONFIRMED]
     if known:
