@@ -11,6 +11,7 @@ extensions = ["myst_parser", "sphinxcontrib.mermaid"]
 root_doc = "README"
 include_patterns = [
     "*.md",
+    "acceptance/README.md",
     "docs/**.md",
     "build/reference/*.md",
     "events/README.md",
