@@ -3,9 +3,10 @@
 import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import date
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from express_path.domain.heal.patches import LOGICAL_ID
@@ -23,6 +24,8 @@ AFTER_APPLY = "known after the apply"
 """In the note of a row whose path depends on a value that is known only after the apply of a plan."""
 OR_WITH_SOURCE = f"{AFTER_APPLY}, or with --source DIR"
 """The same if the configuration was not read, which may say the value."""
+_FIELDS_OF = attrgetter(*(each.name for each in fields(Verdict)))
+"""Return the values of a verdict's fields, with which those of a row begin."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
 
@@ -69,6 +72,7 @@ class Row(Verdict):
     line: where the first of them is, if the configuration was read.
     """
 
+    _: KW_ONLY
     subnet_name: str = ""
     route_table_name: str = ""
     vpc_name: str = ""
@@ -104,25 +108,14 @@ def rows_of(verdicts: Iterable[Verdict], evaluators: Sequence[Evaluator] = ()) -
         found = _tags(verdict, tracer)
         rows.append(
             Row(
-                verdict.account_id,
-                verdict.region,
-                verdict.vpc_id,
-                verdict.subnet_id,
-                verdict.availability_zone_id,
-                verdict.route_table_id,
-                verdict.compliance,
-                verdict.reason,
-                verdict.annotation,
-                verdict.path,
-                verdict.note,
-                verdict.lacks,
-                found.subnet.get("Name", ""),
-                found.route_table.get("Name", ""),
-                found.vpc.get("Name", ""),
-                found.merged(),
-                {**found.vpc, **found.route_table},
-                _other_paths(verdict, tracer),
-                remedies.of(verdict),
+                *_FIELDS_OF(verdict),
+                subnet_name=found.subnet.get("Name", ""),
+                route_table_name=found.route_table.get("Name", ""),
+                vpc_name=found.vpc.get("Name", ""),
+                tags=found.merged(),
+                table_tags={**found.vpc, **found.route_table},
+                other_paths=_other_paths(verdict, tracer),
+                remedy=remedies.of(verdict),
             )
         )
     return combined(rows)

@@ -118,7 +118,7 @@ def test_plan_that_is_not_blocked_cures(seed: int) -> None:
     plan = planned(found)
     event(f"{plan.action} {','.join(sorted(set(blockers(plan))))}")
     if plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE):
-        after = evaluator.for_snapshot(carried_out(plan, found)).verdict("subnet-1")
+        after = evaluator.after(carried_out(plan, found)).verdict("subnet-1")
         assert after.compliance is Compliance.COMPLIANT
     elif plan.action is Action.NOTHING_TO_DO:
         assert plan.verdict.compliance is not Compliance.NON_COMPLIANT

@@ -166,7 +166,7 @@ def with_association(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoin
 
 def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet_id: str) -> bool:
     """Return whether the subnet would be COMPLIANT after the table's association with this endpoint."""
-    after = evaluator.for_snapshot(with_association(evaluator.snapshot, table, endpoint))
+    after = evaluator.after(with_association(evaluator.snapshot, table, endpoint))
     return after.verdict(subnet_id).compliance is Compliance.COMPLIANT
 
 
@@ -185,7 +185,7 @@ def network_concerns(
     """Yield what in the network blocks the association of a subnet's route table with an endpoint."""
     snapshot = evaluator.snapshot
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    after = evaluator.for_snapshot(with_association(snapshot, table, endpoint))
+    after = evaluator.after(with_association(snapshot, table, endpoint))
     yield from excluded_neighbors(evaluator, table)
     yield from opened_paths(evaluator, after, table)
     yield from blocking_routes(after, verdict.subnet_id)

@@ -293,7 +293,7 @@ def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[str, .
     """Return where the traffic of each subnet of a route table goes after an undo; empty if there is no such table."""
     if table_id not in evaluator.snapshot.route_tables:
         return ()
-    after = evaluator.for_snapshot(without_association(evaluator.snapshot, table_id, endpoint_id))
+    after = evaluator.after(without_association(evaluator.snapshot, table_id, endpoint_id))
     sentences = list(_moves(after, table_id))
     more = len(sentences) - MAX_NAMED_SUBNETS
     return (*sentences[:MAX_NAMED_SUBNETS], f"and {more} more subnets of {table_id}") if more > 0 else tuple(sentences)

@@ -21,28 +21,23 @@ from express_path.domain.network.snapshot import Snapshot
 
 _EXISTING = ("available", "pending")
 """The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
-_Claims = dict[str, tuple[RouteTable, ...]]
-"""The tables that claim each subnet, or to be the main table of each VPC, by id; several contradict each other."""
+_TableIds = dict[str, tuple[str, ...]]
+
+
+class Claims(NamedTuple):
+    """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other."""
+
+    by_subnet: _TableIds
+    main_by_vpc: _TableIds
 
 
 class GoverningTables:
     """Finds the route table that governs a subnet of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Index the associations that count."""
-        by_subnet: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
-        main_by_vpc: dict[str, _Claims] = {state: {} for state in ASSOCIATION_STATES}
-        for table in snapshot.route_tables.values():
-            for association in table.associations:
-                if not association.counts:
-                    continue
-                if association.subnet_id:
-                    _claim(by_subnet[association.state], association.subnet_id, table)
-                elif association.main:
-                    _claim(main_by_vpc[association.state], table.vpc_id, table)
-        self._by_subnet = _by_precedence(by_subnet)
-        self._main_by_vpc = _by_precedence(main_by_vpc)
+    def __init__(self, snapshot: Snapshot, claims: Claims | None = None) -> None:
+        """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
+        self.claims = claims or claims_of(snapshot.route_tables.values())
         unlisted = {
             (endpoint.vpc_id, f"{endpoint.id} names {table_id}")
             for endpoint in snapshot.vpc_endpoints.values()
@@ -70,7 +65,7 @@ class GoverningTables:
         for table_id in sorted(subnet.table_ids):
             if table_id not in self._snapshot.route_tables:
                 return f"{subnet.id} names {table_id}"
-        return "" if subnet.id in self._by_subnet else self._unlisted_by_vpc.get(subnet.vpc_id, "")
+        return "" if subnet.id in self.claims.by_subnet else self._unlisted_by_vpc.get(subnet.vpc_id, "")
 
     def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
         """Return the route tables that claim a subnet with the same right: one, unless none can be seen or EC2 errs.
@@ -83,9 +78,8 @@ class GoverningTables:
         """
         if self._unlisted_table(subnet):
             return ()
-        if subnet.id in self._by_subnet:
-            return self._by_subnet[subnet.id]
-        return self._main_by_vpc.get(subnet.vpc_id, ())
+        table_ids = self.claims.by_subnet.get(subnet.id) or self.claims.main_by_vpc.get(subnet.vpc_id, ())
+        return tuple(map(self._snapshot.route_tables.__getitem__, table_ids))
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if none can be seen, or if several claim it."""
@@ -106,19 +100,34 @@ class GoverningTables:
         return dict(found)
 
 
-def _by_precedence(claims_by_state: dict[str, _Claims]) -> _Claims:
+def claims_of(tables: Iterable[RouteTable]) -> Claims:
+    """Return what the associations of these tables claim, as far as they count."""
+    by_subnet: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
+    main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
+    for table in tables:
+        for association in table.associations:
+            if not association.counts:
+                continue
+            if association.subnet_id:
+                _claim(by_subnet[association.state], association.subnet_id, table.id)
+            elif association.main:
+                _claim(main_by_vpc[association.state], table.vpc_id, table.id)
+    return Claims(_by_precedence(by_subnet), _by_precedence(main_by_vpc))
+
+
+def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:
     """Return the claims of all states. If several states have a claim, the first state in ASSOCIATION_STATES counts."""
-    found: _Claims = {}
+    found: _TableIds = {}
     for state in reversed(ASSOCIATION_STATES):
         found.update(claims_by_state[state])
     return found
 
 
-def _claim(claims: _Claims, owner_id: str, table: RouteTable) -> None:
+def _claim(claims: _TableIds, owner_id: str, table_id: str) -> None:
     """Record that a table claims a subnet or a VPC."""
     known = claims.get(owner_id, ())
-    if all(other.id != table.id for other in known):
-        claims[owner_id] = (*known, table)
+    if table_id not in known:
+        claims[owner_id] = (*known, table_id)
 
 
 def overlap(one: Cidr, other: Cidr) -> bool:

@@ -26,7 +26,14 @@ from express_path.domain.path.outcomes import (
     without_hop,
 )
 from express_path.domain.path.reasons import Reason
-from express_path.domain.path.routing import AddressSet, GoverningTables, RoutedBlocks, RoutingIndex, RoutingIndexes
+from express_path.domain.path.routing import (
+    AddressSet,
+    Claims,
+    GoverningTables,
+    RoutedBlocks,
+    RoutingIndex,
+    RoutingIndexes,
+)
 
 _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
@@ -51,14 +58,22 @@ class Tracer:
     Threads may share a tracer, because it stores nothing but complete results.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Index the snapshot's associations; each table's routes are indexed when they are first needed."""
+    def __init__(self, snapshot: Snapshot, claims: Claims | None = None) -> None:
+        """Index the snapshot's associations; each table's routes are indexed when they are first needed.
+
+        claims: those of a snapshot with the same associations, such as the one before a change of routes.
+        """
         self.snapshot = snapshot
-        self._governing = GoverningTables(snapshot)
+        self._governing = GoverningTables(snapshot, claims)
         self.indexes = RoutingIndexes(snapshot)
         self._origins = Origins(self.indexes, has_transit_gateways=bool(snapshot.transit_gateway_attachments))
         self._from_origins: dict[Origin, Trace] = {}
         self._beyond_hops: dict[_TraceKey, Trace] = {}
+
+    @property
+    def claims(self) -> Claims:
+        """What the snapshot's associations claim."""
+        return self._governing.claims
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if it cannot be seen."""

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from operator import attrgetter
-from typing import Self
+from typing import NamedTuple, Self
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
@@ -17,9 +17,8 @@ from express_path.domain.verdict.annotations import annotate
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The part of a verdict that subnets with the same origin share."""
+class Decision(NamedTuple):
+    """The part of a verdict that subnets with the same origin share: the last fields of Verdict, in their order."""
 
     compliance: Compliance
     reason: Reason
@@ -147,9 +146,9 @@ class Evaluator:
         self._decisions: dict[Hashable, Decision] = {}
         self._from_origins: dict[Origin, Decision] = {}
 
-    def for_snapshot(self, snapshot: Snapshot) -> "Evaluator":
-        """Return an evaluator of another snapshot, for the same account and parameters."""
-        return self.in_network(Tracer(snapshot))
+    def after(self, change: Snapshot) -> "Evaluator":
+        """Return an evaluator of the snapshot after a change of routes and endpoints, for the same account and parameters."""
+        return self.in_network(Tracer(change, self.tracer.claims))
 
     def in_network(self, tracer: Tracer) -> "Evaluator":
         """Return an evaluator of another network, for the same account and parameters."""
@@ -163,20 +162,8 @@ class Evaluator:
             return deleted_verdict(self.account, snapshot.region, subnet_id)
         table = self.tracer.governing_table(subnet)
         decision = self._decide(subnet, table)
-        return Verdict(
-            self.account.id,
-            snapshot.region,
-            subnet.vpc_id,
-            subnet_id,
-            subnet.availability_zone_id,
-            table.id if table else None,
-            decision.compliance,
-            decision.reason,
-            decision.annotation,
-            decision.path,
-            decision.note,
-            decision.lacks,
-        )
+        zone_id, table_id = subnet.availability_zone_id, table.id if table else None
+        return Verdict(self.account.id, snapshot.region, subnet.vpc_id, subnet_id, zone_id, table_id, *decision)
 
     def excludes(self, subnet_id: str) -> bool:
         """Return whether the verdict on a subnet of the snapshot is EXCLUDED, without following its path."""
