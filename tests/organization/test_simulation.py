@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.organization.outcome import CHANGES, LAST_SWEEP, Outcome, run
-from benchmarks.organization.simulation import Size
 from sandbox.server import Sandbox
+from tests.organization.simulated.outcome import CHANGES, LAST_SWEEP, Outcome, run
+from tests.organization.simulated.simulation import Size
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 

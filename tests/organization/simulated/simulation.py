@@ -8,14 +8,14 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from benchmarks.organization.consumer import Consumer
-from benchmarks.organization.place import CONSUMER, Place
-from benchmarks.organization.runtime import Runtime
-from benchmarks.organization.timeline import Timeline
-from benchmarks.organization.trouble import Trouble
 from sandbox.config_service import results_of
 from sandbox.eventbridge import Delivery
 from sandbox.server import Sandbox
+from tests.organization.simulated.consumer import Consumer
+from tests.organization.simulated.place import CONSUMER, Place
+from tests.organization.simulated.runtime import Runtime
+from tests.organization.simulated.timeline import Timeline
+from tests.organization.simulated.trouble import Trouble
 
 CONSUMER_OUTAGE = (100.0, 130.0)
 """When every event fails at the consumer, in seconds."""

@@ -8,9 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.organization.network import Network
-from benchmarks.organization.runtime import Context, Runtime
-from benchmarks.organization.trouble import Outage, StoppedError, Trouble
 from express_path import evaluation
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType
@@ -29,10 +26,13 @@ from sandbox.dynamic import Client
 from sandbox.event_sources import Polled, poll
 from sandbox.server import Sandbox
 from sandbox.stacksets import deploy
+from tests.organization.simulated.network import Network
+from tests.organization.simulated.runtime import Context, Runtime
+from tests.organization.simulated.trouble import Outage, StoppedError, Trouble
 
 RULE_NAME = "s3express-no-nat-path"
 RULE = RuleDefinition(RULE_NAME, "express-path-evaluate", tuple(kind.value for kind in ResourceType))
-TEMPLATE = Path(__file__).parents[2] / "integrations" / "template.yaml"
+TEMPLATE = Path(__file__).parents[3] / "integrations" / "template.yaml"
 DEPLOYED = (
     "SecurityHubQueue",
     "SecurityHubQueuePolicy",
@@ -103,7 +103,7 @@ class Place:
             self.loop.notice()
         return self.loop.take()
 
-    def evaluate(self, event: dict[str, Any]) -> Any:  # noqa: ANN401  # a function may return anything
+    def evaluate(self, event: dict[str, Any]) -> Any:  # a function may return anything
         """Invoke the rule's function once."""
         with self.trouble.around("rule", self.outage):
             try:

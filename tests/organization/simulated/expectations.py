@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.organization.consumer import Consumer
-from benchmarks.organization.place import RULE_NAME, Place
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
@@ -14,6 +12,8 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from sandbox.config_service import results_of
 from sandbox.security_hub import findings_of
+from tests.organization.simulated.consumer import Consumer
+from tests.organization.simulated.place import RULE_NAME, Place
 
 SEVERITIES = {"NAT_BEYOND_TRANSIT_GATEWAY": "HIGH"}
 """The severities of docs/integrations.md that are not MEDIUM. Everything that fails here fails by a NAT."""

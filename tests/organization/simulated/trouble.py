@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from benchmarks.organization.timeline import Timeline
 from sandbox.server import Sandbox
+from tests.organization.simulated.timeline import Timeline
 
 READS = ("DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints")
 OUTAGES = (("events", "PutEvents"), ("ec2", "DescribeRouteTables"), ("securityhub", "GetFindings"))

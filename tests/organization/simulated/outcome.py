@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from benchmarks.organization.expectations import (
+from sandbox.server import Sandbox
+from tests.organization.simulated.expectations import (
     Scan,
     differing_findings,
     differing_gauges,
@@ -15,10 +16,9 @@ from benchmarks.organization.expectations import (
     differing_results,
     differing_verdicts,
 )
-from benchmarks.organization.place import Place
-from benchmarks.organization.runtime import Runtime
-from benchmarks.organization.simulation import Simulation, Size
-from sandbox.server import Sandbox
+from tests.organization.simulated.place import Place
+from tests.organization.simulated.runtime import Runtime
+from tests.organization.simulated.simulation import Simulation, Size
 
 CHANGES, LAST_SWEEP = "changes", "last sweep"
 SWEEP_TROUBLE_SECONDS = 300.0
