@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, pages
-from express_path.adapters.health import runbooks_of
+from express_path.adapters.health import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.automation.stack import Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
@@ -50,9 +50,6 @@ class Deployment:
     stack: str
     rule: str
     ledger: str
-    heal_document: str
-    approval_document: str
-    undo_document: str
     stop_role_arn: str
     automation_role_arn: str
     plan_function_arn: str
@@ -67,6 +64,11 @@ class Deployment:
     def key(self) -> tuple[str, str, str]:
         """What deployments are sorted by."""
         return self.place.account_id, self.place.region, self.stack
+
+    @property
+    def runbooks(self) -> Runbooks:
+        """The names of its runbooks."""
+        return runbooks_of(self.rule)
 
     @property
     def mode(self) -> str:
@@ -179,14 +181,11 @@ def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployme
         stack.name,
         output("RuleName"),
         output("LedgerTableName"),
-        output("HealDocumentName"),
-        output("ApprovalDocumentName"),
-        output("UndoDocumentName"),
-        stop_role,
-        output("AutomationRoleArn"),
-        output("PlanFunctionArn"),
-        stack.parameters,
-        selected,
+        stop_role_arn=stop_role,
+        automation_role_arn=output("AutomationRoleArn"),
+        plan_function_arn=output("PlanFunctionArn"),
+        parameters=stack.parameters,
+        options=selected,
     )
 
 
@@ -247,21 +246,17 @@ def _from_instance(place: AccountRegion, instance: StackInstance, partition: str
     account = f"arn:{partition}:iam::{place.account_id}:{_ROLES}"
     function = f"arn:{partition}:lambda:{place.region}:{place.account_id}:function:{names['PlanFunction']}"
     rule = parameters.get("RuleName") or RULE_NAME
-    heal, approval, undo = runbooks_of(rule)
     here = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
     return Deployment(
         place,
         instance.stack_id.split("/")[1],
         rule,
         parameters["LedgerTableName"],
-        heal,
-        approval,
-        undo,
-        account + names["StopRole"],
-        account + names["AutomationRole"],
-        function,
-        parameters,
-        f" {shlex.join(here.options())}",
+        stop_role_arn=account + names["StopRole"],
+        automation_role_arn=account + names["AutomationRole"],
+        plan_function_arn=function,
+        parameters=parameters,
+        options=f" {shlex.join(here.options())}",
         is_rolled_out=True,
     )
 

@@ -43,7 +43,7 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
 
 def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
     """Return whether a run of this runbook heals, so that there may be something to undo."""
-    return document == deployment.heal_document and parameters.get("DryRun") != "true"
+    return document == deployment.runbooks.heal and parameters.get("DryRun") != "true"
 
 
 def failure_line(run: Run, deployment: Deployment) -> str:
@@ -56,7 +56,7 @@ def failure_line(run: Run, deployment: Deployment) -> str:
 
 def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
     """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
-    document = deployment.approval_document
+    document = deployment.runbooks.approval
     with locating_errors(deployment.place):
         run_id = start_run(deployment.place.aws, document, parameters)
     echo(f"asking the approvers: {document}, run {run_id}")

@@ -282,7 +282,7 @@ def _plan(
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
     by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
     jobs = [
-        Job(name, deployment.heal_document, {"SubnetId": subnet, **deployment.common, "DryRun": "true"})
+        Job(name, deployment.runbooks.heal, {"SubnetId": subnet, **deployment.common, "DryRun": "true"})
         for name, (_, subnet) in by_name.items()
     ]
     result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
@@ -320,7 +320,7 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
 def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
     for plan in changes:
         if plan.change:
-            yield Job(plan.table.id, deployment.heal_document, {"SubnetId": plan.change.subnet_id, **deployment.common})
+            yield Job(plan.table.id, deployment.runbooks.heal, {"SubnetId": plan.change.subnet_id, **deployment.common})
 
 
 def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:

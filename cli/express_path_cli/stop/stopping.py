@@ -146,7 +146,7 @@ def _settle(row: StoppedDeployment) -> tuple[StoppedDeployment, str]:
                 note = (
                     f"{deployment}: remediation exceptions were not recorded, so start clears none: {one_line(error)}"
                 )
-        running = wait_for_changes(role.ssm, deployment.heal_document)
+        running = wait_for_changes(role.ssm, deployment.runbooks.heal)
         return replace(row, record=record, running=tuple(running))
 
     return on_new_clients(row.role, settle), note

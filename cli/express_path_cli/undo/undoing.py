@@ -103,7 +103,7 @@ def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[Foun
     unread: list[ApiError] = []
 
     def read(row: LedgerHeals) -> LedgerHeals:
-        named = [{"Key": "DocumentNamePrefix", "Values": [row.deployment.heal_document]}]
+        named = [{"Key": "DocumentNamePrefix", "Values": [row.deployment.runbooks.heal]}]
         operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
         try:
             runs = pages(replace(row.deployment.place.aws).ssm, "ssm", operation, field, Filters=named)
@@ -266,10 +266,10 @@ def _from_ledger(deployment: Deployment, heal: PastHeal) -> HealOutcome:
 def _undo(aws: Aws, rows: Sequence[HealOutcome], *, dry_run: bool) -> Iterator[HealOutcome]:
     """Undo heals of one deployment, and yield what became of each. Raise ApiError, OptionError."""
     deployment = rows[0].deployment
-    version = released_version(aws.ssm, deployment.undo_document) if deployment.is_rolled_out else ""
+    version = released_version(aws.ssm, deployment.runbooks.undo) if deployment.is_rolled_out else ""
     given = {**deployment.common, "DryRun": str(dry_run).lower()}
     for by_run in [{row.heal.run.run_id: row for row in rows}] if dry_run else _rounds(rows):
-        jobs = [Job(run_id, deployment.undo_document, {"RunId": run_id, **given}, version) for run_id in by_run]
+        jobs = [Job(run_id, deployment.runbooks.undo, {"RunId": run_id, **given}, version) for run_id in by_run]
         for job, run in RunQueue(aws, jobs).run(started=lambda _job, _run_id: None):
             yield _ended(by_run[job.name], run, dry_run=dry_run)
 

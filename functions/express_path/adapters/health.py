@@ -6,7 +6,7 @@ Each `..._problem` says what is wrong with one component in a sentence, and is e
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling, pages
 from express_path.adapters.ledger_policy import policy_problem, read_policy
@@ -86,11 +86,19 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     return Installation(stack["StackId"], names, parameters, topic, names.get("NoticeRole", ""))
 
 
-def runbooks_of(rule_name: str) -> tuple[str, str, str]:
-    """Return the names of a rule's runbooks: the one that heals, the one that asks for approval, and the one that undoes."""
+class Runbooks(NamedTuple):
+    """The names of a rule's runbooks: the one that heals, the one that asks for approval first, and the one that undoes."""
+
+    heal: str
+    approval: str
+    undo: str
+
+
+def runbooks_of(rule_name: str) -> Runbooks:
+    """Return the names of a rule's runbooks, as the template gives them."""
     suffix = "" if rule_name == RULE_NAME else f"-{rule_name}"
     heal = "AddS3ExpressGatewayEndpoint"
-    return heal + suffix, f"{heal}WithApproval{suffix}", f"RemoveS3ExpressGatewayEndpoint{suffix}"
+    return Runbooks(heal + suffix, f"{heal}WithApproval{suffix}", f"RemoveS3ExpressGatewayEndpoint{suffix}")
 
 
 def faults_of(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> list[Fault]:
