@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -48,12 +49,16 @@ class LiveOptions:
 
     def options(self) -> list[str]:
         """Return the options on the command line that select these accounts and Regions."""
-        given = [("--region", region) for region in self.regions]
-        given += [("--profile", self.profile or ""), ("--role-name", self.role_name or "")]
-        given += [("--external-id", self.external_id)]
-        given += [("--ou", ou_id) for ou_id in self.ou_ids] + [("--account", id_) for id_ in self.account_ids]
         flags = {"--all-regions": self.all_regions, "--organization": self.organization}
-        words = [word for option in given if option[1] for word in option]
+        values = {
+            "--region": self.regions,
+            "--profile": [self.profile],
+            "--role-name": [self.role_name],
+            "--external-id": [self.external_id],
+            "--ou": self.ou_ids,
+            "--account": self.account_ids,
+        }
+        words = [word for option, given in values.items() for value in given if value for word in (option, value)]
         return [*(flag for flag, is_given in flags.items() if is_given), *words]
 
     def check(self) -> None:
@@ -79,107 +84,69 @@ WHERE = "Where to look"
 WHAT = "What to decide"
 HOW = "How to show it"
 """The panels of --help."""
+_where = partial(typer.Option, rich_help_panel=WHERE)
 
 
 FromDump = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS.", rich_help_panel=WHERE
-    ),
+    _where(metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS."),
 ]
 FromScan = Annotated[
     Path | None,
-    typer.Option(
-        "--from",
-        metavar="FILE",
-        help="Read the JSON document of an earlier scan, instead of AWS.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--from", metavar="FILE", help="Read the JSON document of an earlier scan, instead of AWS."),
 ]
 Example = Annotated[
     bool,
-    typer.Option(
-        "--example",
-        help="Read the sample network that is installed with express-path, instead of AWS.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--example", help="Read the sample network that is installed with express-path, instead of AWS."),
 ]
 Regions = Annotated[
     list[str] | None,
-    typer.Option(
-        "--region",
-        metavar="REGION",
-        help="A Region to read; repeatable.",
-        rich_help_panel=WHERE,
-    ),
+    _where("--region", metavar="REGION", help="A Region to read; repeatable."),
 ]
 Region = Annotated[
     str | None,
-    typer.Option(
-        metavar="REGION",
-        help="The Region. Default: the one in your AWS settings.",
-        rich_help_panel=WHERE,
-    ),
+    _where(metavar="REGION", help="The Region. Default: the one in your AWS settings."),
 ]
 AllRegions = Annotated[
     bool,
-    typer.Option("--all-regions", help="Every enabled Region that offers S3 Express.", rich_help_panel=WHERE),
+    _where("--all-regions", help="Every enabled Region that offers S3 Express."),
 ]
 Profile = Annotated[
     str | None,
-    typer.Option(
-        callback=note_profile,
-        metavar="NAME",
-        help="The profile of your AWS settings.",
-        rich_help_panel=WHERE,
-    ),
+    _where(callback=note_profile, metavar="NAME", help="The profile of your AWS settings."),
 ]
 AllAccounts = Annotated[
     bool,
-    typer.Option("--organization", help="Every active account of the organization.", rich_help_panel=WHERE),
+    _where("--organization", help="Every active account of the organization."),
 ]
 RoleName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="With --organization: the role to assume in each account.", rich_help_panel=WHERE
-    ),
+    _where(metavar="NAME", help="With --organization: the role to assume in each account."),
 ]
 OuIds = Annotated[
     list[str] | None,
-    typer.Option(
+    _where(
         "--ou",
         metavar="OU-ID",
         help="Only the accounts of this organizational unit and of those inside it; repeatable.",
-        rich_help_panel=WHERE,
     ),
 ]
 AccountIds = Annotated[
     list[str] | None,
-    typer.Option(
-        "--account", metavar="ID", help="With --organization: only this account; repeatable.", rich_help_panel=WHERE
-    ),
+    _where("--account", metavar="ID", help="With --organization: only this account; repeatable."),
 ]
 AggregatorName = Annotated[
     str | None,
-    typer.Option(
+    _where(
         "--aggregator",
         metavar="NAME",
         help="Read this AWS Config aggregator instead: every account, without a role, but only what AWS Config records.",
-        rich_help_panel=WHERE,
     ),
 ]
-ExternalId = Annotated[
-    str, typer.Option(metavar="ID", help="The external ID that the roles require.", rich_help_panel=WHERE)
-]
+ExternalId = Annotated[str, _where(metavar="ID", help="The external ID that the roles require.")]
 Workers = Annotated[
     int,
-    typer.Option(
-        min=1,
-        max=64,
-        metavar="NUMBER",
-        help="How many accounts and Regions to read in parallel.",
-        rich_help_panel=WHERE,
-    ),
+    _where(min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read in parallel."),
 ]
 
 
