@@ -80,52 +80,51 @@ class LiveOptions:
             )
 
 
-WHERE = "Where to look"
-WHAT = "What to decide"
-HOW = "How to show it"
-"""The panels of --help."""
-_where = partial(typer.Option, rich_help_panel=WHERE)
+where = partial(typer.Option, rich_help_panel="Where to look")
+what = partial(typer.Option, rich_help_panel="What to decide")
+how = partial(typer.Option, rich_help_panel="How to show it")
+"""An option in a panel of --help."""
 
 
 FromDump = Annotated[
     Path | None,
-    _where(metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS."),
+    where(metavar="DIR", help="Read a dump that `express-path collect` wrote, instead of AWS."),
 ]
 FromScan = Annotated[
     Path | None,
-    _where("--from", metavar="FILE", help="Read the JSON document of an earlier scan, instead of AWS."),
+    where("--from", metavar="FILE", help="Read the JSON document of an earlier scan, instead of AWS."),
 ]
 Example = Annotated[
     bool,
-    _where("--example", help="Read the sample network that is installed with express-path, instead of AWS."),
+    where("--example", help="Read the sample network that is installed with express-path, instead of AWS."),
 ]
 Regions = Annotated[
     list[str] | None,
-    _where("--region", metavar="REGION", help="A Region to read; repeatable."),
+    where("--region", metavar="REGION", help="A Region to read; repeatable."),
 ]
 Region = Annotated[
     str | None,
-    _where(metavar="REGION", help="The Region. Default: the one in your AWS settings."),
+    where(metavar="REGION", help="The Region. Default: the one in your AWS settings."),
 ]
 AllRegions = Annotated[
     bool,
-    _where("--all-regions", help="Every enabled Region that offers S3 Express."),
+    where("--all-regions", help="Every enabled Region that offers S3 Express."),
 ]
 Profile = Annotated[
     str | None,
-    _where(callback=note_profile, metavar="NAME", help="The profile of your AWS settings."),
+    where(callback=note_profile, metavar="NAME", help="The profile of your AWS settings."),
 ]
 AllAccounts = Annotated[
     bool,
-    _where("--organization", help="Every active account of the organization."),
+    where("--organization", help="Every active account of the organization."),
 ]
 RoleName = Annotated[
     str | None,
-    _where(metavar="NAME", help="With --organization: the role to assume in each account."),
+    where(metavar="NAME", help="With --organization: the role to assume in each account."),
 ]
 OuIds = Annotated[
     list[str] | None,
-    _where(
+    where(
         "--ou",
         metavar="OU-ID",
         help="Only the accounts of this organizational unit and of those inside it; repeatable.",
@@ -133,20 +132,20 @@ OuIds = Annotated[
 ]
 AccountIds = Annotated[
     list[str] | None,
-    _where("--account", metavar="ID", help="With --organization: only this account; repeatable."),
+    where("--account", metavar="ID", help="With --organization: only this account; repeatable."),
 ]
 AggregatorName = Annotated[
     str | None,
-    _where(
+    where(
         "--aggregator",
         metavar="NAME",
         help="Read this AWS Config aggregator instead: every account, without a role, but only what AWS Config records.",
     ),
 ]
-ExternalId = Annotated[str, _where(metavar="ID", help="The external ID that the roles require.")]
+ExternalId = Annotated[str, where(metavar="ID", help="The external ID that the roles require.")]
 Workers = Annotated[
     int,
-    _where(min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read in parallel."),
+    where(min=1, max=64, metavar="NUMBER", help="How many accounts and Regions to read in parallel."),
 ]
 
 
@@ -157,21 +156,20 @@ def _complete_parameter() -> list[str]:
 
 Parameters = Annotated[
     list[str] | None,
-    typer.Option(
+    what(
         "--parameter",
         metavar="NAME=VALUE",
         autocompletion=_complete_parameter,
         help="A rule parameter, such as publicSubnets=NON_COMPLIANT; repeatable.",
-        rich_help_panel=WHAT,
     ),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="Do not show progress or notes. Errors are still shown.", rich_help_panel=HOW),
+    how("--quiet", "-q", help="Do not show progress or notes. Errors are still shown."),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Write to this file, not the terminal.", rich_help_panel=HOW),
+    how("--output", "-o", metavar="FILE", help="Write to this file, not the terminal."),
 ]
 
 
@@ -189,7 +187,7 @@ class TableFormat(StrEnum):
     JSON = "json"
 
 
-_FORMAT = typer.Option("--format", "-f", help="The output format.", rich_help_panel=HOW)
+_FORMAT = how("--format", "-f", help="The output format.")
 TextOrJson = Annotated[TextFormat, _FORMAT]
 TableOrJson = Annotated[TableFormat, _FORMAT]
 

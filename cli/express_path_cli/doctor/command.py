@@ -33,7 +33,7 @@ express-path doctor --format json  # for other tools
 
 ShowAll = Annotated[
     bool,
-    typer.Option("--all", help="Show the checks that pass, too. JSON has them always.", rich_help_panel=options.HOW),
+    options.how("--all", help="Show the checks that pass, too. JSON has them always."),
 ]
 
 

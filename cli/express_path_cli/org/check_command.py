@@ -83,9 +83,7 @@ NetworkExternalId = Annotated[
         rich_help_panel=_DEPLOYED,
     ),
 ]
-RoleName = Annotated[
-    str, typer.Option(metavar="NAME", help="The role that reads each account.", rich_help_panel=options.WHERE)
-]
+RoleName = Annotated[str, options.where(metavar="NAME", help="The role that reads each account.")]
 
 
 def org_check(

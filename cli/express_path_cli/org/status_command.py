@@ -35,28 +35,22 @@ express-path org status --aggregator organization --region eu-north-1 --format j
 """
 Aggregator = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help="The AWS Config aggregator of the organization, in the Region of your AWS settings.",
-        rich_help_panel=options.WHERE,
+    options.where(
+        metavar="NAME", help="The AWS Config aggregator of the organization, in the Region of your AWS settings."
     ),
 ]
 Role = Annotated[
     str | None,
-    typer.Option(
-        "--role-name",
-        metavar="NAME",
-        help="The role that reads the sweeps and the excluded subnets in each account.",
-        rich_help_panel=options.WHERE,
+    options.where(
+        "--role-name", metavar="NAME", help="The role that reads the sweeps and the excluded subnets in each account."
     ),
 ]
 Regions = Annotated[
     list[str] | None,
-    typer.Option(
+    options.where(
         "--region",
         metavar="REGION",
         help="Only the results of this Region; repeatable. Default: every Region of the aggregator.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 

@@ -37,10 +37,9 @@ Files = Annotated[
 ]
 OfAccount = Annotated[
     bool,
-    typer.Option(
+    options.where(
         "--account",
         help="Read the account's own: identity policies, and those of directory buckets and access points of the Region.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 VpcId = Annotated[

@@ -48,112 +48,94 @@ def _complete_split() -> list[str]:
 
 VpcIds = Annotated[
     list[str] | None,
-    typer.Option("--vpc", metavar="VPC-ID", help="Only subnets of this VPC; repeatable.", rich_help_panel=options.WHAT),
+    options.what("--vpc", metavar="VPC-ID", help="Only subnets of this VPC; repeatable."),
 ]
 Tags = Annotated[
     list[str] | None,
-    typer.Option(
-        "--tag",
-        metavar="KEY[=VALUE]",
-        help="Only subnets with this tag; if repeated, with all of them.",
-        rich_help_panel=options.WHAT,
-    ),
+    options.what("--tag", metavar="KEY[=VALUE]", help="Only subnets with this tag; if repeated, with all of them."),
 ]
 FailOn = Annotated[
     list[str] | None,
-    typer.Option(
+    options.what(
         metavar="WORD",
         autocompletion=_complete_failing,
         help="Exit with status 1 if a subnet has this compliance or reason; repeatable. Default: NON_COMPLIANT. "
         "`new`: only if a finding is not in the --baseline. `never`: always exit 0, unless a read failed.",
-        rich_help_panel=options.WHAT,
     ),
 ]
 BaselineFile = Annotated[
     Path | None,
-    typer.Option(
+    options.what(
         "--baseline",
         metavar="FILE",
         help="The JSON output of an earlier scan. Findings are marked as new, unchanged, fixed, or unknown.",
-        rich_help_panel=options.WHAT,
     ),
 ]
 PlanOption = Annotated[
     Path | None,
-    typer.Option(
+    options.where(
         "--plan",
         metavar="FILE",
         help="Judge the network as it would be after a plan: the output of `terraform show -json` or `tofu show -json`, a "
         "CloudFormation change set, or a template as a new stack.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 PlanOnly = Annotated[
     bool,
-    typer.Option(
-        "--plan-only",
-        help="With --plan: judge what the plan contains, and do not read the network.",
-        rich_help_panel=options.WHERE,
-    ),
+    options.where("--plan-only", help="With --plan: judge what the plan contains, and do not read the network."),
 ]
 SourceFolder = Annotated[
     Path | None,
-    typer.Option(
+    options.where(
         "--source",
         metavar="PATH",
         help="With --plan: the folder in which the plan was made, for the lines of findings, and for Terraform. Default: the "
         "folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 TerraformProgram = Annotated[
     str | None,
-    typer.Option(
+    options.where(
         "--terraform",
         metavar="PATH",
         help="With --plan: the Terraform (1.11 or newer) that plans once more in the --source folder, without credentials, to "
         "fill in ids that a plan does not have. It runs the providers of that folder. Default: terraform on PATH.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 NoTerraform = Annotated[
     bool,
-    typer.Option(
+    options.where(
         "--no-terraform",
         help="With --plan: do not run Terraform; what an id may be follows from the references in the plan.",
-        rich_help_panel=options.WHERE,
     ),
 ]
 Shown = Annotated[
     list[str] | None,
-    typer.Option(
+    options.how(
         "--show",
         metavar="WORD",
         autocompletion=_complete_shown,
         help="List the subnets with this compliance or reason, one per line, instead of the worklist; repeatable. `new`: "
         "those with a finding that is not in the --baseline. The exit status still depends on all subnets.",
-        rich_help_panel=options.HOW,
     ),
 ]
 SplitBy = Annotated[
     str | None,
-    typer.Option(
+    options.how(
         metavar="WORD",
         autocompletion=_complete_split,
         help="Write a folder for each owner into the folder that --output names: a ticket, the subnets, commands, "
         "and patches. WORD is tag:KEY,... or account.",
-        rich_help_panel=options.HOW,
     ),
 ]
 OutputFormat = Annotated[
     Format | None,
-    typer.Option(
+    options.how(
         "--format",
         "-f",
         metavar="FORMAT",
         help=f"The output format: {', '.join(Format)}. Default: that of the suffix of --output (json, csv, md, html, xml, "
         "junit, sarif), else a table.",
-        rich_help_panel=options.HOW,
     ),
 ]
 

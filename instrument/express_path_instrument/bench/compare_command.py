@@ -32,11 +32,10 @@ Files = Annotated[
 ]
 Charts = Annotated[
     list[Path] | None,
-    typer.Option(
+    options.how(
         "--chart",
         metavar="FILE",
         help="Also write the charts to this file, which ends in .svg, .png, or .pdf; repeatable.",
-        rich_help_panel=options.HOW,
     ),
 ]
 

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Annotated
 
-import typer
-
 from express_path_cli.aws.options import Quiet
 from express_path_instrument.bench import options as shared
 from express_path_instrument.bench.plan import (
@@ -76,31 +74,22 @@ bench_put = _command(Kind.PUT, "writes to", "writes", "written")
 
 Rates = Annotated[
     str,
-    typer.Option(
-        "--rate",
-        metavar="NUMBER,...",
-        help="How many requests to start in each second, one step for each.",
-        rich_help_panel=shared.LOAD,
-    ),
+    shared.load("--rate", metavar="NUMBER,...", help="How many requests to start in each second, one step for each."),
 ]
-Requests = Annotated[
-    Operation, typer.Option("--operation", help="What each request does.", rich_help_panel=shared.LOAD)
-]
+Requests = Annotated[Operation, shared.load("--operation", help="What each request does.")]
 PrefixScheme = Annotated[
     Prefixes,
-    typer.Option(
-        help="How the keys of two tenants start: with a common prefix, or each tenant's with another character.",
-        rich_help_panel=shared.LOAD,
+    shared.load(
+        help="How the keys of two tenants start: with a common prefix, or each tenant's with another character."
     ),
 ]
 MostConnections = Annotated[
     int,
-    typer.Option(
+    shared.load(
         min=1,
         max=MOST_CONNECTIONS,
         metavar="NUMBER",
         help="The most requests in flight. If all connections are busy, requests wait, which is part of their latency.",
-        rich_help_panel=shared.LOAD,
     ),
 ]
 

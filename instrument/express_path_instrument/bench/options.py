@@ -1,6 +1,7 @@
 """The options that the commands of `bench` share."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,102 +15,83 @@ from express_path_cli.terminal.tables import Terminal
 from express_path_instrument.bench.results import BenchResult, as_bench_json
 from express_path_instrument.bench.tables import as_bench_table
 
-WHERE = options.WHERE
-LOAD = "What to send"
-SAFETY = "What is allowed"
-HOW = options.HOW
+load = partial(typer.Option, rich_help_panel="What to send")
+safety = partial(typer.Option, rich_help_panel="What is allowed")
+"""An option in a panel of --help."""
 
 BucketName = Annotated[str, typer.Argument(metavar="BUCKET", help="A directory bucket, or a general purpose bucket.")]
 EndpointUrl = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL",
-        help="A lab's S3 server at a loopback or private address, instead of AWS.",
-        rich_help_panel=WHERE,
-    ),
+    options.where(metavar="URL", help="A lab's S3 server at a loopback or private address, instead of AWS."),
 ]
 Region = options.Region
 Profile = options.Profile
 ZoneId = Annotated[
     str | None,
-    typer.Option(
+    options.where(
         metavar="ID",
         help="The zone ID of this machine, such as use1-az4. Default: read from the EC2 instance metadata.",
-        rich_help_panel=WHERE,
     ),
 ]
 Subnet = Annotated[
     str | None,
-    typer.Option(
+    options.where(
         metavar="SUBNET",
         help="The subnet of this machine, whose path is reported. Default: read from the EC2 instance metadata.",
-        rich_help_panel=WHERE,
     ),
 ]
 Connections = Annotated[
     str,
-    typer.Option(
-        metavar="NUMBER,...", help="How many connections to use, one step for each number.", rich_help_panel=LOAD
-    ),
+    load(metavar="NUMBER,...", help="How many connections to use, one step for each number."),
 ]
 Duration = Annotated[
     float | None,
-    typer.Option(min=0.1, metavar="SECONDS", help="How long each step is measured. Default: 10.", rich_help_panel=LOAD),
+    load(min=0.1, metavar="SECONDS", help="How long each step is measured. Default: 10."),
 ]
 Count = Annotated[
     int | None,
-    typer.Option(
-        min=1, metavar="NUMBER", help="Measure this many requests in each step, not a duration.", rich_help_panel=LOAD
-    ),
+    load(min=1, metavar="NUMBER", help="Measure this many requests in each step, not a duration."),
 ]
 Size = Annotated[
     str,
-    typer.Option(metavar="SIZE", help="The size of each object, such as 64KiB or 10MB.", rich_help_panel=LOAD),
+    load(metavar="SIZE", help="The size of each object, such as 64KiB or 10MB."),
 ]
 Objects = Annotated[
     int,
-    typer.Option(min=1, max=1_000_000, metavar="NUMBER", help="How many objects to use.", rich_help_panel=LOAD),
+    load(min=1, max=1_000_000, metavar="NUMBER", help="How many objects to use."),
 ]
 WarmUp = Annotated[
     float,
-    typer.Option(min=0, metavar="SECONDS", help="How long a step runs before it is measured.", rich_help_panel=LOAD),
+    load(min=0, metavar="SECONDS", help="How long a step runs before it is measured."),
 ]
 Repeats = Annotated[
     int,
-    typer.Option(min=1, max=100, metavar="NUMBER", help="How often to measure every step.", rich_help_panel=LOAD),
+    load(min=1, max=100, metavar="NUMBER", help="How often to measure every step."),
 ]
 Timeout = Annotated[
     float,
-    typer.Option(
-        min=0.1,
-        metavar="SECONDS",
-        help="After how long without data a request fails, or, after a step, hangs.",
-        rich_help_panel=LOAD,
-    ),
+    load(min=0.1, metavar="SECONDS", help="After how long without data a request fails, or, after a step, hangs."),
 ]
 Processes = Annotated[
     int,
-    typer.Option(min=1, max=1024, metavar="NUMBER", help="How many processes send requests.", rich_help_panel=LOAD),
+    load(min=1, max=1024, metavar="NUMBER", help="How many processes send requests."),
 ]
 AllowOtherZone = Annotated[
     bool,
-    typer.Option("--allow-other-zone", help="Measure although the bucket is in another zone.", rich_help_panel=SAFETY),
+    safety("--allow-other-zone", help="Measure although the bucket is in another zone."),
 ]
 AllowErrors = Annotated[
     bool,
-    typer.Option(
-        "--allow-errors", help="Continue after failed requests, and count the result as valid.", rich_help_panel=SAFETY
-    ),
+    safety("--allow-errors", help="Continue after failed requests, and count the result as valid."),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    options.how(
         "--output",
         "-o",
         callback=check_output,
         metavar="FILE",
         help="Also write the result to this file, as JSON; - writes it to standard output instead of the table.",
-        rich_help_panel=HOW,
     ),
 ]
 
