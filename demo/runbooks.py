@@ -3,15 +3,14 @@
 import json
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from demo.function import LEDGER, PLAN_FUNCTION, Invoke
 from demo.steps import StepLine, step_lines
+from org.expansion import runbook
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 
-RUNBOOKS = Path(__file__).parent.parent / "runbooks"
 HEAL, UNDO = "AddS3ExpressGatewayEndpoint", "RemoveS3ExpressGatewayEndpoint"
 ROLE = "express-path-automation"
 TRUST = {
@@ -44,7 +43,7 @@ class Runbooks:
         role = sandbox.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
         self._common = {"AutomationAssumeRole": [role["Role"]["Arn"]], "PlanFunctionName": [PLAN_FUNCTION]}
         for name in (HEAL, UNDO):
-            content = (RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8")
+            content = json.dumps(runbook(name))
             kind = {"DocumentType": "Automation", "DocumentFormat": "YAML"}
             self._ssm.create_document(Name=name, Content=content, **kind)
 

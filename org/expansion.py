@@ -4,6 +4,8 @@ StackSets refuse both (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIR
 transform that runs here is AWS's own, aws-sam-translator.
 """
 
+import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from samtranslator.parser.parser import Parser  # type: ignore[import-untyped]
 from samtranslator.translator.translator import Translator  # type: ignore[import-untyped]
 from samtranslator.yaml_helper import intrinsics_multi_constructor  # type: ignore[import-untyped]
 
+ROOT = Path(__file__).parents[1]
 INCLUDE = "AWS::Include"
 CODE = {"Bucket": {"Fn::Sub": "${ArtifactBucketPrefix}-${AWS::Region}"}, "Key": {"Ref": "CodeKey"}}
 """Where every function has its code. Lambda reads it from a bucket of its own Region.
@@ -38,7 +41,7 @@ def expand(template: Path, code_key: str) -> dict[str, Any]:
     The result has two more parameters: ArtifactBucketPrefix, and CodeKey, whose default is `code_key`. PackageError if
     a function has other code, or if a transform is left.
     """
-    source = yaml.load(template.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # it is a safe one
+    source = _read(template)
     source["Globals"]["Function"]["CodeUri"] = CODE
     _add_parameters(source, code_key)
     included = _with_includes(source, template.parent)
@@ -47,6 +50,24 @@ def expand(template: Path, code_key: str) -> dict[str, Any]:
     expanded: dict[str, Any] = translator.translate(included, parameter_values={}, passthrough_metadata=True)
     _check(expanded)
     return expanded
+
+
+@cache
+def runbook(name: str) -> dict[str, Any]:
+    """Return a runbook as CloudFormation deploys it, with the scripts of the template. All callers share it."""
+    mappings = _read(ROOT / "template.yaml")["Mappings"]
+
+    def inserted(node: dict[str, Any]) -> Any:  # noqa: ANN401  # JSON
+        names = node.get("Fn::FindInMap")
+        return mappings[names[0]][names[1]][names[2]] if names else node
+
+    text = json.dumps(_read(ROOT / "runbooks" / f"{name}.yaml"))
+    found: dict[str, Any] = json.loads(text, object_hook=inserted)
+    return found
+
+
+def _read(file: Path) -> Any:  # noqa: ANN401  # JSON
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506  # it is a safe one
 
 
 def _add_parameters(template: dict[str, Any], code_key: str) -> None:
@@ -83,8 +104,7 @@ def _with_includes(node: Any, folder: Path) -> Any:  # noqa: ANN401  # JSON
         return node
     transform = node.get("Fn::Transform", {})
     if transform.get("Name") == INCLUDE and len(node) == 1:
-        location = folder / transform["Parameters"]["Location"]
-        return yaml.load(location.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+        return _read(folder / transform["Parameters"]["Location"])
     return {key: _with_includes(value, folder) for key, value in node.items()}
 
 

@@ -44,7 +44,7 @@ def test_every_rule_parameter_is_explained(parameter: str) -> None:
 def test_every_stack_parameter_is_explained() -> None:
     """docs/deploy.md or docs/heal-and-undo.md names each parameter of the template."""
     explained = text("docs/deploy.md") + text("docs/heal-and-undo.md")
-    section = text("template.yaml").partition("\nParameters:\n")[2].partition("\nRules:\n")[0]
+    section = text("template.yaml").partition("\nParameters:\n")[2].partition("\nMappings:\n")[0]
     parameters = re.findall(r"^  (\w+):$", section, re.MULTILINE)
     assert len(parameters) > 20
     assert [name for name in parameters if f"`{name}`" not in explained] == []

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from tests.docs.generated import GROUPS
-from tests.support.heals import RUNBOOKS, all_steps, called
+from tests.support.heals import APPROVED, HEAL, UNDO, all_steps, called
 from tests.support.iam import actions
 from tests.support.template import ROOT
 from tests.template.test_permissions import PARAMETERS, deployed, statements
@@ -31,8 +31,8 @@ def used() -> Iterator[str]:
                 yield from (f"event:{'/'.join(pair)}" for pair in product(pattern["source"], pattern["detail-type"]))
             elif "FunctionName" in properties and "Principal" in properties:
                 yield f"resource-policy:{properties['Action']}"
-    for runbook in RUNBOOKS.glob("*.yaml"):
-        for step in all_steps(runbook.stem).values():
+    for name in (HEAL, APPROVED, UNDO):
+        for step in all_steps(name).values():
             yield from (f"runbook:{name}" for name in _of_step(step))
 
 

@@ -12,13 +12,14 @@ from express_path.domain.heal.records import parse_owners, parse_settings
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.handlers import plan_heal
 from express_path.healing import HealServices
+from org.expansion import runbook
 from sandbox.config_items.direct import acting_in
 from sandbox.config_service.results import Result, results_of
 from sandbox.dynamic import Client
 from sandbox.remediation import Remediation
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
-from tests.support.heals import HEAL, RULE, UNDO, Vpc, configure_remediation, runbook
+from tests.support.heals import HEAL, RULE, UNDO, Vpc, configure_remediation
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context

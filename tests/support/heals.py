@@ -5,14 +5,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
+from org.expansion import runbook
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from sandbox.tracing import traced
@@ -20,7 +17,6 @@ from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context
 
-RUNBOOKS = Path(__file__).parents[2] / "runbooks"
 HEAL, UNDO, APPROVED = (
     "AddS3ExpressGatewayEndpoint",
     "RemoveS3ExpressGatewayEndpoint",
@@ -33,13 +29,6 @@ TRUST = {
     "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
 }
 Run = dict[str, Any]
-
-
-@cache
-def runbook(name: str) -> dict[str, Any]:
-    """Return a runbook as its file has it. All callers share it, because parsing takes long, so do not change it."""
-    parsed: dict[str, Any] = yaml.load((RUNBOOKS / f"{name}.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-    return parsed
 
 
 def all_steps(name: str) -> dict[str, dict[str, Any]]:

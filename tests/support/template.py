@@ -14,10 +14,10 @@ from typing import Any
 from unittest.mock import patch
 
 import boto3
-import yaml
 from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
 
+from org.expansion import runbook
 from sandbox.cloudformation.values import FUNCTIONS, read
 
 ROOT = Path(__file__).parents[2]
@@ -59,12 +59,6 @@ def source(template: str = MAIN) -> dict[str, Any]:
     """Return the parsed template with short forms such as !Ref expanded."""
     parsed: dict[str, Any] = read((ROOT / template).read_text(encoding="utf-8"))
     return parsed
-
-
-@cache
-def included(location: str) -> Any:
-    """Return a parsed file that the template includes, as AWS::Include reads the copy that `sam deploy` uploads."""
-    return yaml.load((ROOT / location).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 
 
 # The transform makes a session, and checks its own policy templates against their schema, each time.
@@ -163,7 +157,7 @@ class Expanded:
             return re.sub(r"\$\{([\w:.]+)\}", lambda match: self.reference(match[1]), argument)
         if name == "Fn::Transform":
             assert argument["Name"] == "AWS::Include"
-            return included(argument["Parameters"]["Location"])
+            return runbook(Path(argument["Parameters"]["Location"]).stem)
         return FUNCTIONS[name](self.resolve(argument))
 
     def reference(self, name: str) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
+from org.expansion import runbook
 from sandbox.dynamodb import POLICY_ACTIONS
 from tests.support.heals import called
 from tests.support.iam import actions
-from tests.support.template import MAIN, ROOT, expanded, included
+from tests.support.template import MAIN, ROOT, expanded
 
 RUNBOOKS = sorted(path.stem for path in (ROOT / "runbooks").glob("*.yaml"))
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
@@ -69,7 +70,7 @@ def statement_named(sid: str, **parameters: str) -> dict[str, Any]:
 
 def steps() -> list[dict[str, Any]]:
     """Return the steps of all runbooks."""
-    steps = [step for name in RUNBOOKS for step in included(f"runbooks/{name}.yaml")["mainSteps"]]
+    steps = [step for name in RUNBOOKS for step in runbook(name)["mainSteps"]]
     return [inner for step in steps for inner in (step, *step["inputs"].get("Steps", []))]
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.template import ROOT, expanded, included, source
+from tests.support.heals import all_steps
+from tests.support.template import ROOT, expanded, source
 
 PARAMETERS: dict[str, dict[str, Any]] = source()["Parameters"]
 
@@ -142,8 +143,7 @@ def test_mode_without_its_parameters_is_rejected(parameter: str) -> None:
 
 def test_failures_are_counted_for_longer_than_an_approval_takes() -> None:
     """AWS Config counts failures for longer than the runbook waits for an answer and then heals."""
-    runbook = included("runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml")
-    steps = {step["name"]: step for step in runbook["mainSteps"]}
+    steps = all_steps("AddS3ExpressGatewayEndpointWithApproval")
     needed = steps["approve"]["timeoutSeconds"] + steps["heal"]["timeoutSeconds"]
     assert expanded(**APPROVAL).properties("Remediation")["RetryAttemptSeconds"] > needed
 

@@ -9,7 +9,8 @@ import pytest
 
 from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
-from tests.support.template import expanded, included
+from org.expansion import runbook
+from tests.support.template import expanded
 from tests.template.models import bounds, shape
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
@@ -53,7 +54,7 @@ def values(parameters: dict[str, str]) -> dict[str, list[str]]:
 
 def runbook_parameters(parameters: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Return the parameters of the runbook that AWS Config starts."""
-    definitions: dict[str, dict[str, Any]] = included(f"runbooks/{RUNBOOKS[remediation(parameters)['TargetId']]}.yaml")
+    definitions: dict[str, dict[str, Any]] = runbook(RUNBOOKS[remediation(parameters)["TargetId"]])
     return definitions["parameters"]
 
 

@@ -11,7 +11,7 @@ from express_path_cli.terminal.errors import OptionError
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
-UNDO_HASH = "2ba1a5496d28cee0ed4a4d1c868a62d3695a7412589298e36b8fa4b16d004a36"
+UNDO_HASH = "cf0c59cf3cf8f04af1e2fcf5fd184a81a12a9abf188e2fb804b45aa646a49fff"
 """What content_hash returns for runbooks/RemoveS3ExpressGatewayEndpoint.yaml.
 
 `python -m tests.cli.automation.test_documents` writes it.

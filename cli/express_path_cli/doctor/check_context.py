@@ -1,5 +1,6 @@
 """What the questions of a check-up share: clients, and reads that are made once, when first needed."""
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from threading import Lock
@@ -119,8 +120,15 @@ class CheckContext:
         return read_installation(self.aws, found.environment.get("STACK_ID", "")) if found else None
 
     def deployed(self, logical_id: str) -> Mapping[str, Any]:
-        """Return the properties of a resource in the deployed template, or nothing without such a resource or template."""
-        properties: Mapping[str, Any] = self.template().get("Resources", {}).get(logical_id, {}).get("Properties", {})
+        """Return the properties of a resource in the deployed template, with what its mappings say; empty without it."""
+        template = self.template()
+
+        def inserted(node: dict[str, Any]) -> Any:  # noqa: ANN401  # JSON
+            names = node.get("Fn::FindInMap")
+            return template["Mappings"][names[0]][names[1]][names[2]] if names else node
+
+        found = template.get("Resources", {}).get(logical_id, {}).get("Properties", {})
+        properties: Mapping[str, Any] = json.loads(json.dumps(found), object_hook=inserted)
         return properties
 
     def output(self, name: str) -> str:

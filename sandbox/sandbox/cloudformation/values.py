@@ -124,6 +124,9 @@ class Scope:
             return self.created[argument[0]].attributes[argument[1]]
         if name == "Fn::Sub":
             return self._substituted(argument)
+        if name == "Fn::FindInMap":
+            mapping, key, attribute = self.resolve(argument)
+            return self._template["Mappings"][mapping][key][attribute]
         if name not in FUNCTIONS:
             raise TemplateError(f"{name} is not known here")
         return FUNCTIONS[name](self.resolve(argument))

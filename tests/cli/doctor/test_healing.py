@@ -26,7 +26,8 @@ from express_path_cli.doctor.healing import (
     check_stop,
 )
 from express_path_cli.installation.checks import CheckState
-from tests.support.heals import APPROVED, HEAL, UNDO, runbook
+from org.expansion import runbook
+from tests.support.heals import APPROVED, HEAL, UNDO
 
 ON, OFF = Remediation(automatic=True, document="heal"), Remediation(automatic=False, document="heal")
 ASKING = Remediation(automatic=True, document="ask")

@@ -4,13 +4,14 @@ import json
 
 import pytest
 
+from org.expansion import runbook
 from sandbox.config_items.direct import acting_in
 from sandbox.server import Sandbox
 from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace
-from tests.support.heals import UNDO, runbook
+from tests.support.heals import UNDO
 from tests.support.ledgers import LEDGER
 from tests.support.stack_sets import EMPTY, deploy
 

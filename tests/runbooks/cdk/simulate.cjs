@@ -1,6 +1,6 @@
 // Runs runbooks by the simulation of @cdklabs/cdk-ssm-documents, as a second opinion on the sandbox's executor.
 //
-// Speaks JSON lines with the process that started it. A line in {"runbook": path, "parameters": {...}, "environment":
+// Speaks JSON lines with the process that started it. A line in {"runbook": {...}, "parameters": {...}, "environment":
 // {...}} starts a run, whose scripts have that environment. A
 // line out {"call": {service, operation, parameters}} is an API call that is to be made; the line in that answers it is
 // {"answer": ...} or {"error": text}. The last line out of a run is {"result": {succeeded, steps, outputs}}, or
@@ -21,7 +21,6 @@ const fs = require("node:fs");
 console.log = console.error;
 const cdk = require("aws-cdk-lib");
 const ssm = require("@cdklabs/cdk-ssm-documents");
-const yaml = require(require.resolve("js-yaml", { paths: [require.resolve("@cdklabs/cdk-ssm-documents")] }));
 
 let unread = "";
 
@@ -187,7 +186,7 @@ ssm.AutomationStepSimulation.prototype.invoke = function record(inputs) {
 function run({ runbook, parameters, environment }) {
   steps = [];
   Object.assign(process.env, environment);
-  const document = build(yaml.load(fs.readFileSync(runbook, "utf8")));
+  const document = build(runbook);
   const simulation = ssm.Simulation.ofAutomation(document, { awsInvoker: invoker, sleepHook: sleeper });
   const { responseCode, outputs: found, stackTrace } = simulation.simulate(parameters);
   const succeeded = responseCode === ssm.ResponseCode.SUCCESS;

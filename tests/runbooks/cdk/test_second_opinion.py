@@ -18,9 +18,10 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from org.expansion import runbook
 from sandbox.server import Sandbox
 from sandbox.ssm.values import plain
-from tests.support.heals import HEAL, RUNBOOKS, UNDO, Deployment, Run, Vpc, status, steps
+from tests.support.heals import HEAL, UNDO, Deployment, Run, Vpc, status, steps
 from tests.support.network import Builder
 
 HERE = Path(__file__).parent
@@ -72,10 +73,10 @@ class OtherImplementation:
         self._log.close()
         self._folder.cleanup()
 
-    def run(self, runbook: str, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
+    def run(self, name: str, parameters: Mapping[str, str], sandbox: Sandbox) -> Opinion:
         """Run a runbook by its name; its API calls go to the sandbox. AssertionError if the package cannot run it."""
         given = {
-            "runbook": str(RUNBOOKS / f"{runbook}.yaml"),
+            "runbook": runbook(name),
             "parameters": dict(parameters),
             "environment": sandbox.environment(),
         }
