@@ -197,13 +197,21 @@ def test_claim_of_a_table_as_it_was_seen() -> None:
     assert found["void"] == "dead"
 
 
+ELECT = WRITER.elect("vpc-1", Election(must_elect=True, token_run="run-9", ledger_generation=0, generation=1))
+
+
+def test_an_election_ends_the_earlier_token() -> None:
+    """The endpoints that the earlier token created, and the runs that used it, are not those of the new one."""
+    assert ELECT["request"]["UpdateExpression"].endswith(" REMOVE tokenIds, tokenRuns")
+
+
 WRITES = [
     WRITER.claim(TableRecord("rtb-1"), void_run="", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST),
     WRITER.claim_for_undo(HEAL, void_run="", lost=LOST),
     WRITER.request_approval("rtb-1", "hash", void_run="", lost=LOST),
     WRITER.approve("rtb-1"),
     WRITER.use_approval("rtb-1", "hash"),
-    WRITER.elect("vpc-1", Election(must_elect=True, token_run="run-9", ledger_generation=0, generation=1)),
+    ELECT,
     WRITER.intend_creation(HEAL),
     *WRITER.intend_association(HEAL, Marks()),
     WRITER.associated([]),

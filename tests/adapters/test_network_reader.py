@@ -443,10 +443,13 @@ def test_without_an_appliance_no_firewall_is_read(sandbox: Sandbox) -> None:
 
 
 def test_own_firewalls_cost_two_calls(sandbox: Sandbox) -> None:
-    """If the firewalls of the endpoints' VPCs name all endpoints, associations are not read."""
-    place = cured(Account(sandbox))
+    """If the firewalls of the endpoints' VPCs name all endpoints, and not only some, associations are not read."""
+    place = cured(account := Account(sandbox))
     assert verdict(read_network(sandbox, place.vpc), place).reason == "ENDPOINT"
     assert sandbox.calls.operations("network-firewall") == ["ListFirewalls", "DescribeFirewall"]
+    account.table(place.vpc, VpcEndpointId=account.load_balancer_endpoint(place.vpc, place.subnet))
+    read_network(sandbox)
+    assert sandbox.calls.of("network-firewall", "ListVpcEndpointAssociations")
 
 
 def test_a_firewall_of_another_account_is_an_unknown_appliance(sandbox: Sandbox) -> None:

@@ -202,7 +202,10 @@ def loop(sandbox: Sandbox) -> ConfigLoop:
 
 
 def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
-    """The whole item comes with the one recorded before it, each with its configuration as JSON text."""
+    """The whole item comes with the one recorded before it, each with its configuration as JSON text.
+
+    What the summary says, too, is as it says.
+    """
     table = builder.table(builder.vpc())
     summaries = []
     for name in ("one", "two", "three"):
@@ -211,6 +214,7 @@ def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: C
         summaries.append(loop.queued[-1]["configurationItemSummary"])
     recorded = whole_item(aws.config, summaries[-1])
     assert recorded.previous is not None
+    assert recorded.item == recorded.item | summaries[-1]
     assert [item["tags"]["Name"] for item in (recorded.item, recorded.previous)] == ["three", "two"]
     assert json.loads(recorded.item["configuration"])["routeTableId"] == table
 

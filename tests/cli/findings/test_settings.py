@@ -174,11 +174,11 @@ def test_an_expired_entry_counts_again_and_says_so(folder: Path) -> None:
 
 
 def test_an_ignored_finding_is_not_new(folder: Path) -> None:
-    """A pipeline that fails on new findings passes; without the entry, it fails."""
+    """A pipeline that fails on new findings passes, also on the last day of the entry; without the entry, it fails."""
     Path("last.json").write_text(scan("--format", "json", "--vpc", "vpc-0elsewhere").stdout)
     options = ("--baseline", "last.json", "--fail-on", "new")
     assert scan(*options).exit_code == 1
-    (folder / FILE).write_text(entry(subnet=flagged()["subnetId"]))
+    (folder / FILE).write_text(entry(str(TODAY), subnet=flagged()["subnetId"]))
     assert scan(*options).exit_code == 0
 
 

@@ -152,6 +152,14 @@ def test_an_owner_knows_what_the_others_do(split: Path) -> None:
     assert "(data-team-" in (split / "index.md").read_text(encoding="utf-8")
 
 
+def test_nobody_waits_for_an_unowned_table(tmp_path: Path) -> None:
+    """An owner creates the endpoint, even if most route tables of the VPC have none."""
+    row = two_types().rows[0]
+    unowned = [replace(row, subnet_id=name, route_table_id=name, tags={}) for name in "ab"]
+    write_split(result_of(row, *unowned), OWNER, tmp_path)
+    assert not list(tmp_path.glob("web/*-second"))
+
+
 def test_accounts_are_owners_too(scan: str, tmp_path: Path) -> None:
     """A VPC is of one account, so none waits for another."""
     folder = tmp_path / "accounts"

@@ -71,6 +71,15 @@ def test_an_endpoint_that_stays_is_named(deployment: Deployment, builder: Builde
     assert f"  kept: {theirs} stays: no heal created it\n" in result.stdout
 
 
+def test_the_heal_that_created_the_endpoint_is_undone_last(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """So it deletes the endpoint, which no later heal of the VPC uses anymore."""
+    deployment.ledger.heal(builder, vpc.id, vpc.table)
+    [endpoint] = deployment.associations(vpc.id)
+    deployment.ledger.heal(builder, vpc.id, builder.table(vpc.id), 2, endpoint)
+    shown = invoke(["undo", "--since", "2026-11-22", "--yes"]).stdout
+    assert f"{vpc.table} no longer uses {endpoint}\n  deleted: " in shown
+
+
 def test_what_the_ledger_does_not_confirm_is_not_undone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
     """The runbook says what to look for in CloudTrail, and the status is 1."""
     healed = deployment.ledger.heal(builder, vpc.id, vpc.table)

@@ -1,12 +1,12 @@
 """Blocks of addresses, against Python's own ipaddress."""
 
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.domain.network.addresses import Cidr, Family, nat64, parse_cidr
+from express_path.domain.network.addresses import from_nat64, nat64, parse_cidr
 
 
 @st.composite
@@ -54,7 +54,16 @@ def test_shortens_as_a_supernet(text: str, data: st.DataObject) -> None:
     assert block.shortened(length) == int(expected.supernet(new_prefix=length).network_address)
 
 
-def test_nat64_puts_ipv4_under_the_well_known_prefix() -> None:
-    """DNS64 hosts see an IPv4 block under 64:ff9b::/96 (RFC 6052)."""
-    seen = nat64(parse_cidr("198.51.100.0/24"))
-    assert seen == Cidr(Family.IPV6, int(ip_address("64:ff9b::198.51.100.0")), 120)
+@pytest.mark.parametrize(
+    ("text", "seen"), [("198.51.100.0/24", "64:ff9b::198.51.100.0/120"), ("0.0.0.0/0", "64:ff9b::/96")]
+)
+def test_nat64_puts_ipv4_under_the_well_known_prefix(text: str, seen: str) -> None:
+    """DNS64 hosts see an IPv4 block under 64:ff9b::/96, and a NAT translates it back (RFC 6052)."""
+    assert nat64(parse_cidr(text)) == parse_cidr(seen)
+    assert from_nat64(parse_cidr(seen)) == parse_cidr(text)
+
+
+@pytest.mark.parametrize("text", ["198.51.100.0/24", "64:ff9a::/96", "64:ff9b:1::/96", "64:ff9b::/95", "::/0"])
+def test_other_blocks_hold_no_ipv4_addresses(text: str) -> None:
+    """Only 64:ff9b::/96 is translated (RFC 6052)."""
+    assert from_nat64(parse_cidr(text)) is None

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.network.addresses import from_nat64, nat64, parse_cidr
 from express_path.domain.network.resources import NetworkInterface, Route
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import (
@@ -54,10 +53,3 @@ def test_an_ipv4_list_that_cannot_be_read_hides_them_too(routes: tuple[Route, ..
     """An IPv6-native subnet reaches the unknown IPv4 addresses by any IPv6 route that leads out."""
     hidden = by_id(replace(EXPRESS_LIST, cidrs=None))
     assert verdict_on(network(*routes, of=NATIVE, prefix_lists=hidden)).reason == reason
-
-
-@pytest.mark.parametrize("text", ["198.51.100.0/24", "64:ff9a::/96", "64:ff9b:1::/96", "64:ff9b::/95", "::/0"])
-def test_other_blocks_hold_no_ipv4_addresses(text: str) -> None:
-    """Only 64:ff9b::/96 is translated (RFC 6052)."""
-    assert from_nat64(parse_cidr(text)) is None
-    assert from_nat64(nat64(parse_cidr("198.51.100.0/24"))) == parse_cidr("198.51.100.0/24")

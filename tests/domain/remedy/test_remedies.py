@@ -168,7 +168,10 @@ def test_an_endpoint_that_is_already_there_is_not_associated_again() -> None:
     """For PARTLY_NAT, the route that wins is named and deleted."""
     narrow = route("198.51.100.128/25", "nat-1")
     found = remedy_in(
-        network(table("rtb-1", NAT, ENDPOINT, narrow, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())),
+        network(
+            table("rtb-1", NAT, ENDPOINT, narrow, subnets=("subnet-1",)),
+            vpc_endpoints=by_id(endpoint("vpce-another"), endpoint()),
+        ),
         Reason.PARTLY_NAT,
     )
     assert found.text.startswith("Route table rtb-1 already has a route to gateway endpoint vpce-express")

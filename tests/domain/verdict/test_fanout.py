@@ -151,7 +151,7 @@ def test_a_deleted_firewall_concerns_the_paths_that_lead_to_no_other_firewall() 
     """Nobody names its endpoints any longer, and their routes are blackholes."""
     gone = replace(
         FAR,
-        firewalls={},
+        firewalls={"arn-other": FAR.firewalls["arn-other"]},
         vpc_endpoints={},
         route_tables={
             **FAR.route_tables,
@@ -160,7 +160,8 @@ def test_a_deleted_firewall_concerns_the_paths_that_lead_to_no_other_firewall() 
                     "rtb-behind-firewall",
                     route("0.0.0.0/0", "vpce-fw", state="blackhole"),
                     subnets=("subnet-behind-firewall",),
-                )
+                ),
+                table("rtb-list", route("0.0.0.0/0", "vpce-other"), subnets=("subnet-list",)),
             ),
         },
     )

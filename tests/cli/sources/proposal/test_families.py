@@ -359,6 +359,17 @@ def test_an_association_may_be_in_another_configuration(tmp_path: Path) -> None:
     assert reasons(plan, tmp_path) == {"subnet-1": "NO_ROUTE"}
 
 
+def test_a_subnet_that_loses_ipv6_uses_no_ipv6_route(tmp_path: Path) -> None:
+    """While it has IPv6 addresses, a route for them may lead to S3 Express."""
+    way = {"ipv6_cidr_block": "::/0", "egress_only_gateway_id": "eigw-1"}
+    plan = (
+        changed("aws_subnet.a", {"id": "subnet-1", "ipv6_cidr_block": "2001:db8::/64"}, ipv6_cidr_block="")
+        .add("aws_route_table.private", {"id": UNKNOWN, "route": [way]})
+        .add("aws_route_table_association.a", {"subnet_id": "subnet-1", "route_table_id": UNKNOWN}, TABLE)
+    )
+    assert reasons(plan, tmp_path) == {"subnet-1": "NO_ROUTE"}
+
+
 def gone(address: str, **before: Any) -> PlanBuilder:
     """Return a plan that deletes a resource."""
     return PlanBuilder().add(address, None, before=before, actions=["delete"])

@@ -45,8 +45,8 @@ def default_route(plan: PlanBuilder, address: str, table: Sequence[str], nat: Se
     return plan.add(address, values, {"route_table_id": table, "nat_gateway_id": nat})
 
 
-def counted(*, nats: int, associations: int = 3) -> PlanBuilder:
-    """Return three subnets with three tables by count, of which some have a route."""
+def counted(*, nats: int, associations: int = 3, key: str = "count.index") -> PlanBuilder:
+    """Return three subnets with three tables by count, of which some have a route. key: what else their references name."""
     plan = start()
     for number in range(3):
         plan.add(f"aws_subnet.p[{number}]", NEW, VPC).add(f"aws_route_table.t[{number}]", TABLE, VPC)
@@ -54,8 +54,8 @@ def counted(*, nats: int, associations: int = 3) -> PlanBuilder:
         association(
             plan,
             f"aws_route_table_association.a[{number}]",
-            ["aws_subnet.p", "count.index"],
-            ["aws_route_table.t", "count.index"],
+            ["aws_subnet.p", key],
+            ["aws_route_table.t", key],
         )
     for number in range(nats):
         default_route(plan, f"aws_route.r[{number}]", ["aws_route_table.t", "count.index"])
@@ -66,6 +66,7 @@ def counted(*, nats: int, associations: int = 3) -> PlanBuilder:
     ("plan", "expected"),
     [
         (counted(nats=3), {"NAT_GATEWAY"}),  # whichever it is, it has a route
+        (counted(nats=3, key="each.key").add("aws_route_table.other", TABLE, VPC), {"NAT_GATEWAY"}),
         (counted(nats=0), {"NO_ROUTE"}),
         (counted(nats=2), {"UNRESOLVED_EGRESS"}),
         (counted(nats=3, associations=2), {"UNRESOLVED_EGRESS"}),  # one of them has the main table
