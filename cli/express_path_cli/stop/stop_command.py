@@ -68,7 +68,7 @@ def stop(
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
-    status = 2 if found.failures or not found.rows else 0 if dry_run else found.exit_status(StopState.STOPPED)
+    status = found.exit_status(dry_run=dry_run)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": status,

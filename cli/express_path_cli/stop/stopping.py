@@ -84,10 +84,10 @@ class Stops:
     failures: Sequence[Failure]
     notes: Sequence[str] = ()
 
-    def exit_status(self, wanted: StopState) -> int:
-        """Return 0 if all are in this state; 2 if one is not, or if there is none."""
-        is_done = bool(self.rows) and all(row.state is wanted for row in self.rows)
-        return 0 if is_done and not self.failures else UNDETERMINED
+    def exit_status(self, *, dry_run: bool) -> int:
+        """Return 0 if all are stopped, or would be; 2 if one is not, if something failed, or if there is no deployment."""
+        is_done = dry_run or all(row.state is StopState.STOPPED for row in self.rows)
+        return 0 if self.rows and is_done and not self.failures else UNDETERMINED
 
 
 def find_stops(live: LiveOptions, watch: Watch) -> Stops:
