@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from express_path.domain.heal.records import MAY_WARN, Blocker
 from express_path.domain.path.reasons import Reason
 from express_path.domain.verdict.parameters import PARAMETERS
 
@@ -54,6 +55,12 @@ def test_every_stack_parameter_is_explained() -> None:
 def test_every_reason_is_explained(reason: Reason) -> None:
     """how-it-decides.md describes when each reason applies."""
     assert reason in text("docs/reference/how-it-decides.md")
+
+
+def test_every_blocker_is_explained() -> None:
+    """docs/heal-and-undo.md has a row for each blocker of a heal, in their order, and says which of them may warn."""
+    rows = re.findall(r"^\| ([A-Z_]+) \| .+ \| (yes)? ?\|$", text("docs/heal-and-undo.md"), re.MULTILINE)
+    assert rows == [(blocker, "yes" if blocker in MAY_WARN else "") for blocker in Blocker]
 
 
 @pytest.mark.parametrize("runbook", RUNBOOKS, ids=lambda path: path.stem)
