@@ -19,7 +19,11 @@ FULL_ACCESS = '{"Version":"2008-10-17","Statement":[{"Effect":"Allow","Principal
 
 
 class Blocker(StrEnum):
-    """What can block a heal."""
+    """What can block a heal.
+
+    `_concerns` in plan.py calls the functions that find most of them. Those of `network_concerns` are also in the remedies
+    of scans.
+    """
 
     NOT_OWNED = "NOT_OWNED"
     EXCLUDED = "EXCLUDED"
