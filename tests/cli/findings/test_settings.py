@@ -2,20 +2,20 @@
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import Result
 
-from express_path_cli.findings.settings import FILE, LONGEST
+from express_path_cli.findings.settings import FILE, LONGEST, this_day
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
 
 NAT = str(dump_of("nat-gateway-zonal"))
 PUBLIC = "INTERNET_GATEWAY"
-TODAY = datetime.now(UTC).date()
+TODAY = this_day()
 LATEST = str(TODAY + LONGEST)
 """The last day that an entry may have."""
 
@@ -178,7 +178,7 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
     Path("last.json").write_text(scan("--format", "json", "--vpc", "vpc-0elsewhere").stdout)
     options = ("--baseline", "last.json", "--fail-on", "new")
     assert scan(*options).exit_code == 1
-    (folder / FILE).write_text(entry(str(TODAY), subnet=flagged()["subnetId"]))
+    (folder / FILE).write_text(entry(str(this_day()), subnet=flagged()["subnetId"]))
     assert scan(*options).exit_code == 0
 
 
