@@ -1,18 +1,20 @@
-"""Faster tests with the boto3 that everybody has: no socket, each service model read once, API calls not traced.
+"""Faster tests with the boto3 that everybody has: no socket, one model and class for each service, API calls not traced.
 
-Everything here goes through botocore's public ways in: the list of handlers that each new session gets (moto adds its
-own there, too), the events `before-send` and `creating-client-class`, and `create_loader`, the function by which a
-session gets its loader of models. boto3 still checks, serializes, signs, retries, and parses by itself.
+Requests and classes are reached by the handlers that each new session gets (moto adds its own there, too). What makes
+the model and the class of a client for each client again does it once. boto3 still checks, serializes, signs, retries,
+and parses by itself.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from unittest.mock import patch
 
+from botocore.client import ClientCreator
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import create_loader
 
+from sandbox.dynamic import Moto
 from sandbox.server import Sandbox
 from sandbox.tracing import trace_no_calls
 
@@ -26,9 +28,26 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
     handlers = [("before-send", sandbox.answer), ("creating-client-class", trace_no_calls)]
     BUILTIN_HANDLERS.extend(handlers)
     try:
-        # A session's loader keeps what it reads. A client of EC2 takes 50 ms without one that has been used before.
-        with patch("botocore.session.create_loader", cache(create_loader)):
+        # Without these, a client of EC2 with its 700 methods takes 50 ms.
+        with (
+            patch("botocore.session.create_loader", cache(create_loader)),
+            _once("_load_service_model"),
+            _once("_create_client_class"),
+        ):
             yield
     finally:
         for handler in handlers:
             BUILTIN_HANDLERS.remove(handler)
+
+
+def _once(name: str) -> AbstractContextManager[object]:
+    """Return a context in which a method of `ClientCreator` makes something for a service once, whoever asks for it."""
+    method: Moto = getattr(ClientCreator, name)
+    made: dict[tuple[object, ...], object] = {}
+
+    def make(creator: ClientCreator, *arguments: object) -> object:
+        if arguments not in made:
+            made[arguments] = method(creator, *arguments)
+        return made[arguments]
+
+    return patch.object(ClientCreator, name, make)

@@ -17,8 +17,6 @@ def trace_no_calls(class_attributes: dict[str, Any], **_event: object) -> None:
 
     It handles botocore's event `creating-client-class`.
     """
-    if sys.gettrace() is None:
-        return  # nothing traces this thread, and EC2 has 700 methods
     for name, method in class_attributes.items():
         if isinstance(method, FunctionType):
             class_attributes[name] = _untraced(method)
