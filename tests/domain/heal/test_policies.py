@@ -94,6 +94,7 @@ def hostile(number: int) -> str:
     return deny({"StringLike": {"aws:PrincipalTag/a": patterns}, **OFFICE})
 
 
+@pytest.mark.no_cover
 def test_hostile_policy_costs_no_other_policy_its_judgement() -> None:
     """Each policy has a share of the effort, and one that needs more could not be decided."""
     harmless = Policy("access point a--use1-az4--xa-s3", deny(OFFICE))
