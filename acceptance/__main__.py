@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from acceptance import local_aws, plan
+from acceptance import plan
 from acceptance.cleanup import clean
 from acceptance.facts import OUTPUT, RECORDED, differences
 from acceptance.place import CALLS, SANDBOX, Place, pages
+from demo.local_aws import in_a_process
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
@@ -82,7 +83,7 @@ def _environment() -> Iterator[None]:
             os.environ.pop(SANDBOX, None)
         yield
         return
-    with local_aws.running() as environment:
+    with in_a_process() as environment:
         os.environ.pop("AWS_PROFILE", None)
         os.environ.update(environment)
         yield

@@ -97,30 +97,27 @@ def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
             yield Functions(evaluate.invoke, plan.invoke)
 
 
+def handler_of(name: str, settings: Mapping[str, str], account_id: str) -> Callable[..., Any]:
+    """Import a handler, and return it with services of its own: it would keep the clients of an earlier sandbox."""
+    module = import_module(name.rpartition(".")[0])
+    services = module.compose_services(settings, *([account_id] if name == PLAN else []))
+    return partial(module.handler, services=services)
+
+
 @contextmanager
-def in_this_process(sandbox: Sandbox, settings: Mapping[str, str] = SETTINGS) -> Iterator[Functions]:
+def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
     """Import the handlers into this process, and give ways to invoke them; their logs are not shown.
 
     The environment is the whole process's meanwhile, since runbooks invoke functions from threads of their own.
     """
-    with patch.dict(os.environ, {**sandbox.environment(), **settings}):
+    with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
         log = io.StringIO()
         with redirect_stdout(log):
-            evaluate, plan = _in_process(sandbox.account_id)
+            evaluate, plan = (handler_of(name, os.environ, sandbox.account_id) for name in (EVALUATE, PLAN))
+        invoke = in_process(evaluate, EVALUATE_FUNCTION)
 
         def quietly(event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
             with redirect_stdout(log):
-                return evaluate(event)
+                return invoke(event)
 
-        yield Functions(quietly, plan)
-
-
-def _in_process(account_id: str) -> tuple[Invoke, Invoke]:
-    """Import the handlers, with services of their own: a handler would keep the clients of an earlier sandbox."""
-    evaluate, plan = (import_module(name.rpartition(".")[0]) for name in (EVALUATE, PLAN))
-    of_evaluate = evaluate.compose_services(os.environ)
-    of_plan = plan.compose_services(os.environ, account_id)
-    return (
-        in_process(partial(evaluate.handler, services=of_evaluate), EVALUATE_FUNCTION),
-        in_process(partial(plan.handler, services=of_plan), PLAN_FUNCTION),
-    )
+        yield Functions(quietly, in_process(plan, PLAN_FUNCTION))

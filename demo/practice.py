@@ -1,31 +1,24 @@
 """The sandbox to practice in, `make sandbox`: the stack of template.yaml on the sandbox, until Ctrl-C.
 
-The stack is the real template. Its functions run in this process, and AWS Config invokes the rule after each change.
+The stack is the real template.
 """
 
 import hashlib
 import shlex
 import sys
 import tempfile
-import time
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from demo.function import FUNCTIONS, in_this_process
+from demo.function import FUNCTIONS
+from demo.local_aws import in_this_process
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
-from demo.stage import RULE
 from org.archive import write_archive
 from org.expansion import expand
 from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import Stack, create_stack
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition, prepare
-from sandbox.remediation import Remediation
+from sandbox.cloudformation.stacks import create_stack
 from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
-SECONDS_APART = 2.0
-"""The time between two looks of AWS Config at the network."""
 PREFIX = "practice"
 GUIDE = """\
 A local AWS runs until you press Ctrl-C. The stack express-path is deployed. Nothing here is in your AWS account.
@@ -47,33 +40,20 @@ express-path doctor                            # check the stack
 
 def main() -> None:
     """Start everything, print what to copy, and stay until Ctrl-C."""
-    with suppress(KeyboardInterrupt), ExitStack() as opened:
-        sandbox = opened.enter_context(Sandbox())
-        automation = opened.enter_context(Automation(sandbox))
-        opened.enter_context(Remediation(sandbox, automation))
+    with suppress(KeyboardInterrupt), in_this_process() as (sandbox, config):
         remove_default_vpc(sandbox)
         familiar(sandbox)
         data, reports = without_endpoint(sandbox), owned_by_a_stack(sandbox)
-        stack = deploy(sandbox)
-        evaluate, plan = (stack.resources[name].physical_id for name in ("EvaluateFunction", "PlanFunction"))
-        settings = [stack.properties[name]["Environment"]["Variables"] for name in ("EvaluateFunction", "PlanFunction")]
-        functions = opened.enter_context(in_this_process(sandbox, settings[0] | settings[1]))
-        automation.functions.register(plan, functions.plan)
-        rule = RuleDefinition(stack.outputs["RuleName"], evaluate, RULE.resource_types)
-        loop = ConfigLoop(sandbox, functions.evaluate, rule=rule)
-        loop.scheduled()
+        deploy(sandbox)
+        config.look()
         names = {"data": data["data-private"], "reports": reports["reports-private"]}
         sys.stdout.write(GUIDE.format(variables="\n".join(exports(sandbox)), **names))
         sys.stdout.flush()
-        while True:
-            loop.notice()
-            loop.deliver()
-            time.sleep(SECONDS_APART)
+        config.run()
 
 
-def deploy(sandbox: Sandbox) -> Stack:
+def deploy(sandbox: Sandbox) -> None:
     """Deploy the stack from the template, with an archive of the functions' source as their code."""
-    prepare(sandbox)
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "code.zip"
         write_archive(FUNCTIONS / "express_path", archive)
@@ -82,7 +62,7 @@ def deploy(sandbox: Sandbox) -> Stack:
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key=key, Body=code)
     account, template = Account(sandbox, sandbox.account_id, sandbox.region), FUNCTIONS.parent / "template.yaml"
-    return create_stack(account, "express-path", expand(template, key), {"ArtifactBucketPrefix": PREFIX})
+    create_stack(account, "express-path", expand(template, key), {"ArtifactBucketPrefix": PREFIX})
 
 
 def exports(sandbox: Sandbox) -> list[str]:

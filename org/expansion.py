@@ -5,6 +5,7 @@ transform that runs here is AWS's own, aws-sam-translator.
 """
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,17 @@ def expand(template: Path, code_key: str) -> dict[str, Any]:
     source = _read(template)
     source["Globals"]["Function"]["CodeUri"] = CODE
     _add_parameters(source, code_key)
-    included = _with_includes(source, template.parent)
+    expanded = transform(source, lambda location: (template.parent / location).read_bytes())
+    _check(expanded)
+    return expanded
+
+
+def transform(template: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, Any]:
+    """Return a SAM template as CloudFormation transforms it. `read` returns what is at a location that it includes."""
     # The Region only selects the partition of policies that the transform makes, and the template makes its own.
     translator = Translator(None, Parser(), boto_session=boto3.session.Session(region_name="us-east-1"))
+    included = _with_includes(template, read)
     expanded: dict[str, Any] = translator.translate(included, parameter_values={}, passthrough_metadata=True)
-    _check(expanded)
     return expanded
 
 
@@ -96,16 +103,16 @@ def _add_parameters(template: dict[str, Any], code_key: str) -> None:
     }
 
 
-def _with_includes(node: Any, folder: Path) -> Any:  # noqa: ANN401  # JSON
-    """Return part of a template in which each AWS::Include is replaced by the file that it names."""
+def _with_includes(node: Any, read: Callable[[str], bytes]) -> Any:  # noqa: ANN401  # JSON
+    """Return part of a template in which each AWS::Include is replaced by what is at its location."""
     if isinstance(node, list):
-        return [_with_includes(item, folder) for item in node]
+        return [_with_includes(item, read) for item in node]
     if not isinstance(node, dict):
         return node
-    transform = node.get("Fn::Transform", {})
-    if transform.get("Name") == INCLUDE and len(node) == 1:
-        return _read(folder / transform["Parameters"]["Location"])
-    return {key: _with_includes(value, folder) for key, value in node.items()}
+    include = node.get("Fn::Transform", {})
+    if include.get("Name") == INCLUDE and len(node) == 1:
+        return yaml.load(read(include["Parameters"]["Location"]), Loader=yaml.CSafeLoader)
+    return {key: _with_includes(value, read) for key, value in node.items()}
 
 
 def _check(template: dict[str, Any]) -> None:

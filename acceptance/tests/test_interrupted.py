@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from acceptance import local_aws
 from acceptance.place import Place
+from demo.local_aws import in_a_process
 
 pytestmark = pytest.mark.long
 
@@ -43,7 +43,7 @@ STAGES = ("collecting", "test_endpoint", "test_runbook", "test_first_deployment"
 @pytest.fixture(scope="module")
 def environment() -> Iterator[dict[str, str]]:
     """Start a sandbox that outlives each run."""
-    with local_aws.running() as variables:
+    with in_a_process() as variables:
         yield {name: value for name, value in os.environ.items() if name not in ("AWS_PROFILE", "RUN")} | variables
 
 

@@ -373,16 +373,68 @@ def create_document(account: Account, name: str, properties: Properties) -> Crea
     return Created(name)
 
 
+# --- networks, topics, aggregators ---------------------------------------------------------------------------------
+#
+# Types whose properties are the parameters of the call that creates them.
+
+
+def calling(service: str, create: str, key: str, delete: str = "") -> Kind:
+    """Return a type with the calls that create and delete a resource, and the key of its ID in their parameters.
+
+    Without a key, the name is the ID. Without `delete`, the resource goes with another one.
+    """
+
+    def make(account: Account, name: str, properties: Properties) -> Created:
+        tags = properties.pop("Tags", [])
+        made = account.call(service, create, **properties)
+        found = [made, *(value for value in made.values() if isinstance(value, dict))]
+        physical_id = next((one[key] for one in found if key in one), properties.get(key, name))
+        if tags:
+            account.call(service, "create_tags", Resources=[physical_id], Tags=tags)
+        return Created(physical_id, {key: physical_id})
+
+    def remove(account: Account, physical_id: str, properties: Properties) -> None:
+        if delete:
+            account.call(service, delete, **({key: physical_id} if key else properties))
+
+    return Kind(make, remove)
+
+
+def create_topic(account: Account, _name: str, properties: Properties) -> Created:
+    """Create a topic."""
+    return Created(account.call("sns", "create_topic", Name=properties["TopicName"])["TopicArn"])
+
+
 # --- all kinds -----------------------------------------------------------------------------------------------------
 
 
 KINDS = {
     "AWS::CloudWatch::Alarm": Kind(create_alarm, delete_alarm, update_alarm),
+    "AWS::Config::ConfigurationAggregator": calling(
+        "config",
+        "put_configuration_aggregator",
+        "ConfigurationAggregatorName",
+        "delete_configuration_aggregator",
+    ),
     "AWS::Config::ConfigRule": Kind(
         create_rule, deleting("config", "delete_config_rule", "ConfigRuleName"), update_rule
     ),
     "AWS::Config::RemediationConfiguration": putting(put_remediation, delete_remediation, "ConfigRuleName"),
     "AWS::DynamoDB::Table": Kind(create_table, deleting("dynamodb", "delete_table", "TableName")),
+    "AWS::EC2::EIP": calling("ec2", "allocate_address", "AllocationId", "release_address"),
+    "AWS::EC2::InternetGateway": calling(
+        "ec2", "create_internet_gateway", "InternetGatewayId", "delete_internet_gateway"
+    ),
+    "AWS::EC2::NatGateway": calling("ec2", "create_nat_gateway", "NatGatewayId", "delete_nat_gateway"),
+    "AWS::EC2::PrefixList": calling("ec2", "create_managed_prefix_list", "PrefixListId", "delete_managed_prefix_list"),
+    "AWS::EC2::Route": calling("ec2", "create_route", ""),
+    "AWS::EC2::RouteTable": calling("ec2", "create_route_table", "RouteTableId", "delete_route_table"),
+    "AWS::EC2::Subnet": calling("ec2", "create_subnet", "SubnetId", "delete_subnet"),
+    "AWS::EC2::SubnetRouteTableAssociation": calling(
+        "ec2", "associate_route_table", "AssociationId", "disassociate_route_table"
+    ),
+    "AWS::EC2::VPC": calling("ec2", "create_vpc", "VpcId", "delete_vpc"),
+    "AWS::EC2::VPCGatewayAttachment": calling("ec2", "attach_internet_gateway", "", "detach_internet_gateway"),
     "AWS::Events::EventBus": Kind(create_event_bus, deleting("events", "delete_event_bus", "Name")),
     "AWS::Events::EventBusPolicy": putting(put_event_bus_policy, delete_event_bus_policy),
     "AWS::Events::Rule": Kind(create_event_rule, delete_event_rule),
@@ -399,6 +451,7 @@ KINDS = {
     ),
     "AWS::S3::Bucket": Kind(create_bucket, deleting("s3", "delete_bucket", "Bucket")),
     "AWS::S3::BucketPolicy": putting(put_bucket_policy, delete_bucket_policy),
+    "AWS::SNS::Topic": Kind(create_topic, deleting("sns", "delete_topic", "TopicArn")),
     "AWS::SQS::Queue": Kind(create_queue, deleting("sqs", "delete_queue", "QueueUrl")),
     "AWS::SQS::QueuePolicy": putting(put_queue_policy, delete_queue_policy),
     "AWS::SSM::Document": Kind(create_document, deleting("ssm", "delete_document", "Name")),

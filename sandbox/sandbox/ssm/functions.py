@@ -3,6 +3,7 @@
 import json
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -29,6 +30,8 @@ class Functions:
     def __init__(self) -> None:
         """Begin with none."""
         self._functions: dict[str, Function] = {}
+        self.run_others: Callable[[str, Any], Any] | None = None
+        """Runs functions that are not registered: it takes the name and the event."""
 
     def register(self, name: str, function: Function) -> None:
         """Let Invoke of this name run a function: a callable of one event, such as `LambdaRuntime.invoke`."""
@@ -38,24 +41,25 @@ class Functions:
         """Forget every function."""
         self._functions.clear()
 
+    def _found(self, name: str) -> Function | None:
+        return self._functions.get(name) or (self.run_others and partial(self.run_others, name))
+
     def apply(self, patches: Patches) -> None:
         """Let moto's Lambda invoke these functions, and no containers."""
-        functions = self._functions
 
-        def invoke(self: LambdaResponse) -> Answer:
-            return _invoke(self, functions)
+        def invoke(response: LambdaResponse) -> Answer:
+            return _invoke(response, self._found(_name(response)))
 
         patches.set(LambdaResponse, "invoke", invoke)
         patches.set(LambdaResponse, "_determine_resource", _resource)
         patches.wrap(LambdaResponse, "_authenticate_and_authorize_normal_action", _authorize)
 
 
-def _invoke(response: LambdaResponse, functions: dict[str, Function]) -> Answer:
+def _invoke(response: LambdaResponse, function: Function | None) -> Answer:
     """Answer Invoke; an error of the function is HTTP 200 with a header that says so.
 
     https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
-    function = functions.get(_name(response))
     if function is None:
         raise UnknownFunctionException(_resource(response))
     headers = {"content-type": "application/json", "X-Amz-Executed-Version": "$LATEST"}
