@@ -1,104 +1,46 @@
 """Deletes everything of a run. It finds things by their names, so it needs nothing but the run's id."""
 
-import time
-from collections.abc import Callable
+import sys
+from functools import partial
 
 from botocore.exceptions import ClientError, WaiterError
 
 from acceptance import stack
-from acceptance.place import ENDED, LONGEST_SECONDS, POLL_SECONDS, Place, pages
+from acceptance.place import Place
 
-NETWORK = "-network"
-"""How the name of the stack with the VPC ends, which goes last."""
-Finders = tuple[Callable[[Place], list[str]], Callable[[Place, str], object]]
-
-
-class LeftOverError(Exception):
-    """Something of a run could not be deleted: `left` has what it is, and the last error about it."""
-
-    def __init__(self, left: list[str]) -> None:
-        super().__init__("could not be deleted: " + "; ".join(left))
-        self.left = left
+RUNNING = {"Key": "ExecutionStatus", "Values": ["InProgress", "Pending", "Waiting"]}
 
 
 def clean(place: Place) -> None:
-    """Delete everything of the run, and look again until nothing is left. LeftOverError if something stays."""
-    until = time.monotonic() + LONGEST_SECONDS[place.name]
-    while left := _pass(place):
-        if time.monotonic() > until:
-            raise LeftOverError(left)
-        time.sleep(POLL_SECONDS[place.name])
+    """Delete everything of the run, and look again until nothing is left. TimeoutError if something stays."""
+    place.until("an account without anything of the run", lambda: not _delete(place))
 
 
-def _pass(place: Place) -> list[str]:
-    """Try to delete everything once, and return what there was."""
-    found = []
-    for find, delete in KINDS:
-        for one in find(place):
-            error = ""
-            try:
-                delete(place, one)
-            except (ClientError, WaiterError) as raised:  # something else may have to go first, or it is gone
-                error = f" ({raised})"
-            found.append(f"{one}{error}")
-    return found
-
-
-def _named(service: str, operation: str, key: str, name: str = "") -> Callable[[Place], list[str]]:
-    """Return what finds things whose name has the run's."""
-
-    def find(place: Place) -> list[str]:
-        client = place.client(service)
-        found = pages(client, operation, key) if client.can_paginate(operation) else getattr(client, operation)()[key]
-        return [one for one in (row[name] if name else row for row in found) if place.stack_name in one]
-
-    return find
-
-
-def _tagged(operation: str, key: str, name: str) -> Callable[[Place], list[str]]:
-    """Return what finds things of EC2 that a run made outside of its stacks."""
-
-    def find(place: Place) -> list[str]:
-        filters = [{"Name": "tag:Name", "Values": [place.stack_name]}]
-        found = pages(place.client("ec2"), operation, key, Filters=filters)
-        return [one[name] for one in found if one.get("State") not in ("deleted", "delete-complete")]
-
-    return find
-
-
-def _deleting(service: str, operation: str, parameter: str) -> Callable[[Place, str], object]:
-    """Return what deletes a thing by one call."""
-
-    def delete(place: Place, one: str) -> object:
-        return getattr(place.client(service), operation)(**{parameter: one})
-
-    return delete
-
-
-def _executions(place: Place) -> list[str]:
-    """Return the executions of the run's runbooks that have not ended, such as those that wait for an approval."""
-    found = pages(place.client("ssm"), "describe_automation_executions", "AutomationExecutionMetadataList")
-    own = [one for one in found if place.stack_name in one["DocumentName"]]
-    return [one["AutomationExecutionId"] for one in own if one["AutomationExecutionStatus"] not in ENDED]
-
-
-def _stacks(place: Place) -> list[str]:
-    return [name for name in _named(*STACKS)(place) if not name.endswith(NETWORK)]
-
-
-def _networks(place: Place) -> list[str]:
-    return [name for name in _named(*STACKS)(place) if name.endswith(NETWORK)]
-
-
-def _endpoints(place: Place) -> list[str]:
-    """Return the endpoints in the run's VPC, also those that heals created."""
-    filters = [{"Name": "tag:Name", "Values": [place.stack_name + NETWORK]}]
-    vpcs = pages(place.client("ec2"), "describe_vpcs", "Vpcs", Filters=filters)
-    return [endpoint for vpc in vpcs for endpoint in place.endpoints(vpc["VpcId"])]
-
-
-def _delete_endpoint(place: Place, name: str) -> object:
-    return place.client("ec2").delete_vpc_endpoints(VpcEndpointIds=[name])
+def _delete(place: Place) -> bool:
+    """Try to delete everything once, print what cannot be deleted yet, and return whether there was anything."""
+    own, network = place.stack_name, f"{place.stack_name}-network"
+    metadata = f"AutomationExecutionMetadataList[?starts_with(DocumentName, '{own}')].AutomationExecutionId"
+    executions = place.ask("ssm", "describe_automation_executions", metadata, Filters=[RUNNING])
+    stacks = place.ask("cloudformation", "describe_stacks", f"Stacks[?starts_with(StackName, '{own}')].StackName")
+    tables = place.ask("dynamodb", "list_tables", f"TableNames[?starts_with(@, '{own}')]")
+    buckets = place.ask("s3", "list_buckets", f"Buckets[?starts_with(Name, '{own}')].Name")
+    named = [{"Name": "tag:Name", "Values": [network]}]
+    vpcs = place.ask("ec2", "describe_vpcs", "Vpcs[].VpcId", Filters=named)
+    # What heals made goes before the network, and after what makes heals.
+    steps = [
+        *(partial(place.client("ssm").stop_automation_execution, AutomationExecutionId=one) for one in executions),
+        *(partial(stack.delete, place, one) for one in stacks if one != network),
+        *(partial(_delete_table, place, one) for one in tables),
+        *(partial(_delete_bucket, place, one) for one in buckets),
+        *(partial(place.delete_endpoints, one) for one in vpcs),
+        *(partial(stack.delete, place, one) for one in stacks if one == network),
+    ]
+    for step in steps:
+        try:
+            step()
+        except (ClientError, WaiterError) as error:  # something else may have to go first, or it is gone
+            sys.stderr.write(f"{error}\n")
+    return bool(steps)
 
 
 def _delete_table(place: Place, name: str) -> None:
@@ -108,32 +50,6 @@ def _delete_table(place: Place, name: str) -> None:
 
 def _delete_bucket(place: Place, name: str) -> None:
     s3 = place.client("s3")
-    for one in pages(s3, "list_objects_v2", "Contents", Bucket=name):
-        s3.delete_object(Bucket=name, Key=one["Key"])
+    for key in place.ask("s3", "list_objects_v2", "Contents[].Key", Bucket=name):
+        s3.delete_object(Bucket=name, Key=key)
     s3.delete_bucket(Bucket=name)
-
-
-STACKS = ("cloudformation", "describe_stacks", "Stacks", "StackName")
-AGGREGATORS = "describe_configuration_aggregators", "ConfigurationAggregators", "ConfigurationAggregatorName"
-KINDS: tuple[Finders, ...] = (
-    (_executions, _deleting("ssm", "stop_automation_execution", "AutomationExecutionId")),
-    (_stacks, stack.delete),
-    (_named("config", *AGGREGATORS), _deleting("config", "delete_configuration_aggregator", AGGREGATORS[2])),
-    (
-        _named("logs", "describe_log_groups", "logGroups", "logGroupName"),
-        _deleting("logs", "delete_log_group", "logGroupName"),
-    ),
-    (_named("dynamodb", "list_tables", "TableNames"), _delete_table),
-    (_named("s3", "list_buckets", "Buckets", "Name"), _delete_bucket),
-    (_endpoints, _delete_endpoint),
-    (
-        _tagged("describe_nat_gateways", "NatGateways", "NatGatewayId"),
-        _deleting("ec2", "delete_nat_gateway", "NatGatewayId"),
-    ),
-    (_networks, stack.delete),
-    (
-        _tagged("describe_managed_prefix_lists", "PrefixLists", "PrefixListId"),
-        _deleting("ec2", "delete_managed_prefix_list", "PrefixListId"),
-    ),
-)
-"""How to find and delete each kind of thing that a run makes, in the order in which they go."""

@@ -5,14 +5,14 @@
 
 import json
 import re
-import shutil
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acceptance.place import Json
+from acceptance.place import Json, Place
 
 REMOVED = (
     (re.compile(r', \\?"stackTrace\\?": \[.*?\](?=\})', re.DOTALL), ""),  # has paths of the machine
@@ -33,7 +33,7 @@ RECORDED = Path(__file__).parent / "recorded"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that was asked, and what AWS answered. `as_believed` is None if the place cannot show it."""
+    """One thing that was asked, what AWS answered, and what we believe. `as_believed` is None if this is not known."""
 
     name: str
     service: str
@@ -41,6 +41,7 @@ class Fact:
     date: str
     asked: str
     answer: Json
+    believed: Json
     as_believed: bool | None
     seconds: float
 
@@ -49,9 +50,7 @@ class Fact:
 class Facts:
     """The facts of a run, and the answers at some steps by name. Both are free of ids, accounts, and times."""
 
-    run: str
-    region: str
-    is_sandbox: bool
+    place: Place
     found: dict[str, Fact] = field(default_factory=dict)
     steps: dict[str, Json] = field(default_factory=dict)
     begun: float = field(default_factory=time.monotonic)
@@ -61,60 +60,66 @@ class Facts:
         self.begun = time.monotonic()
 
     def add(
-        self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None, step: Json = None
+        self,
+        name: str,
+        service: str,
+        asked: str,
+        answer: Json,
+        believed: Json = None,
+        step: Json = None,
+        *,
+        only_at_aws: bool = False,
     ) -> None:
-        """Add a fact, and everything that AWS answered at that step."""
+        """Add a fact, and everything that AWS answered at that step. The sandbox cannot answer what is `only_at_aws`."""
+        if only_at_aws and self.place.is_sandbox:
+            answer, believed, step = "the sandbox cannot answer", None, None
         date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self.begun, 1)
-        shown = self.removed(answer)
-        self.found[name] = Fact(name, service, self.region, date, asked, shown, as_believed, seconds)
+        where, known = (self.place.region, date, asked), {self.place.run: "RUN", self.place.region: "REGION"}
+        as_believed = None if believed is None else answer == believed
+        self.found[name] = Fact(name, service, *where, removed(answer, known), believed, as_believed, seconds)
         if step is not None:
-            self.steps[name] = self.removed(step)
+            self.steps[name] = removed(step, known)
         self.begin()
 
-    def add_at_aws(self, name: str, service: str, asked: str, answer: Json, as_believed: bool | None) -> None:
-        """Add a fact that the sandbox cannot answer."""
-        if self.is_sandbox:
-            answer, as_believed = "the sandbox cannot answer", None
-        self.add(name, service, asked, answer, as_believed)
 
-    def removed(self, value: Json) -> Json:
-        """Return a value without ids, accounts, and times."""
-        if isinstance(value, dict):
-            return {self.removed(key): self.removed(one) for key, one in value.items() if key != "ResponseMetadata"}
-        if isinstance(value, (list, tuple)):
-            return [self.removed(one) for one in value]
-        if isinstance(value, datetime):
-            return "TIME"
-        if not isinstance(value, str):
-            return value
-        value = value.replace(self.run, "RUN").replace(self.region, "REGION")
-        for pattern, shown in REMOVED:
-            value = pattern.sub(shown, value)
+def removed(value: Json, known: Mapping[str, str]) -> Json:
+    """Return a value without ids, accounts, and times. `known` is what stands for the run and its Region."""
+    if isinstance(value, dict):
+        return {removed(key, known): removed(one, known) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [removed(one, known) for one in value]
+    if not isinstance(value, str):
         return value
-
-    def write(self, folder: Path) -> None:
-        """Write facts.json, and one file for each step."""
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        _write(folder / "facts.json", [asdict(fact) for fact in self.found.values()])
-        for step, answer in self.steps.items():
-            _write(folder / f"{step}.json", answer)
+    for name, shown in known.items():
+        value = value.replace(name, shown)
+    for pattern, shown in REMOVED:
+        value = pattern.sub(shown, value)
+    return value
 
 
-def _write(file: Path, value: Json) -> None:
-    file.write_text(json.dumps(value, indent=1, sort_keys=True, default=str) + "\n", encoding="utf-8")
+def write(folder: Path, values: Mapping[str, Json]) -> None:
+    """Write each value to a file with its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in values.items():
+        (folder / f"{name}.json").write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read(folder: Path, name: str) -> Json:
+    """Return a value that was written."""
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def differences(one: list[Json], other: list[Json]) -> list[str]:
     """Return a line for each fact that differs between two runs."""
-    sides = [
-        {fact["name"]: {key: fact[key] for key in fact.keys() - IGNORED} for fact in facts} for facts in (one, other)
-    ]
-    return [
-        f"{name}\n  - {json.dumps(sides[0].get(name), sort_keys=True)}\n  + {json.dumps(sides[1].get(name), sort_keys=True)}"
-        for name in sorted(sides[0].keys() | sides[1].keys())
-        if sides[0].get(name) != sides[1].get(name)
-    ]
+    first, second = (
+        {
+            fact["name"]: json.dumps({key: fact[key] for key in fact if key not in IGNORED}, sort_keys=True)
+            for fact in facts
+        }
+        for facts in (one, other)
+    )
+    names = sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
+    return [f"{name}\n  - {first.get(name)}\n  + {second.get(name)}" for name in names]
 
 
 def main(first: str, second: str) -> int:

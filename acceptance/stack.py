@@ -1,12 +1,11 @@
 """The run's stacks: the network, what probes ask about, and the product, which SAM packages and CloudFormation deploys."""
 
 import subprocess
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acceptance.place import Json, Place, error_code, pages
+from acceptance.place import Json, Place, error_code
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).parent / "templates"
@@ -17,24 +16,30 @@ CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"]
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
 """
+Ids = dict[str, str]
+"""Physical IDs of a stack's resources by logical ID, in the order in which they were completed, and then its outputs."""
 
 
-class SamError(Exception):
-    """SAM failed: `output` is what it printed."""
-
-    def __init__(self, output: str) -> None:
-        super().__init__(output)
-        self.output = output
-
-
-def deploy(place: Place, name: str, template: dict[str, str], parameters: dict[str, str]) -> None:
+def deploy(place: Place, name: str, template: dict[str, str], parameters: dict[str, str]) -> Ids:
     """Create a stack, or update it if there is one, and wait."""
     client = place.client("cloudformation")
     is_new = error_code(partial(client.describe_stacks, StackName=name)) != "none"
     given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
+    tags = [{"Key": "express-path:acceptance", "Value": place.run}]
     call = client.create_stack if is_new else client.update_stack
-    call(StackName=name, Parameters=given, Capabilities=CAPABILITIES, Tags=place.tags, **template)
+    call(StackName=name, Parameters=given, Capabilities=CAPABILITIES, Tags=tags, **template)
     client.get_waiter(f"stack_{'create' if is_new else 'update'}_complete").wait(StackName=name)
+    found = place.ask("cloudformation", "list_stack_resources", "StackResourceSummaries[]", StackName=name)
+    found.sort(key=lambda one: one["LastUpdatedTimestamp"])
+    outputs = place.ask("cloudformation", "describe_stacks", "Stacks[].Outputs[]", StackName=name)
+    ids = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
+    return ids | {one["OutputKey"]: one["OutputValue"] for one in outputs}
+
+
+def deploy_own(place: Place, kind: str, **parameters: str) -> Ids:
+    """Deploy a template of the run, such as `network`."""
+    body = (TEMPLATES / f"{kind}.yaml").read_text(encoding="utf-8")
+    return deploy(place, f"{place.stack_name}-{kind}", {"TemplateBody": body}, parameters)
 
 
 def delete(place: Place, name: str) -> None:
@@ -44,68 +49,52 @@ def delete(place: Place, name: str) -> None:
     client.get_waiter("stack_delete_complete").wait(StackName=name)
 
 
-def resources(place: Place, name: str) -> dict[str, str]:
-    """Return the physical IDs of a stack's resources by logical ID, in the order in which they were completed."""
-    found = pages(place.client("cloudformation"), "list_stack_resources", "StackResourceSummaries", StackName=name)
-    found.sort(key=lambda one: one["LastUpdatedTimestamp"])
-    return {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
-
-
-def deploy_own(place: Place, kind: str, **parameters: str) -> dict[str, str]:
-    """Deploy a template of the run, such as `network`, and return its resources."""
-    name = f"{place.stack_name}-{kind}"
-    deploy(place, name, {"TemplateBody": (TEMPLATES / f"{kind}.yaml").read_text(encoding="utf-8")}, parameters)
-    return resources(place, name)
-
-
 class Product:
     """The product's stack, with a rule of its own for the run's VPC alone, and its runbooks."""
 
-    def __init__(self, place: Place, vpc: str) -> None:
+    def __init__(self, place: Place, network: Ids) -> None:
         """Upload the code to a bucket of the run. Nothing is deployed yet."""
         self.place = place
+        self.network = network
         self.rule = f"acceptance-{place.run}"
-        self.outputs: dict[str, str] = {}
-        self._parameters = {"RuleName": self.rule, "VpcIds": vpc, "LogRetentionDays": "1"}
+        self.ids: Ids = {}
+        self._parameters = {"RuleName": self.rule, "VpcIds": network["Vpc"], "LogRetentionDays": "1"}
         self._url = _upload(place)
 
     def deploy(self, **parameters: str) -> None:
         """Create or update the stack, and wait. Parameters that are not named keep their values."""
         self._parameters |= parameters
-        name = self.place.stack_name
-        deploy(self.place, name, {"TemplateURL": self._url}, self._parameters)
-        [stack] = self.place.client("cloudformation").describe_stacks(StackName=name)["Stacks"]
-        self.outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+        self.ids = deploy(self.place, self.place.stack_name, {"TemplateURL": self._url}, self._parameters)
 
-    def verdicts(self) -> dict[str, tuple[str, str]]:
+    def verdicts(self) -> dict[str, list[str]]:
         """Return compliance and annotation of every subnet that the rule has reported."""
-        found = self.place.results(self.rule)
-        qualified = [(one["EvaluationResultIdentifier"]["EvaluationResultQualifier"], one) for one in found]
-        return {where["ResourceId"]: (one["ComplianceType"], one.get("Annotation", "")) for where, one in qualified}
+        return {subnet: verdict for subnet, *verdict in results(self.place, self.rule)}
 
     def wait_for(self, subnet: str, compliance: str, reason: str) -> None:
-        """Wait until AWS Config has a verdict about a subnet."""
+        """Wait until AWS Config has a verdict about a subnet of the network."""
 
         def look() -> bool:
-            found, annotation = self.verdicts().get(subnet, ("", ""))
+            found, annotation = self.verdicts().get(self.network[subnet], ("", ""))
             return found == compliance and annotation.startswith(reason)
 
         self.place.until(f"{subnet} {compliance} {reason}", look)
 
     def start(self, document: str, **parameters: str) -> str:
         """Start a runbook of the stack by the name of its output, and return the execution's ID."""
-        given = parameters | {
-            "AutomationAssumeRole": self.outputs["AutomationRoleArn"],
-            "PlanFunctionName": self.outputs["PlanFunctionArn"],
-        }
-        listed = {name: [value] for name, value in given.items()}
-        ssm = self.place.client("ssm")
-        started = ssm.start_automation_execution(DocumentName=self.outputs[document], Parameters=listed)
-        return str(started["AutomationExecutionId"])
+        role, function = self.ids["AutomationRoleArn"], self.ids["PlanFunctionArn"]
+        given = {"AutomationAssumeRole": role, "PlanFunctionName": function, **parameters}
+        return self.place.start(self.ids[document], Parameters={name: [value] for name, value in given.items()})
 
     def run(self, document: str, **parameters: str) -> Json:
         """Run a runbook of the stack to its end, and return the execution."""
         return self.place.end(self.start(document, **parameters))
+
+
+def results(place: Place, rule: str) -> list[list[str]]:
+    """Return resource, compliance, and annotation of each result that AWS Config has of a rule."""
+    resource = "EvaluationResultIdentifier.EvaluationResultQualifier.ResourceId"
+    query = f"EvaluationResults[].[{resource}, ComplianceType, Annotation || '']"
+    return place.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule)
 
 
 def _upload(place: Place) -> str:
@@ -113,13 +102,8 @@ def _upload(place: Place) -> str:
     s3, bucket = place.client("s3"), f"{place.stack_name}-{place.account_id}"
     where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": place.region}}
     s3.create_bucket(Bucket=bucket, **({} if place.region == "us-east-1" else where))
-    with tempfile.TemporaryDirectory() as name:
-        packaged = Path(name) / "packaged.yaml"
-        command = [str(ROOT / ".venv-aws" / "bin" / "sam"), "package", "--region", place.region, "--s3-bucket", bucket]
-        command += ["--template-file", str(BUILT), "--output-template-file", str(packaged)]
-        environment = place.environment | {"SAM_CLI_TELEMETRY": "0"}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # our own command
-        if done.returncode:
-            raise SamError(done.stdout + done.stderr)
-        s3.put_object(Bucket=bucket, Key="template.yaml", Body=packaged.read_bytes())
+    command = [str(ROOT / ".venv-aws" / "bin" / "sam"), "package", "--template-file", str(BUILT)]
+    command += ["--region", place.region, "--s3-bucket", bucket]
+    packaged = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout  # our own command
+    s3.put_object(Bucket=bucket, Key="template.yaml", Body=packaged)
     return f"https://{bucket}.s3.{place.region}.amazonaws.com/template.yaml"

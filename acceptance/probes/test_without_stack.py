@@ -2,77 +2,67 @@
 
 import json
 from functools import partial
-from typing import Any
-
-import pytest
 
 from acceptance.facts import Facts
-from acceptance.place import Json, Place, error_code, pages
-
-Ids = dict[str, str]
+from acceptance.place import Json, Place, attempt, error_code
+from acceptance.stack import Ids, results
 
 
 def test_lists(place: Place, facts: Facts) -> None:
     """What DescribeManagedPrefixLists and DescribePrefixLists call the lists of S3 Express."""
-    found = [
-        pages(place.client("ec2"), call, "PrefixLists")
-        for call in ("describe_managed_prefix_lists", "describe_prefix_lists")
-    ]
-    names = [sorted(one["PrefixListName"] for one in lists if "s3express" in one["PrefixListName"]) for lists in found]
-    believed = any(name.endswith(".ipv6.s3express") for name in names[0])
-    facts.add("name-of-the-ipv6-list", "ec2", "Names in each of the two calls", names, believed)
+    query = "PrefixLists[?contains(PrefixListName, 's3express')].PrefixListName"
+    operations = "describe_managed_prefix_lists", "describe_prefix_lists"
+    names = {operation: sorted(place.ask("ec2", operation, query)) for operation in operations}
+    is_named = f"com.amazonaws.{place.region}.ipv6.s3express" in names[operations[0]]
+    facts.add("name-of-the-ipv6-list", "ec2", "Does its name end with .ipv6.s3express?", is_named, True, names)
 
 
-def test_regional_nat_gateway(place: Place, network: Ids, facts: Facts) -> None:
+def test_regional_nat_gateway(place: Place, asked: Ids, facts: Facts) -> None:
     """Which association the table of a regional NAT gateway shows."""
-    ec2, filters = place.client("ec2"), [{"Name": "vpc-id", "Values": [network["Vpc"]]}]
-    what = {"VpcId": network["Vpc"], "AvailabilityMode": "regional", "TagSpecifications": place.named("natgateway")}
-    gateway = ec2.create_nat_gateway(**what)["NatGateway"]["NatGatewayId"]
-    ec2.get_waiter("nat_gateway_available").wait(NatGatewayIds=[gateway])
-    tables = pages(ec2, "describe_route_tables", "RouteTables", Filters=filters)
-    found = [one for table in tables for one in table["Associations"] if one.get("GatewayId") == gateway]
-    ec2.delete_nat_gateway(NatGatewayId=gateway)
-    ec2.get_waiter("nat_gateway_deleted").wait(NatGatewayIds=[gateway])
-    facts.add("table-of-a-regional-nat-gateway", "ec2", "Associations with the gateway", found, bool(found))
+    query = f"RouteTables[].Associations[?GatewayId=='{asked['RegionalNat']}'][]"
+    found = place.ask("ec2", "describe_route_tables", query)
+    facts.add("table-of-a-regional-nat-gateway", "ec2", "Is it associated?", bool(found), True, found)
 
 
 def test_endpoint(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
     """What happens if a table is added twice, which condition keys EC2 sends, and what a used client token returns."""
-    service, ec2 = f"com.amazonaws.{place.region}.s3express", place.client("ec2")
-    create = partial(ec2.create_vpc_endpoint, VpcId=network["Vpc"], ServiceName=service, ClientToken=place.stack_name)
+    vpc, table, service = network["Vpc"], network["Spare"], f"com.amazonaws.{place.region}.s3express"
+    ec2, role = place.client("ec2"), asked["RoleArn"]
+    create = partial(ec2.create_vpc_endpoint, VpcId=vpc, ServiceName=service, ClientToken=place.run)
     made = create()["VpcEndpoint"]["VpcEndpointId"]
-    add = partial(ec2.modify_vpc_endpoint, VpcEndpointId=made, AddRouteTableIds=[network["Spare"]])
+    add = partial(ec2.modify_vpc_endpoint, VpcEndpointId=made, AddRouteTableIds=[table])
     codes = [error_code(add), error_code(add)]
-    facts.add("route-table-added-twice", "ec2", "Errors of the first and second call", codes, codes[0] == "none")
-    arn = place.client("iam").get_role(RoleName=asked["KeysRole"])["Role"]["Arn"]
-    place.until("a role that can be assumed", lambda: error_code(lambda: place.client("ec2", arn)) == "none")
-    denied, dry = place.client("ec2", arn), {"DryRun": True, "VpcId": network["Vpc"]}
-    calls = [
-        partial(denied.create_vpc_endpoint, ServiceName=service, **dry),
-        partial(denied.create_vpc_endpoint, ServiceName=service.removesuffix("express"), **dry),
-        partial(denied.delete_vpc_endpoints, DryRun=True, VpcEndpointIds=[made]),
-        partial(denied.modify_vpc_endpoint, DryRun=True, VpcEndpointId=made, RemoveRouteTableIds=[network["Spare"]]),
-        partial(denied.modify_vpc_endpoint, DryRun=True, VpcEndpointId=made, ResetPolicy=True),
+    facts.add("route-table-added-twice", "ec2", "Error of the second call", codes[1], "none", codes)
+    place.until("a role that can be assumed", lambda: error_code(lambda: place.client("ec2", role)) == "none")
+    limited = place.client("ec2", role)
+
+    def dry_run(operation: str, **given: Json) -> str:
+        return error_code(lambda: getattr(limited, operation)(DryRun=True, **given))
+
+    codes = [
+        dry_run("create_vpc_endpoint", VpcId=vpc, ServiceName=service),
+        dry_run("create_vpc_endpoint", VpcId=vpc, ServiceName=service.removesuffix("express")),
+        dry_run("delete_vpc_endpoints", VpcEndpointIds=[made]),
     ]
-    codes = [error_code(call) for call in calls]
-    allowed, refused = "DryRunOperation", "UnauthorizedOperation"
-    names = "Dry runs: create for S3 Express and S3, delete"
-    believed = codes[:3] == [allowed, refused, allowed]
-    facts.add_at_aws("keys-of-endpoint-calls", "ec2", names, codes[:3], believed)
-    believed = codes[3:] == [allowed, refused]
-    facts.add_at_aws("keys-of-endpoint-attributes", "ec2", "Dry runs: tables, policy", codes[3:], believed)
-    ec2.delete_vpc_endpoints(VpcEndpointIds=[made])
-    again = create()["VpcEndpoint"]["VpcEndpointId"]
-    ec2.delete_vpc_endpoints(VpcEndpointIds=place.endpoints(network["Vpc"]) or [made])
-    is_same = again == made
-    facts.add_at_aws("used-client-token", "ec2", "Does a used token return the deleted endpoint?", is_same, is_same)
+    named, believed = "Dry runs: create for S3 Express and S3, delete", ["DryRunOperation", "UnauthorizedOperation"]
+    facts.add("keys-of-endpoint-calls", "ec2", named, codes, [*believed, believed[0]], only_at_aws=True)
+    codes = [
+        dry_run("modify_vpc_endpoint", VpcEndpointId=made, RemoveRouteTableIds=[table]),
+        dry_run("modify_vpc_endpoint", VpcEndpointId=made, ResetPolicy=True),
+    ]
+    facts.add("keys-of-endpoint-attributes", "ec2", "Dry runs: tables, policy", codes, believed, only_at_aws=True)
+    place.delete_endpoints(vpc)
+    is_same = create()["VpcEndpoint"]["VpcEndpointId"] == made
+    place.delete_endpoints(vpc)
+    named = "Does a used token return the deleted endpoint?"
+    facts.add("used-client-token", "ec2", named, is_same, True, only_at_aws=True)
 
 
 def test_event_bus(place: Place, asked: Ids, facts: Facts) -> None:
     """Whether a policy that only denies others leaves the account's own permission to put events as it is."""
     entry = {"EventBusName": asked["Bus"], "Source": "acceptance", "DetailType": "probe", "Detail": "{}"}
     code = error_code(partial(place.client("events").put_events, Entries=[entry]))
-    facts.add("event-bus-policy", "events", "Error of PutEvents by somebody who is not denied", code, code == "none")
+    facts.add("event-bus-policy", "events", "Error of PutEvents by somebody who is not denied", code, "none")
 
 
 def test_redrive(place: Place, asked: Ids, facts: Facts) -> None:
@@ -85,88 +75,77 @@ def test_redrive(place: Place, asked: Ids, facts: Facts) -> None:
         return "Messages" in sqs.receive_message(QueueUrl=asked["ClosedQueue"])
 
     is_moved = place.until("a message in the closed queue", look)
-    facts.add("redrive-to-a-closed-queue", "sqs", "Is the message moved?", is_moved, is_moved)
+    facts.add("redrive-to-a-closed-queue", "sqs", "Is the message moved?", is_moved, True)
 
 
 def test_runbook(place: Place, asked: Ids, facts: Facts) -> None:
-    """How the steps of a runbook end that sleeps, jumps out of a loop, and asks twice without success."""
-    ssm = place.client("ssm")
-    started = ssm.start_automation_execution(DocumentName=asked["Runbook"])["AutomationExecutionId"]
-    place.answer(started, "Reject")
-    steps = {step["StepName"]: step for step in place.end(started)["StepExecutions"]}
-    ends = {name: step["StepStatus"] for name, step in steps.items()}
-    outputs = {name: step.get("Outputs", {}) for name, step in steps.items()}
-    facts.add("sleep-of-a-variable-duration", "ssm", "Status", ends["sleep"], ends["sleep"] == "Success", outputs)
-    missing = outputs["duration"].get("Missing")
-    is_text = "No output available" in str(missing)
-    facts.add_at_aws("output-without-a-value", "ssm", "Its value", missing, is_text)
+    """How the steps of a runbook end that sleeps, jumps out of a loop, and asks in vain."""
+    start = partial(place.start, asked["Runbook"])
+    rejected, expired = start(), start() if place.is_alone else ""
+    steps = place.answer(rejected, "Reject")["StepExecutions"]
+    outputs = {step["StepName"]: step.get("Outputs", {}) for step in steps}
+    ends = _ends(steps)
+    facts.add("sleep-of-a-variable-duration", "ssm", "Status", ends["sleep"], "Success", outputs)
+    is_text = "No output available" in str(outputs["duration"].get("Missing"))
+    facts.add("output-without-a-value", "ssm", "Does it say that there is no output?", is_text, True, only_at_aws=True)
     is_jump = ends.get("skipped") in (None, "Pending")
-    facts.add("jump-out-of-a-loop", "ssm", "How the steps end", ends, is_jump)
-    listed: list[Json] = []
-    describe = partial(pages, ssm, "describe_automation_step_executions", "StepExecutions")
-    error_code(lambda: listed.extend(describe(AutomationExecutionId=started)))
-    failed = [step["StepName"] for step in listed if step["StepStatus"] == "Failed"]
-    facts.add_at_aws("failed-step-in-a-loop", "ssm", "Failed steps that are listed", failed, "failing" in failed)
-    asks = [ends["rejected"], ends["expired"], ends["last"]]
-    facts.add("rejected-and-expired-approval", "ssm", "Both, and the step after", asks, asks[2] == "Success")
-    status = outputs["rejected"].get("ApprovalStatus")
-    facts.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, status == ["Rejected"])
+    facts.add("jump-out-of-a-loop", "ssm", "Does the jump skip a step?", is_jump, True, ends)
+    listing = "ssm", "describe_automation_step_executions", "StepExecutions[?StepStatus=='Failed'].StepName"
+    _, failed = attempt(lambda: place.ask(*listing, AutomationExecutionId=rejected))
+    is_listed = "failing" in (failed or [])
+    facts.add("failed-step-in-a-loop", "ssm", "Is the step listed?", is_listed, True, failed, only_at_aws=True)
+    status = outputs["approval"].get("ApprovalStatus")
+    facts.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, ["Rejected"])
+    asks, believed = [ends["approval"], ends["last"]], ["Failed", "Success"]
+    if expired:
+        ends = _ends(place.end(expired)["StepExecutions"])
+        asks, believed = [*asks, ends["approval"], ends["last"]], [*believed, "TimedOut", "Success"]
+    facts.add("rejected-and-expired-approval", "ssm", "Status of each, and of the step after it", asks, believed)
+
+
+def _ends(steps: list[Json]) -> dict[str, str]:
+    return {step["StepName"]: step["StepStatus"] for step in steps}
 
 
 def _heard(place: Place, kind: str) -> list[Json]:
     """Return the events about resources of a type that the listener has printed."""
-    found = [json.loads(line) for line in place.logged(f"{place.stack_name}-probes") if line.startswith("{")]
-    events = [event | {"invokingEvent": json.loads(event["invokingEvent"])} for event in found]
-    return [one for one in events if one["invokingEvent"].get("configurationItem", {}).get("resourceType") == kind]
+    return place.logged(f"{place.stack_name}-probes", f'"resourceType": "{kind}"')
 
 
-@pytest.mark.usefixtures("prefix_list")
 def test_rule(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
     """With which events a new rule evaluates what is there, and which of two results remains."""
     event = place.until("an event about a subnet", partial(_heard, place, "AWS::EC2::Subnet"))[0]
     invoking, rule = event["invokingEvent"], asked["ListenerRule"]
-    answer = [invoking["messageType"], invoking["configurationItemDiff"]]
-    facts.add("first-evaluation", "config", "Type and difference of a first event", answer, answer[1] is None, invoking)
+    difference = invoking["configurationItemDiff"]
+    facts.add("first-evaluation", "config", "Is there a difference?", difference is not None, False, invoking)
     put = partial(place.client("config").put_evaluations, ResultToken=event["resultToken"])
     result = {"ComplianceResourceType": "AWS::EC2::Subnet", "ComplianceResourceId": network["Public"]}
     put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": "2026-01-02"}])
-    is_lagging = not place.results(rule)
-    facts.add_at_aws("stored-results-lag", "config", "Is a result there only later?", is_lagging, is_lagging)
-    place.until("a stored result", partial(place.results, rule))
+    is_lagging = not results(place, rule)
+    facts.add("stored-results-lag", "config", "Is a result there only later?", is_lagging, True, only_at_aws=True)
+    place.until("a stored result", partial(results, place, rule))
     put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": "2026-01-01"}])
-    found = place.until("the list event", partial(_heard, place, "AWS::EC2::PrefixList"))
-    left = [one["ComplianceType"] for one in place.results(rule)]
-    facts.add("older-result", "config", "The result after an older one", left, left == ["NON_COMPLIANT"])
+    found = place.until("an event about a list", partial(_heard, place, "AWS::EC2::PrefixList"))
+    left = [compliance for _, compliance, _ in results(place, rule)]
+    facts.add("older-result", "config", "The result after an older one", left, ["NON_COMPLIANT"])
     # Items of exclusions and firewalls cost more than a run may.
-    keys = sorted({key for one in found for key in one["invokingEvent"]["configurationItem"]["configuration"] or {}})
-    named = "Members of a prefix list's item"
-    facts.add("items-of-the-other-triggers", "config", named, keys, "PrefixListId" in keys)
+    items = [event["invokingEvent"]["configurationItem"]["configuration"] for event in found]
+    has_id = any("PrefixListId" in (item or {}) for item in items)
+    facts.add("items-of-the-other-triggers", "config", "Has a prefix list's item its ID?", has_id, True, items)
 
 
-def test_aggregator(place: Place, network: Ids, facts: Facts) -> None:
-    """Which fields the item of a subnet has in an aggregator of this account alone."""
-    config, name = place.client("config"), {"ConfigurationAggregatorName": place.stack_name}
-    sources = [{"AccountIds": [place.account_id], "AwsRegions": [place.region]}]
-    config.put_configuration_aggregator(**name, AccountAggregationSources=sources)
+def test_aggregator(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
+    """Whether the item of a subnet has its VPC in an aggregator of this account alone."""
     where = {"SourceAccountId": place.account_id, "SourceRegion": place.region, "ResourceType": "AWS::EC2::Subnet"}
-    found: list[Any] = []
-    code = error_code(
-        lambda: found.append(
-            config.get_aggregate_resource_config(**name, ResourceIdentifier=where | {"ResourceId": network["Public"]})
-        )
-    )
-    keys = [sorted(json.loads(one["ConfigurationItem"]["configuration"])) for one in found]
-    believed = "vpcId" in keys[0] if keys else None
-    facts.add_at_aws(
-        "items-in-an-aggregator", "config", "Error, and members of a subnet's item", [code, *keys], believed
-    )
+    get = partial(place.client("config").get_aggregate_resource_config, ConfigurationAggregatorName=asked["Aggregator"])
+    code, found = attempt(lambda: get(ResourceIdentifier=where | {"ResourceId": network["Public"]}))
+    keys = sorted(json.loads(found["ConfigurationItem"]["configuration"])) if found else code
+    named = "Has a subnet's item its VPC?"
+    facts.add("items-in-an-aggregator", "config", named, "vpcId" in keys, True, keys, only_at_aws=True)
 
 
-def test_account(place: Place, network: Ids, facts: Facts) -> None:
-    """What the account shows. What a closed NAT gateway does, and which keys S3 Express sends, needs traffic."""
-    [subnet] = place.client("ec2").describe_subnets(SubnetIds=[network["Public"]])["Subnets"]
-    facts.add("block-public-access", "ec2", "States of a subnet", subnet.get("BlockPublicAccessStates"), None)
-    facts.add("keys-of-endpoint-requests", "s3express", "Not asked: it needs a client in the VPC", None, None)
-    roles = [one["RoleName"] for one in pages(place.client("iam"), "list_roles", "Roles")]
-    found = sum(name.startswith("stacksets-exec-") for name in roles)
-    facts.add("role-of-stacksets", "iam", "Number of roles, in an organization", found, found > 0 or None)
+def test_account(place: Place, facts: Facts) -> None:
+    """What the account shows. Which keys S3 Express sends needs traffic."""
+    facts.add("keys-of-endpoint-requests", "s3express", "Not asked: it needs a client in the VPC", None)
+    roles = place.ask("iam", "list_roles", "Roles[?starts_with(RoleName, 'stacksets-exec-')].RoleName")
+    facts.add("role-of-stacksets", "iam", "Number of roles, in an organization", len(roles))
