@@ -6,34 +6,34 @@ from functools import partial
 from botocore.exceptions import ClientError, WaiterError
 
 from acceptance import stack
-from acceptance.place import Place
+from acceptance.run import Run
 
 RUNNING = {"Key": "ExecutionStatus", "Values": ["InProgress", "Pending", "Waiting"]}
 
 
-def clean(place: Place) -> None:
+def clean(run: Run) -> None:
     """Delete everything of the run, and look again until nothing is left. TimeoutError if something stays."""
-    place.until("an account without anything of the run", lambda: not _delete(place))
+    run.until("an account without anything of the run", lambda: not _delete(run))
 
 
-def _delete(place: Place) -> bool:
+def _delete(run: Run) -> bool:
     """Try to delete everything once, print what cannot be deleted yet, and return whether there was anything."""
-    own, network = place.stack_name, f"{place.stack_name}-network"
+    own, network = run.stack_name, f"{run.stack_name}-network"
     metadata = f"AutomationExecutionMetadataList[?starts_with(DocumentName, '{own}')].AutomationExecutionId"
-    executions = place.ask("ssm", "describe_automation_executions", metadata, Filters=[RUNNING])
-    stacks = place.ask("cloudformation", "describe_stacks", f"Stacks[?starts_with(StackName, '{own}')].StackName")
-    tables = place.ask("dynamodb", "list_tables", f"TableNames[?starts_with(@, '{own}')]")
-    buckets = place.ask("s3", "list_buckets", f"Buckets[?starts_with(Name, '{own}')].Name")
+    executions = run.ask("ssm", "describe_automation_executions", metadata, Filters=[RUNNING])
+    stacks = run.ask("cloudformation", "describe_stacks", f"Stacks[?starts_with(StackName, '{own}')].StackName")
+    tables = run.ask("dynamodb", "list_tables", f"TableNames[?starts_with(@, '{own}')]")
+    buckets = run.ask("s3", "list_buckets", f"Buckets[?starts_with(Name, '{own}')].Name")
     named = [{"Name": "tag:Name", "Values": [network]}]
-    vpcs = place.ask("ec2", "describe_vpcs", "Vpcs[].VpcId", Filters=named)
+    vpcs = run.ask("ec2", "describe_vpcs", "Vpcs[].VpcId", Filters=named)
     # What heals made goes before the network, and after what makes heals.
     steps = [
-        *(partial(place.client("ssm").stop_automation_execution, AutomationExecutionId=one) for one in executions),
-        *(partial(stack.delete, place, one) for one in stacks if one != network),
-        *(partial(_delete_table, place, one) for one in tables),
-        *(partial(_delete_bucket, place, one) for one in buckets),
-        *(partial(place.delete_endpoints, one) for one in vpcs),
-        *(partial(stack.delete, place, one) for one in stacks if one == network),
+        *(partial(run.client("ssm").stop_automation_execution, AutomationExecutionId=one) for one in executions),
+        *(partial(stack.delete, run, one) for one in stacks if one != network),
+        *(partial(_delete_table, run, one) for one in tables),
+        *(partial(_delete_bucket, run, one) for one in buckets),
+        *(partial(run.delete_endpoints, one) for one in vpcs),
+        *(partial(stack.delete, run, one) for one in stacks if one == network),
     ]
     for step in steps:
         try:
@@ -43,13 +43,13 @@ def _delete(place: Place) -> bool:
     return bool(steps)
 
 
-def _delete_table(place: Place, name: str) -> None:
-    place.client("dynamodb").update_table(TableName=name, DeletionProtectionEnabled=False)
-    place.client("dynamodb").delete_table(TableName=name)
+def _delete_table(run: Run, name: str) -> None:
+    run.client("dynamodb").update_table(TableName=name, DeletionProtectionEnabled=False)
+    run.client("dynamodb").delete_table(TableName=name)
 
 
-def _delete_bucket(place: Place, name: str) -> None:
-    s3 = place.client("s3")
-    for key in place.ask("s3", "list_objects_v2", "Contents[].Key", Bucket=name):
+def _delete_bucket(run: Run, name: str) -> None:
+    s3 = run.client("s3")
+    for key in run.ask("s3", "list_objects_v2", "Contents[].Key", Bucket=name):
         s3.delete_object(Bucket=name, Key=key)
     s3.delete_bucket(Bucket=name)

@@ -10,15 +10,13 @@ from acceptance.facts import RECORDED, read
 from acceptance.stack import TEMPLATES
 
 ACTIONS = {
-    "lambda:Invoke": "lambda:InvokeFunction",
-    "s3:HeadObject": "s3:GetObject",
     "s3:ListBuckets": "s3:ListAllMyBuckets",
     "s3:ListObjectsV2": "s3:ListBucket",
 }
 """The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
 FURTHER = {"s3:GetObject", "ssm:StopAutomationExecution"}
 """What CloudFormation needs to read what SAM uploads, and what only a run that was interrupted calls."""
-NAMED = ("cloudformation", "dynamodb", "events", "iam", "s3", "sns", "sqs")
+NAMED = ("cloudformation", "dynamodb", "events", "logs", "s3", "sns", "sqs")
 """Services whose resources have the run's name in their ARNs."""
 COSTS = (
     ("NAT gateways and their addresses, one hour begun twice", 4 * (0.045 + 0.005)),

@@ -1,11 +1,11 @@
 """The run's stacks: the network, what probes ask about, and the product, which SAM packages and CloudFormation deploys."""
 
 import subprocess
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from acceptance.place import Json, Place, error_code
+from acceptance.facts import Json
+from acceptance.run import Run
 
 ROOT = Path(__file__).parent.parent
 TEMPLATES = Path(__file__).parent / "templates"
@@ -20,31 +20,30 @@ Ids = dict[str, str]
 """Physical IDs of a stack's resources by logical ID, in the order in which they were completed, and then its outputs."""
 
 
-def deploy(place: Place, name: str, template: dict[str, str], parameters: dict[str, str]) -> Ids:
-    """Create a stack, or update it if there is one, and wait."""
-    client = place.client("cloudformation")
-    is_new = error_code(partial(client.describe_stacks, StackName=name)) != "none"
+def deploy(run: Run, verb: str, name: str, template: dict[str, str], parameters: dict[str, str]) -> Ids:
+    """Create or update a stack, which is the verb, and wait."""
+    client = run.client("cloudformation")
     given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
-    tags = [{"Key": "express-path:acceptance", "Value": place.run}]
-    call = client.create_stack if is_new else client.update_stack
+    tags = [{"Key": "express-path:acceptance", "Value": run.id}]
+    call = client.create_stack if verb == "create" else client.update_stack
     call(StackName=name, Parameters=given, Capabilities=CAPABILITIES, Tags=tags, **template)
-    client.get_waiter(f"stack_{'create' if is_new else 'update'}_complete").wait(StackName=name)
-    found = place.ask("cloudformation", "list_stack_resources", "StackResourceSummaries[]", StackName=name)
+    client.get_waiter(f"stack_{verb}_complete").wait(StackName=name)
+    found = run.ask("cloudformation", "list_stack_resources", "StackResourceSummaries[]", StackName=name)
     found.sort(key=lambda one: one["LastUpdatedTimestamp"])
-    outputs = place.ask("cloudformation", "describe_stacks", "Stacks[].Outputs[]", StackName=name)
+    outputs = run.ask("cloudformation", "describe_stacks", "Stacks[].Outputs[]", StackName=name)
     ids = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in found}
     return ids | {one["OutputKey"]: one["OutputValue"] for one in outputs}
 
 
-def deploy_own(place: Place, kind: str, **parameters: str) -> Ids:
+def deploy_own(run: Run, kind: str, **parameters: str) -> Ids:
     """Deploy a template of the run, such as `network`."""
     body = (TEMPLATES / f"{kind}.yaml").read_text(encoding="utf-8")
-    return deploy(place, f"{place.stack_name}-{kind}", {"TemplateBody": body}, parameters)
+    return deploy(run, "create", f"{run.stack_name}-{kind}", {"TemplateBody": body}, parameters)
 
 
-def delete(place: Place, name: str) -> None:
+def delete(run: Run, name: str) -> None:
     """Delete a stack and wait."""
-    client = place.client("cloudformation")
+    client = run.client("cloudformation")
     client.delete_stack(StackName=name)
     client.get_waiter("stack_delete_complete").wait(StackName=name)
 
@@ -52,23 +51,23 @@ def delete(place: Place, name: str) -> None:
 class Product:
     """The product's stack, with a rule of its own for the run's VPC alone, and its runbooks."""
 
-    def __init__(self, place: Place, network: Ids) -> None:
+    def __init__(self, run: Run, network: Ids) -> None:
         """Upload the code to a bucket of the run. Nothing is deployed yet."""
-        self.place = place
+        self._run = run
         self.network = network
-        self.rule = f"acceptance-{place.run}"
+        self.rule = f"acceptance-{run.id}"
         self.ids: Ids = {}
         self._parameters = {"RuleName": self.rule, "VpcIds": network["Vpc"], "LogRetentionDays": "1"}
-        self._url = _upload(place)
+        self._url = _upload(run)
 
-    def deploy(self, **parameters: str) -> None:
+    def deploy(self, verb: str = "update", **parameters: str) -> None:
         """Create or update the stack, and wait. Parameters that are not named keep their values."""
         self._parameters |= parameters
-        self.ids = deploy(self.place, self.place.stack_name, {"TemplateURL": self._url}, self._parameters)
+        self.ids = deploy(self._run, verb, self._run.stack_name, {"TemplateURL": self._url}, self._parameters)
 
     def verdicts(self) -> dict[str, list[str]]:
         """Return compliance and annotation of every subnet that the rule has reported."""
-        return {subnet: verdict for subnet, *verdict in results(self.place, self.rule)}
+        return {subnet: verdict for subnet, *verdict in results(self._run, self.rule)}
 
     def wait_for(self, subnet: str, compliance: str, reason: str) -> None:
         """Wait until AWS Config has a verdict about a subnet of the network."""
@@ -77,33 +76,33 @@ class Product:
             found, annotation = self.verdicts().get(self.network[subnet], ("", ""))
             return found == compliance and annotation.startswith(reason)
 
-        self.place.until(f"{subnet} {compliance} {reason}", look)
+        self._run.until(f"{subnet} {compliance} {reason}", look)
 
     def start(self, document: str, **parameters: str) -> str:
         """Start a runbook of the stack by the name of its output, and return the execution's ID."""
         role, function = self.ids["AutomationRoleArn"], self.ids["PlanFunctionArn"]
         given = {"AutomationAssumeRole": role, "PlanFunctionName": function, **parameters}
-        return self.place.start(self.ids[document], Parameters={name: [value] for name, value in given.items()})
+        return self._run.start(self.ids[document], Parameters={name: [value] for name, value in given.items()})
 
-    def run(self, document: str, **parameters: str) -> Json:
+    def execute(self, document: str, **parameters: str) -> Json:
         """Run a runbook of the stack to its end, and return the execution."""
-        return self.place.end(self.start(document, **parameters))
+        return self._run.end(self.start(document, **parameters))
 
 
-def results(place: Place, rule: str) -> list[list[str]]:
+def results(run: Run, rule: str) -> list[list[str]]:
     """Return resource, compliance, and annotation of each result that AWS Config has of a rule."""
     resource = "EvaluationResultIdentifier.EvaluationResultQualifier.ResourceId"
     query = f"EvaluationResults[].[{resource}, ComplianceType, Annotation || '']"
-    return place.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule)
+    return run.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule)
 
 
-def _upload(place: Place) -> str:
+def _upload(run: Run) -> str:
     """Upload the built template with its code and runbooks, and return the template's address."""
-    s3, bucket = place.client("s3"), f"{place.stack_name}-{place.account_id}"
-    where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": place.region}}
-    s3.create_bucket(Bucket=bucket, **({} if place.region == "us-east-1" else where))
+    s3, bucket = run.client("s3"), f"{run.stack_name}-{run.account_id}"
+    where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": run.region}}
+    s3.create_bucket(Bucket=bucket, **({} if run.region == "us-east-1" else where))
     command = [str(ROOT / ".venv-aws" / "bin" / "sam"), "package", "--template-file", str(BUILT)]
-    command += ["--region", place.region, "--s3-bucket", bucket]
+    command += ["--region", run.region, "--s3-bucket", bucket]
     packaged = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout  # our own command
     s3.put_object(Bucket=bucket, Key="template.yaml", Body=packaged)
-    return f"https://{bucket}.s3.{place.region}.amazonaws.com/template.yaml"
+    return f"https://{bucket}.s3.{run.region}.amazonaws.com/template.yaml"

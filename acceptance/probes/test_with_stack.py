@@ -2,30 +2,29 @@
 
 from functools import partial
 
-from acceptance.facts import Facts
-from acceptance.place import Place, attempt, error_code
+from acceptance.run import Run, attempt, error_code
 from acceptance.stack import Product
 
 
-def test_scope(place: Place, product: Product, facts: Facts) -> None:
+def test_scope(run: Run, product: Product) -> None:
     """Which types AWS Config has in the scope of the product's rule."""
     query = "ConfigRules[].Scope.ComplianceResourceTypes[]"
-    types = place.ask("config", "describe_config_rules", query, ConfigRuleNames=[product.rule])
-    facts.add("resource-types-in-scope", "config", "Number of types", len(types), 8, sorted(types))
+    types = run.ask("config", "describe_config_rules", query, ConfigRuleNames=[product.rule])
+    run.add("resource-types-in-scope", "config", "Number of types", len(types), 8, sorted(types))
 
 
-def test_ledger_policy(place: Place, product: Product, facts: Facts) -> None:
+def test_ledger_policy(run: Run, product: Product) -> None:
     """Whether the ledger's policy keeps whoever runs this from writing an item."""
     what, table = {"id": {"S": "acceptance"}}, product.ids["LedgerTableName"]
-    code = error_code(partial(place.client("dynamodb").put_item, TableName=table, Item=what))
-    error_code(partial(place.client("dynamodb").delete_item, TableName=table, Key=what))
-    facts.add("ledger-policy", "dynamodb", "Error of PutItem", code, "AccessDeniedException", only_at_aws=True)
+    code = error_code(partial(run.client("dynamodb").put_item, TableName=table, Item=what))
+    error_code(partial(run.client("dynamodb").delete_item, TableName=table, Key=what))
+    run.add("ledger-policy", "dynamodb", "Error of PutItem", code, "AccessDeniedException", only_at_aws=True)
 
 
-def test_security_hub(place: Place, product: Product, facts: Facts) -> None:
+def test_security_hub(run: Run, product: Product) -> None:
     """Whether the new Security Hub, if it is enabled, has findings with the rule's name as the title."""
     match = {"FieldName": "finding_info.title", "Filter": {"Value": product.rule, "Comparison": "EQUALS"}}
     filters = {"CompositeFilters": [{"StringFilters": [match]}]}
-    code, found = attempt(lambda: place.client("securityhub").get_findings_v2(Filters=filters)["Findings"])
+    code, found = attempt(lambda: run.client("securityhub").get_findings_v2(Filters=filters)["Findings"])
     answer = len(found) if found else code
-    facts.add("findings-in-the-new-security-hub", "securityhub", "Number or error", answer, only_at_aws=True)
+    run.add("findings-in-the-new-security-hub", "securityhub", "Number or error", answer, only_at_aws=True)

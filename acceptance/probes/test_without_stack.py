@@ -3,38 +3,38 @@
 import json
 from functools import partial
 
-from acceptance.facts import Facts
-from acceptance.place import Json, Place, attempt, error_code
+from acceptance.facts import Json
+from acceptance.run import Run, attempt, error_code
 from acceptance.stack import Ids, results
 
 
-def test_lists(place: Place, facts: Facts) -> None:
+def test_lists(run: Run) -> None:
     """What DescribeManagedPrefixLists and DescribePrefixLists call the lists of S3 Express."""
     query = "PrefixLists[?contains(PrefixListName, 's3express')].PrefixListName"
     operations = "describe_managed_prefix_lists", "describe_prefix_lists"
-    names = {operation: sorted(place.ask("ec2", operation, query)) for operation in operations}
-    is_named = f"com.amazonaws.{place.region}.ipv6.s3express" in names[operations[0]]
-    facts.add("name-of-the-ipv6-list", "ec2", "Does its name end with .ipv6.s3express?", is_named, True, names)
+    names = {operation: sorted(run.ask("ec2", operation, query)) for operation in operations}
+    is_named = f"com.amazonaws.{run.region}.ipv6.s3express" in names[operations[0]]
+    run.add("name-of-the-ipv6-list", "ec2", "Does its name end with .ipv6.s3express?", is_named, True, names)
 
 
-def test_regional_nat_gateway(place: Place, asked: Ids, facts: Facts) -> None:
+def test_regional_nat_gateway(run: Run, asked: Ids) -> None:
     """Which association the table of a regional NAT gateway shows."""
     query = f"RouteTables[].Associations[?GatewayId=='{asked['RegionalNat']}'][]"
-    found = place.ask("ec2", "describe_route_tables", query)
-    facts.add("table-of-a-regional-nat-gateway", "ec2", "Is it associated?", bool(found), True, found)
+    found = run.ask("ec2", "describe_route_tables", query)
+    run.add("table-of-a-regional-nat-gateway", "ec2", "Is it associated?", bool(found), True, found)
 
 
-def test_endpoint(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
+def test_endpoint(run: Run, network: Ids, asked: Ids) -> None:
     """What happens if a table is added twice, which condition keys EC2 sends, and what a used client token returns."""
-    vpc, table, service = network["Vpc"], network["Spare"], f"com.amazonaws.{place.region}.s3express"
-    ec2, role = place.client("ec2"), asked["RoleArn"]
-    create = partial(ec2.create_vpc_endpoint, VpcId=vpc, ServiceName=service, ClientToken=place.run)
+    vpc, table, service = network["Vpc"], network["Spare"], f"com.amazonaws.{run.region}.s3express"
+    ec2, role = run.client("ec2"), asked["RoleArn"]
+    create = partial(ec2.create_vpc_endpoint, VpcId=vpc, ServiceName=service, ClientToken=run.id)
     made = create()["VpcEndpoint"]["VpcEndpointId"]
     add = partial(ec2.modify_vpc_endpoint, VpcEndpointId=made, AddRouteTableIds=[table])
     codes = [error_code(add), error_code(add)]
-    facts.add("route-table-added-twice", "ec2", "Error of the second call", codes[1], "none", codes)
-    place.until("a role that can be assumed", lambda: error_code(lambda: place.client("ec2", role)) == "none")
-    limited = place.client("ec2", role)
+    run.add("route-table-added-twice", "ec2", "Error of the second call", codes[1], "none", codes)
+    run.until("a role that can be assumed", lambda: error_code(lambda: run.client("ec2", role)) == "none")
+    limited = run.client("ec2", role)
 
     def dry_run(operation: str, **given: Json) -> str:
         return error_code(lambda: getattr(limited, operation)(DryRun=True, **given))
@@ -45,107 +45,107 @@ def test_endpoint(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
         dry_run("delete_vpc_endpoints", VpcEndpointIds=[made]),
     ]
     named, believed = "Dry runs: create for S3 Express and S3, delete", ["DryRunOperation", "UnauthorizedOperation"]
-    facts.add("keys-of-endpoint-calls", "ec2", named, codes, [*believed, believed[0]], only_at_aws=True)
+    run.add("keys-of-endpoint-calls", "ec2", named, codes, [*believed, believed[0]], only_at_aws=True)
     codes = [
         dry_run("modify_vpc_endpoint", VpcEndpointId=made, RemoveRouteTableIds=[table]),
         dry_run("modify_vpc_endpoint", VpcEndpointId=made, ResetPolicy=True),
     ]
-    facts.add("keys-of-endpoint-attributes", "ec2", "Dry runs: tables, policy", codes, believed, only_at_aws=True)
-    place.delete_endpoints(vpc)
+    run.add("keys-of-endpoint-attributes", "ec2", "Dry runs: tables, policy", codes, believed, only_at_aws=True)
+    run.delete_endpoints(vpc)
     is_same = create()["VpcEndpoint"]["VpcEndpointId"] == made
-    place.delete_endpoints(vpc)
+    run.delete_endpoints(vpc)
     named = "Does a used token return the deleted endpoint?"
-    facts.add("used-client-token", "ec2", named, is_same, True, only_at_aws=True)
+    run.add("used-client-token", "ec2", named, is_same, True, only_at_aws=True)
 
 
-def test_event_bus(place: Place, asked: Ids, facts: Facts) -> None:
+def test_event_bus(run: Run, asked: Ids) -> None:
     """Whether a policy that only denies others leaves the account's own permission to put events as it is."""
     entry = {"EventBusName": asked["Bus"], "Source": "acceptance", "DetailType": "probe", "Detail": "{}"}
-    code = error_code(partial(place.client("events").put_events, Entries=[entry]))
-    facts.add("event-bus-policy", "events", "Error of PutEvents by somebody who is not denied", code, "none")
+    code = error_code(partial(run.client("events").put_events, Entries=[entry]))
+    run.add("event-bus-policy", "events", "Error of PutEvents by somebody who is not denied", code, "none")
 
 
-def test_redrive(place: Place, asked: Ids, facts: Facts) -> None:
+def test_redrive(run: Run, asked: Ids) -> None:
     """Whether SQS moves a message to a dead-letter queue whose policy denies sqs:SendMessage to all but EventBridge."""
-    sqs = place.client("sqs")
+    sqs = run.client("sqs")
     sqs.send_message(QueueUrl=asked["SourceQueue"], MessageBody="probe")
 
     def look() -> bool:
         sqs.receive_message(QueueUrl=asked["SourceQueue"])
         return "Messages" in sqs.receive_message(QueueUrl=asked["ClosedQueue"])
 
-    is_moved = place.until("a message in the closed queue", look)
-    facts.add("redrive-to-a-closed-queue", "sqs", "Is the message moved?", is_moved, True)
+    is_moved = run.until("a message in the closed queue", look)
+    run.add("redrive-to-a-closed-queue", "sqs", "Is the message moved?", is_moved, True)
 
 
-def test_runbook(place: Place, asked: Ids, facts: Facts) -> None:
+def test_runbook(run: Run, asked: Ids) -> None:
     """How the steps of a runbook end that sleeps, jumps out of a loop, and asks in vain."""
-    start = partial(place.start, asked["Runbook"])
-    rejected, expired = start(), start() if place.is_alone else ""
-    steps = place.answer(rejected, "Reject")["StepExecutions"]
+    start = partial(run.start, asked["Runbook"])
+    rejected, expired = start(), start() if run.is_alone else ""
+    steps = run.answer(rejected, "Reject")["StepExecutions"]
     outputs = {step["StepName"]: step.get("Outputs", {}) for step in steps}
     ends = _ends(steps)
-    facts.add("sleep-of-a-variable-duration", "ssm", "Status", ends["sleep"], "Success", outputs)
+    run.add("sleep-of-a-variable-duration", "ssm", "Status", ends["sleep"], "Success", outputs)
     is_text = "No output available" in str(outputs["duration"].get("Missing"))
-    facts.add("output-without-a-value", "ssm", "Does it say that there is no output?", is_text, True, only_at_aws=True)
+    run.add("output-without-a-value", "ssm", "Does it say that there is no output?", is_text, True, only_at_aws=True)
     is_jump = ends.get("skipped") in (None, "Pending")
-    facts.add("jump-out-of-a-loop", "ssm", "Does the jump skip a step?", is_jump, True, ends)
+    run.add("jump-out-of-a-loop", "ssm", "Does the jump skip a step?", is_jump, True, ends)
     listing = "ssm", "describe_automation_step_executions", "StepExecutions[?StepStatus=='Failed'].StepName"
-    _, failed = attempt(lambda: place.ask(*listing, AutomationExecutionId=rejected))
+    _, failed = attempt(lambda: run.ask(*listing, AutomationExecutionId=rejected))
     is_listed = "failing" in (failed or [])
-    facts.add("failed-step-in-a-loop", "ssm", "Is the step listed?", is_listed, True, failed, only_at_aws=True)
+    run.add("failed-step-in-a-loop", "ssm", "Is the step listed?", is_listed, True, failed, only_at_aws=True)
     status = outputs["approval"].get("ApprovalStatus")
-    facts.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, ["Rejected"])
+    run.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, ["Rejected"])
     asks, believed = [ends["approval"], ends["last"]], ["Failed", "Success"]
     if expired:
-        ends = _ends(place.end(expired)["StepExecutions"])
+        ends = _ends(run.end(expired)["StepExecutions"])
         asks, believed = [*asks, ends["approval"], ends["last"]], [*believed, "TimedOut", "Success"]
-    facts.add("rejected-and-expired-approval", "ssm", "Status of each, and of the step after it", asks, believed)
+    run.add("rejected-and-expired-approval", "ssm", "Status of each, and of the step after it", asks, believed)
 
 
 def _ends(steps: list[Json]) -> dict[str, str]:
     return {step["StepName"]: step["StepStatus"] for step in steps}
 
 
-def _heard(place: Place, kind: str) -> list[Json]:
+def _heard(run: Run, kind: str) -> list[Json]:
     """Return the events about resources of a type that the listener has printed."""
-    return place.logged(f"{place.stack_name}-probes", f'"resourceType": "{kind}"')
+    return run.logged(f"{run.stack_name}-probes", f'"resourceType": "{kind}"')
 
 
-def test_rule(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
+def test_rule(run: Run, network: Ids, asked: Ids) -> None:
     """With which events a new rule evaluates what is there, and which of two results remains."""
-    event = place.until("an event about a subnet", partial(_heard, place, "AWS::EC2::Subnet"))[0]
+    event = run.until("an event about a subnet", partial(_heard, run, "AWS::EC2::Subnet"))[0]
     invoking, rule = event["invokingEvent"], asked["ListenerRule"]
     difference = invoking["configurationItemDiff"]
-    facts.add("first-evaluation", "config", "Is there a difference?", difference is not None, False, invoking)
-    put = partial(place.client("config").put_evaluations, ResultToken=event["resultToken"])
+    run.add("first-evaluation", "config", "Is there a difference?", difference is not None, False, invoking)
+    put = partial(run.client("config").put_evaluations, ResultToken=event["resultToken"])
     result = {"ComplianceResourceType": "AWS::EC2::Subnet", "ComplianceResourceId": network["Public"]}
     put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": "2026-01-02"}])
-    is_lagging = not results(place, rule)
-    facts.add("stored-results-lag", "config", "Is a result there only later?", is_lagging, True, only_at_aws=True)
-    place.until("a stored result", partial(results, place, rule))
+    is_lagging = not results(run, rule)
+    run.add("stored-results-lag", "config", "Is a result there only later?", is_lagging, True, only_at_aws=True)
+    run.until("a stored result", partial(results, run, rule))
     put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": "2026-01-01"}])
-    found = place.until("an event about a list", partial(_heard, place, "AWS::EC2::PrefixList"))
-    left = [compliance for _, compliance, _ in results(place, rule)]
-    facts.add("older-result", "config", "The result after an older one", left, ["NON_COMPLIANT"])
+    found = run.until("an event about a list", partial(_heard, run, "AWS::EC2::PrefixList"))
+    left = [compliance for _, compliance, _ in results(run, rule)]
+    run.add("older-result", "config", "The result after an older one", left, ["NON_COMPLIANT"])
     # Items of exclusions and firewalls cost more than a run may.
     items = [event["invokingEvent"]["configurationItem"]["configuration"] for event in found]
     has_id = any("PrefixListId" in (item or {}) for item in items)
-    facts.add("items-of-the-other-triggers", "config", "Has a prefix list's item its ID?", has_id, True, items)
+    run.add("items-of-the-other-triggers", "config", "Has a prefix list's item its ID?", has_id, True, items)
 
 
-def test_aggregator(place: Place, network: Ids, asked: Ids, facts: Facts) -> None:
+def test_aggregator(run: Run, network: Ids, asked: Ids) -> None:
     """Whether the item of a subnet has its VPC in an aggregator of this account alone."""
-    where = {"SourceAccountId": place.account_id, "SourceRegion": place.region, "ResourceType": "AWS::EC2::Subnet"}
-    get = partial(place.client("config").get_aggregate_resource_config, ConfigurationAggregatorName=asked["Aggregator"])
+    where = {"SourceAccountId": run.account_id, "SourceRegion": run.region, "ResourceType": "AWS::EC2::Subnet"}
+    get = partial(run.client("config").get_aggregate_resource_config, ConfigurationAggregatorName=asked["Aggregator"])
     code, found = attempt(lambda: get(ResourceIdentifier=where | {"ResourceId": network["Public"]}))
     keys = sorted(json.loads(found["ConfigurationItem"]["configuration"])) if found else code
     named = "Has a subnet's item its VPC?"
-    facts.add("items-in-an-aggregator", "config", named, "vpcId" in keys, True, keys, only_at_aws=True)
+    run.add("items-in-an-aggregator", "config", named, "vpcId" in keys, True, keys, only_at_aws=True)
 
 
-def test_account(place: Place, facts: Facts) -> None:
+def test_account(run: Run) -> None:
     """What the account shows. Which keys S3 Express sends needs traffic."""
-    facts.add("keys-of-endpoint-requests", "s3express", "Not asked: it needs a client in the VPC", None)
-    roles = place.ask("iam", "list_roles", "Roles[?starts_with(RoleName, 'stacksets-exec-')].RoleName")
-    facts.add("role-of-stacksets", "iam", "Number of roles, in an organization", len(roles))
+    run.add("keys-of-endpoint-requests", "s3express", "Not asked: it needs a client in the VPC", None)
+    roles = run.ask("iam", "list_roles", "Roles[?starts_with(RoleName, 'stacksets-exec-')].RoleName")
+    run.add("role-of-stacksets", "iam", "Number of roles, in an organization", len(roles))

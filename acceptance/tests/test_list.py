@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
-from acceptance.facts import RECORDED, differences, read, removed
+from acceptance.facts import RECORDED, are_equal, read, removed, write
 from acceptance.plan import calls, policy
 
 FOLDER = Path(__file__).parents[1]
@@ -17,7 +18,7 @@ def test_every_line_with_a_probe_has_one_and_the_reverse() -> None:
     rows = [line for lines in yaml.safe_load(LIST.read_bytes()).values() for line in lines]
     listed = {row["probe"] for row in rows if "probe" in row}
     added = {
-        folder: set(re.findall(r'facts.add\(\s*"([\w-]+)"', "".join(file.read_text() for file in folder.glob("*.py"))))
+        folder: set(re.findall(r'run.add\(\s*"([\w-]+)"', "".join(file.read_text() for file in folder.glob("*.py"))))
         for folder in (FOLDER / "probes", FOLDER / "story")
     }
     assert added[FOLDER / "probes"] | (added[FOLDER / "story"] & listed) == listed
@@ -28,15 +29,17 @@ def test_the_policy_is_that_of_the_calls() -> None:
     assert read(RECORDED, "policy") == policy(calls())
 
 
-def test_facts_have_no_ids_and_two_files_compare() -> None:
+def test_facts_have_no_ids_and_two_files_compare(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two runs of different accounts and times have equal facts, and a different answer is shown."""
     answers = [
         removed(f"arn:aws:ec2:{region}:{account}:subnet/subnet-0{account}", {region: "REGION"})
         for region, account in (("us-east-1", "123456789012"), ("eu-north-1", "210987654321"))
     ]
     assert answers == ["arn:aws:ec2:REGION:ACCOUNT:subnet/subnet-ID"] * 2
-    rows = [{"name": "probe", "answer": answer, "date": answer} for answer in ("one", "other")]
-    [shown] = differences(rows[:1], rows[1:])
-    assert '- {"answer": "one"' in shown
-    assert '+ {"answer": "other"' in shown
-    assert differences(rows[:1], rows[:1]) == []
+    one, other, later = (
+        {"probe": {"answer": answer, "date": date}} for answer, date in (("one", 1), ("other", 1), ("one", 2))
+    )
+    write(tmp_path, {"one": one, "other": other, "later": later})
+    assert are_equal(tmp_path / "one.json", tmp_path / "later.json")
+    assert not are_equal(tmp_path / "one.json", tmp_path / "other.json")
+    assert '+  "answer": "other"' in capfd.readouterr().out

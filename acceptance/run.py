@@ -1,10 +1,11 @@
-"""Where a run takes place: an account and a Region at AWS, or the sandbox. All calls of a run are made from here."""
+"""One run: the account and the Region in which it takes place, and what it found. All its calls are made from here."""
 
 import json
 import os
 import secrets
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import boto3
@@ -12,43 +13,73 @@ import jmespath
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from acceptance.facts import Fact, Json, removed
+
 Found = TypeVar("Found")
 Client = Any
 """A boto3 client of any service."""
-Json = Any
 SANDBOX = "AWS_ENDPOINT_URL"
 """The variable that leads to the sandbox: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html."""
-LONGEST_SECONDS = {"sandbox": 180, "AWS": 1800}
-"""How long AWS may take for one thing: AWS Config reports a change within minutes, and deploys take several."""
-POLL_SECONDS = {"sandbox": 0.25, "AWS": 10}
 CALLS: set[str] = set()
 """The operations that this process has called, as "service:Operation"."""
 ENDED = ("Success", "Failed", "TimedOut", "Cancelled")
 
 
-class Place:
-    """The account and Region of one run, to which the environment leads. `name` is "sandbox" or "AWS"."""
+class Run:
+    """A run where the environment leads, in the sandbox or at AWS. Facts and answers by name have no ids or times."""
 
     def __init__(self) -> None:
-        """Connect to it."""
-        self.run = os.environ.get("RUN") or secrets.token_hex(4)
-        self.stack_name = f"express-path-acceptance-{self.run}"
+        """Connect to the account."""
+        self.id = os.environ.get("RUN") or secrets.token_hex(4)
+        self.stack_name = f"express-path-acceptance-{self.id}"
         self.is_sandbox = SANDBOX in os.environ
+        self.where = "sandbox" if self.is_sandbox else "AWS"
         self.is_alone = self.is_sandbox or "ALONE" in os.environ
-        self.name = "sandbox" if self.is_sandbox else "AWS"
+        # AWS Config reports a change within minutes, and deploys take several.
+        self._longest_s, self._pause_s = (180.0, 0.25) if self.is_sandbox else (1800.0, 10.0)
         self._session = boto3.session.Session()
         self._session.events.register("before-call", _note)
         self._clients: dict[tuple[str, str], Client] = {}
         self.region = str(self._session.region_name)
         identity = self.client("sts").get_caller_identity()
         self.account_id, self.caller = identity["Account"], identity["Arn"]
+        self.facts: dict[str, Fact] = {}
+        self.answers: dict[str, Json] = {}
+        self.begin()
+
+    def begin(self) -> None:
+        """Count the seconds of the next fact from now."""
+        self._begun = time.monotonic()
+
+    def add(
+        self,
+        name: str,
+        service: str,
+        asked: str,
+        answer: Json,
+        believed: Json = None,
+        all_answers: Json = None,
+        *,
+        only_at_aws: bool = False,
+    ) -> None:
+        """Add a fact, and all that AWS answered at that step. The sandbox cannot answer what is `only_at_aws`."""
+        if only_at_aws and self.is_sandbox:
+            answer, believed, all_answers = "the sandbox cannot answer", None, None
+        known = {self.id: "RUN", self.region: "REGION"}
+        as_believed = None if believed is None else answer == believed
+        date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self._begun, 1)
+        shown = removed(answer, known)
+        self.facts[name] = Fact(service, self.region, date, asked, shown, believed, as_believed, seconds)
+        if all_answers is not None:
+            self.answers[name] = removed(all_answers, known)
+        self.begin()
 
     def client(self, service: str, role: str = "") -> Client:
-        """Return the client of a service, with this place's credentials or those of a role by its ARN."""
+        """Return the client of a service, with this run's credentials or those of a role by its ARN."""
         if (service, role) not in self._clients:
             given = {}
             if role:
-                found = self.client("sts").assume_role(RoleArn=role, RoleSessionName=self.run)["Credentials"]
+                found = self.client("sts").assume_role(RoleArn=role, RoleSessionName=self.id)["Credentials"]
                 given = {
                     "aws_access_key_id": found["AccessKeyId"],
                     "aws_secret_access_key": found["SecretAccessKey"],
@@ -67,13 +98,12 @@ class Place:
         return list(jmespath.search(query, getattr(client, operation)(**parameters)) or [])
 
     def until(self, what: str, look: Callable[[], Found | None]) -> Found:
-        """Look until there is something, and return it. TimeoutError after this place's limit."""
-        limit = LONGEST_SECONDS[self.name]
+        """Look until there is something, and return it. TimeoutError after half an hour, in the sandbox three minutes."""
         start = time.monotonic()
         while not (found := look()):
-            if time.monotonic() - start > limit:
-                raise TimeoutError(f"after {limit} seconds, still not: {what}")
-            time.sleep(POLL_SECONDS[self.name])
+            if time.monotonic() - start > self._longest_s:
+                raise TimeoutError(f"after {self._longest_s:.0f} seconds, still not: {what}")
+            time.sleep(self._pause_s)
         return found
 
     def start(self, document: str, **given: Json) -> str:
