@@ -31,22 +31,18 @@ def main() -> int:
     with _environment():
         run = Run()
         os.environ["RUN"] = run.id
-        status = 0
-        if "CLEAN" not in os.environ:
-            _check(run)
-            _ask(run)
-        try:
-            if "CLEAN" not in os.environ:
-                status = int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
-        finally:
-            sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={run.id}\n")
+        if "CLEAN" in os.environ:
             clean(run)
-            sys.stderr.write("Nothing of the run is left.\n")
-    if "CLEAN" in os.environ or status:
-        return status
+            return 0
+        _check(run)
+        _ask(run)
+        try:
+            status = int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
+        finally:
+            clean(run)
     made = OUTPUT / run.where
     write(made, {"calls": sorted(CALLS), "policy": plan.policy(CALLS)})
-    return _compare(made) if run.is_sandbox else 0
+    return _compare(made) if status == 0 and run.is_sandbox else status
 
 
 def _compare(made: Path) -> int:

@@ -13,7 +13,9 @@ RUNNING = {"Key": "ExecutionStatus", "Values": ["InProgress", "Pending", "Waitin
 
 def clean(run: Run) -> None:
     """Delete everything of the run, and look again until nothing is left. TimeoutError if something stays."""
+    sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={run.id}\n")
     run.until("an account without anything of the run", lambda: not _delete(run))
+    sys.stderr.write("Nothing of the run is left.\n")
 
 
 def _delete(run: Run) -> bool:

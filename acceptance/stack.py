@@ -65,18 +65,17 @@ class Product:
         self._parameters |= parameters
         self.ids = deploy(self._run, verb, self._run.stack_name, {"TemplateURL": self._url}, self._parameters)
 
-    def verdicts(self) -> dict[str, list[str]]:
+    def verdicts(self) -> dict[str, str]:
         """Return compliance and annotation of every subnet that the rule has reported."""
-        return {subnet: verdict for subnet, *verdict in results(self._run, self.rule)}
+        return results(self._run, self.rule)
 
-    def wait_for(self, subnet: str, compliance: str, reason: str) -> None:
-        """Wait until AWS Config has a verdict about a subnet of the network."""
+    def has(self, subnet: str, verdict: str) -> bool:
+        """Return whether the verdict of a subnet of the network begins with a compliance and a reason."""
+        return self.verdicts().get(self.network[subnet], "").startswith(verdict)
 
-        def look() -> bool:
-            found, annotation = self.verdicts().get(self.network[subnet], ("", ""))
-            return found == compliance and annotation.startswith(reason)
-
-        self._run.until(f"{subnet} {compliance} {reason}", look)
+    def wait_for(self, subnet: str, verdict: str) -> None:
+        """Wait until a subnet of the network has a verdict."""
+        self._run.until(f"{subnet} {verdict}", lambda: self.has(subnet, verdict))
 
     def start(self, document: str, **parameters: str) -> str:
         """Start a runbook of the stack by the name of its output, and return the execution's ID."""
@@ -89,11 +88,11 @@ class Product:
         return self._run.end(self.start(document, **parameters))
 
 
-def results(run: Run, rule: str) -> list[list[str]]:
-    """Return resource, compliance, and annotation of each result that AWS Config has of a rule."""
+def results(run: Run, rule: str) -> dict[str, str]:
+    """Return compliance and annotation of each result that AWS Config has of a rule, by resource."""
     resource = "EvaluationResultIdentifier.EvaluationResultQualifier.ResourceId"
-    query = f"EvaluationResults[].[{resource}, ComplianceType, Annotation || '']"
-    return run.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule)
+    query = f"EvaluationResults[].[{resource}, join(' ', [ComplianceType, Annotation][?@])]"
+    return dict(run.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule))
 
 
 def _upload(run: Run) -> str:

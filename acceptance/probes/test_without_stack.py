@@ -126,7 +126,7 @@ def test_rule(run: Run, network: Ids, asked: Ids) -> None:
     run.until("a stored result", partial(results, run, rule))
     put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": "2026-01-01"}])
     found = run.until("an event about a list", partial(_heard, run, "AWS::EC2::PrefixList"))
-    left = [compliance for _, compliance, _ in results(run, rule)]
+    left = list(results(run, rule).values())
     run.add("older-result", "config", "The result after an older one", left, ["NON_COMPLIANT"])
     # Items of exclusions and firewalls cost more than a run may.
     items = [event["invokingEvent"]["configurationItem"]["configuration"] for event in found]
