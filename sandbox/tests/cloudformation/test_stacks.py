@@ -354,6 +354,32 @@ def test_update_that_is_not_known_here_is_an_error(sandbox: Sandbox) -> None:
     assert update_stack(stack, read(BUCKETS), parameters | {"Organization": "o-2"}) is None
 
 
+NETWORK = """
+Resources:
+  Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16, Tags: [{Key: Name, Value: !Ref AWS::StackName}]}}
+  Gateway: {Type: AWS::EC2::InternetGateway}
+  Attachment: {Type: AWS::EC2::VPCGatewayAttachment, Properties: {VpcId: !Ref Vpc, InternetGatewayId: !Ref Gateway}}
+  List: {Type: AWS::EC2::PrefixList, Properties: {PrefixListName: a, MaxEntries: 1, AddressFamily: IPv4}}
+  Topic: {Type: AWS::SNS::Topic, Properties: {TopicName: a}}
+Outputs:
+  Vpc: {Value: !Ref Vpc}
+"""
+
+
+def test_network_is_created_and_deleted(sandbox: Sandbox) -> None:
+    """The properties of a network's resources are the parameters of EC2's calls, and tags are set."""
+    ec2: Client = direct_client(sandbox, "ec2")
+    before = ec2.describe_internet_gateways()["InternetGateways"]
+    stack = deploy(sandbox, NETWORK, {}, sandbox.account_id, "us-east-1", "network")
+    assert stack.failure is None
+    [vpc] = ec2.describe_vpcs(Filters=[{"Name": "tag:Name", "Values": ["network"]}])["Vpcs"]
+    assert (vpc["VpcId"], vpc["CidrBlock"]) == (stack.outputs["Vpc"], "10.0.0.0/16")
+    assert ec2.describe_internet_gateways()["InternetGateways"] != before
+    stack.delete()
+    assert ec2.describe_internet_gateways()["InternetGateways"] == before
+    assert vpc["VpcId"] not in {one["VpcId"] for one in ec2.describe_vpcs()["Vpcs"]}
+
+
 def test_missing_bucket_recorder_or_permission_fails_one_instance(organization: Organization) -> None:
     """An instance fails with the error of the call that AWS refuses, such as reading code from another Region."""
     first, second = organization.members
