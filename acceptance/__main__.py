@@ -81,7 +81,7 @@ def _check(run: Run) -> None:
 
 def _ask(run: Run) -> None:
     """Show what the run costs, and ask. Exit if the answer is not yes."""
-    sys.stdout.write(f"Run {run.id} in {run.account_id}, {run.region} ({run.where}).\n{plan.costs()}")
+    sys.stdout.write(f"Run {run.id} in {run.account_id}, {run.region} ({run.where}).\n{plan.COSTS}")
     if "YES" in os.environ or run.is_sandbox:
         return
     if not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y":

@@ -18,14 +18,16 @@ FURTHER = {"s3:GetObject", "ssm:StopAutomationExecution"}
 """What CloudFormation needs to read what SAM uploads, and what only a run that was interrupted calls."""
 NAMED = ("cloudformation", "dynamodb", "events", "logs", "s3", "sns", "sqs")
 """Services whose resources have the run's name in their ARNs."""
-COSTS = (
-    ("NAT gateways and their addresses, one hour begun twice", 4 * (0.045 + 0.005)),
-    ("AWS Config: about 100 items of the run's resources", 100 * 0.003),
-    ("AWS Config: about 150 results", 150 * 0.001),
-    ("Systems Manager Automation: about 250 steps beyond the free ones", 250 * 0.002),
-    ("Lambda, DynamoDB, S3, CloudWatch, SNS, SQS: less than", 0.05),
-)
-"""What a run costs in us-east-1, in US dollars: https://aws.amazon.com/vpc/pricing/, https://aws.amazon.com/config/pricing/,
+COSTS = """\
+Costs at AWS, with the prices of us-east-1:
+  $0.20  NAT gateways and their addresses: four hours, $0.045 and $0.005 each
+  $0.30  AWS Config: about 100 items of the run's resources, $0.003 each
+  $0.15  AWS Config: about 150 results, $0.001 each
+  $0.50  Systems Manager Automation: about 250 steps beyond the free ones, $0.002 each
+  $0.05  Lambda, DynamoDB, S3, CloudWatch, SNS, SQS: less than this
+  $1.20  in total
+"""
+"""https://aws.amazon.com/vpc/pricing/, https://aws.amazon.com/config/pricing/,
 https://aws.amazon.com/systems-manager/pricing/."""
 
 
@@ -63,15 +65,8 @@ def _by_cloudformation() -> set[str]:
     return found
 
 
-def costs() -> str:
-    """Return what a run costs, line by line."""
-    lines = [f"  ${dollars:.2f}  {what}" for what, dollars in COSTS]
-    total = sum(dollars for _, dollars in COSTS)
-    return "\n".join(["Costs at AWS:", *lines, f"  ${total:.2f}  in total", ""])
-
-
 def text() -> str:
     """Return all calls with their actions, the policy, and the costs."""
     lines = [f"  {call:55} {ACTIONS.get(call, call)}" for call in calls()]
     shown = json.dumps(policy(calls()), indent=1)
-    return "\n".join(["Calls at AWS, and the actions that they need:", *lines, "The policy:", shown, costs()])
+    return "\n".join(["Calls at AWS, and the actions that they need:", *lines, "The policy:", shown, COSTS])

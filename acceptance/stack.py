@@ -55,9 +55,8 @@ class Product:
         """Upload the code to a bucket of the run. Nothing is deployed yet."""
         self._run = run
         self.network = network
-        self.rule = f"acceptance-{run.id}"
         self.ids: Ids = {}
-        self._parameters = {"RuleName": self.rule, "VpcIds": network["Vpc"], "LogRetentionDays": "1"}
+        self._parameters = {"RuleName": f"acceptance-{run.id}", "VpcIds": network["Vpc"], "LogRetentionDays": "1"}
         self._url = _upload(run)
 
     def deploy(self, verb: str = "update", **parameters: str) -> None:
@@ -67,7 +66,7 @@ class Product:
 
     def verdicts(self) -> dict[str, str]:
         """Return compliance and annotation of every subnet that the rule has reported."""
-        return results(self._run, self.rule)
+        return results(self._run, self.ids["ConfigRule"])
 
     def has(self, subnet: str, verdict: str) -> bool:
         """Return whether the verdict of a subnet of the network begins with a compliance and a reason."""

@@ -9,7 +9,7 @@ from acceptance.stack import Product
 def test_scope(run: Run, product: Product) -> None:
     """Which types AWS Config has in the scope of the product's rule."""
     query = "ConfigRules[].Scope.ComplianceResourceTypes[]"
-    types = run.ask("config", "describe_config_rules", query, ConfigRuleNames=[product.rule])
+    types = run.ask("config", "describe_config_rules", query, ConfigRuleNames=[product.ids["ConfigRule"]])
     run.add("resource-types-in-scope", "config", "Number of types", len(types), 8, sorted(types))
 
 
@@ -23,7 +23,7 @@ def test_ledger_policy(run: Run, product: Product) -> None:
 
 def test_security_hub(run: Run, product: Product) -> None:
     """Whether the new Security Hub, if it is enabled, has findings with the rule's name as the title."""
-    match = {"FieldName": "finding_info.title", "Filter": {"Value": product.rule, "Comparison": "EQUALS"}}
+    match = {"FieldName": "finding_info.title", "Filter": {"Value": product.ids["ConfigRule"], "Comparison": "EQUALS"}}
     filters = {"CompositeFilters": [{"StringFilters": [match]}]}
     code, found = attempt(lambda: run.client("securityhub").get_findings_v2(Filters=filters)["Findings"])
     answer = len(found) if found else code
