@@ -12,16 +12,11 @@ from unittest.mock import patch
 
 from botocore.client import ClientCreator
 from botocore.handlers import BUILTIN_HANDLERS
-from botocore.hooks import EventAliaser, HierarchicalEmitter
 from botocore.loaders import create_loader
-from botocore.useragent import sanitize_user_agent_string_component
 
 from sandbox.dynamic import Moto
 from sandbox.server import Sandbox
 from sandbox.tracing import trace_no_calls
-
-_aliaser: Moto = EventAliaser(HierarchicalEmitter())
-"""Remembers the names of events for all sessions. Each has more than a hundred handlers, whose names it would look up."""
 
 
 @contextmanager
@@ -38,10 +33,6 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
             patch("botocore.session.create_loader", cache(create_loader)),
             _once("_load_service_model"),
             _once("_create_client_class"),
-            patch("botocore.hooks.EventAliaser._alias_event_name", _aliaser._alias_event_name),
-            patch(
-                "botocore.useragent.sanitize_user_agent_string_component", cache(sanitize_user_agent_string_component)
-            ),
         ):
             yield
     finally:
