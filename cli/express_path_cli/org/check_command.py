@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -30,7 +31,7 @@ from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
 from express_path_cli.terminal.texts import count_text
 
-_DEPLOYED = "What the StackSets deploy"
+_deployed = partial(typer.Option, rich_help_panel="What the StackSets deploy")
 EXAMPLES = """
 express-path org check --role-name Audit --all-regions  # every account and Region of the organization
 express-path org check --role-name Audit --ou ou-ab12-c3d4e5f6 --region eu-north-1  # one organizational unit
@@ -40,47 +41,40 @@ express-path org check --role-name Audit --artifact-bucket-prefix example-artifa
 
 BucketPrefix = Annotated[
     str | None,
-    typer.Option(
+    _deployed(
         "--artifact-bucket-prefix",
         metavar="PREFIX",
         help="The artifact buckets are named PREFIX-REGION: check that each account can read them.",
-        rich_help_panel=_DEPLOYED,
     ),
 ]
 ArtifactKey = Annotated[
     str,
-    typer.Option(
+    _deployed(
         "--artifact-key",
         metavar="KEY",
         help="With --artifact-bucket-prefix: the key of the function's code, to check that it is there.",
-        rich_help_panel=_DEPLOYED,
     ),
 ]
 ArtifactAccount = Annotated[
     str,
-    typer.Option(
+    _deployed(
         "--artifact-account",
         metavar="ID",
         help="With --artifact-key: the account of the buckets. Default: the caller's.",
-        rich_help_panel=_DEPLOYED,
     ),
 ]
 NetworkRoleArn = Annotated[
     str | None,
-    typer.Option(
+    _deployed(
         "--network-role-arn",
         metavar="ARN",
         help="The role in the network account: check that it trusts the roles of each account.",
-        rich_help_panel=_DEPLOYED,
     ),
 ]
 NetworkExternalId = Annotated[
     str,
-    typer.Option(
-        "--network-external-id",
-        metavar="ID",
-        help="With --network-role-arn: the external ID that the rule passes.",
-        rich_help_panel=_DEPLOYED,
+    _deployed(
+        "--network-external-id", metavar="ID", help="With --network-role-arn: the external ID that the rule passes."
     ),
 ]
 RoleName = Annotated[str, options.where(metavar="NAME", help="The role that reads each account.")]

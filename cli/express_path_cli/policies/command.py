@@ -1,5 +1,6 @@
 """express-path policies: which statements would deny requests that are possible on the NAT path."""
 
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +27,7 @@ express-path policies --account --vpc vpc-0a1b2c3d4e5f60718 --address 203.0.113.
 aws s3api get-bucket-policy --bucket data--use1-az4--x-s3 | express-path policies -  # what the AWS CLI prints
 aws ec2 describe-vpc-endpoints | express-path policies -  # the policies of the endpoints for S3 Express
 """
-_KNOWN = "What is known of the paths"
+_known = partial(typer.Option, rich_help_panel="What is known of the paths")
 
 
 Files = Annotated[
@@ -42,21 +43,14 @@ OfAccount = Annotated[
         help="Read the account's own: identity policies, and those of directory buckets and access points of the Region.",
     ),
 ]
-VpcId = Annotated[
-    str, typer.Option("--vpc", metavar="VPC-ID", help="The VPC of the endpoint. Default: any.", rich_help_panel=_KNOWN)
-]
+VpcId = Annotated[str, _known("--vpc", metavar="VPC-ID", help="The VPC of the endpoint. Default: any.")]
 EndpointId = Annotated[
     str,
-    typer.Option("--endpoint", metavar="VPCE-ID", help="The gateway endpoint. Default: any.", rich_help_panel=_KNOWN),
+    _known("--endpoint", metavar="VPCE-ID", help="The gateway endpoint. Default: any."),
 ]
 Addresses = Annotated[
     list[str] | None,
-    typer.Option(
-        "--address",
-        metavar="ADDRESS",
-        help="A public IPv4 address of the NAT; repeatable. Default: any.",
-        rich_help_panel=_KNOWN,
-    ),
+    _known("--address", metavar="ADDRESS", help="A public IPv4 address of the NAT; repeatable. Default: any."),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +34,7 @@ from express_path_cli.terminal.tables import Terminal
 from express_path_cli.terminal.texts import count_text
 from express_path_cli.traffic.costs import CostOptions, CostReport, NatCost, report_on
 
-_WHAT = "What to count"
+_what = partial(typer.Option, rich_help_panel="What to count")
 _MAX_DAYS = 454
 EXAMPLES = """
 express-path cost  # the most that it can cost, for the last 30 days
@@ -44,25 +45,23 @@ express-path cost --organization --role-name Audit --format json  # every accoun
 
 Days = Annotated[
     int,
-    typer.Option(min=1, max=_MAX_DAYS, metavar="NUMBER", help="How many days to look back.", rich_help_panel=_WHAT),
+    _what(min=1, max=_MAX_DAYS, metavar="NUMBER", help="How many days to look back."),
 ]
 PricePerGb = Annotated[
     float | None,
-    typer.Option(
+    _what(
         min=0,
         max=1000,
         metavar="USD",
         help="The price of a GB that a NAT gateway processes. Default: that of the AWS Price List.",
-        rich_help_panel=_WHAT,
     ),
 ]
 FlowLogs = Annotated[
     str | None,
-    typer.Option(
+    _what(
         metavar="LOG-GROUP",
         help="Measure the share of S3 Express in the flow logs of this CloudWatch Logs log group. CloudWatch Logs "
         "charges for each GB scanned.",
-        rich_help_panel=_WHAT,
     ),
 ]
 

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -38,7 +39,7 @@ from express_path_cli.traffic.symptoms import (
     shortest_plateau,
 )
 
-_WHEN = "When to look at"
+_when = partial(typer.Option, rich_help_panel="When to look at")
 EXAMPLES = """
 express-path diagnose  # every NAT on a flagged path, the last 24 hours
 express-path diagnose subnet-0a1b2c3d4e5f60718 --hours 3  # the NATs that this subnet crosses
@@ -56,23 +57,18 @@ Named = Annotated[
 ]
 Hours = Annotated[
     int | None,
-    typer.Option(
+    _when(
         min=1,
         max=455 * 24,
         metavar="NUMBER",
         help=f"How many hours to look back, from --to or from now. Default: {HOURS}.",
-        rich_help_panel=_WHEN,
     ),
 ]
 Since = Annotated[
     str | None,
-    typer.Option(
-        "--from", metavar="TIME", help="The start, in ISO 8601. Without a time zone, it is UTC.", rich_help_panel=_WHEN
-    ),
+    _when("--from", metavar="TIME", help="The start, in ISO 8601. Without a time zone, it is UTC."),
 ]
-Until = Annotated[
-    str | None, typer.Option("--to", metavar="TIME", help="The end. Default: now.", rich_help_panel=_WHEN)
-]
+Until = Annotated[str | None, _when("--to", metavar="TIME", help="The end. Default: now.")]
 
 
 def diagnose(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -108,7 +109,7 @@ def _summary(heals: Sequence[PastHeal]) -> str:
     return f"{count_text(len(heals), 'heal')}: {listed} (UTC)"
 
 
-_WHAT = "What to list"
+_what = partial(typer.Option, rich_help_panel="What to list")
 EXAMPLES = """
 express-path heals  # every heal of this account and Region, and how to undo it
 express-path heals --since 2026-11-25T09:00Z  # those since a time
@@ -119,16 +120,12 @@ express-path heals --organization --role-name Operations --all-regions  # those 
 
 VpcIds = Annotated[
     list[str] | None,
-    typer.Option("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable.", rich_help_panel=_WHAT),
+    _what("--vpc", metavar="VPC", help="Only heals of this VPC; repeatable."),
 ]
 
 Since = Annotated[
     str | None,
-    typer.Option(
-        metavar="TIME",
-        help="Only heals that changed something at this time (ISO 8601, by default UTC) or later.",
-        rich_help_panel=_WHAT,
-    ),
+    _what(metavar="TIME", help="Only heals that changed something at this time (ISO 8601, by default UTC) or later."),
 ]
 
 
