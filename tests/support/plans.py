@@ -85,6 +85,18 @@ class PlanBuilder:
             module = call["module"]
         return module
 
+    def subnet_with_table(self, name: str, vpc: str = "this") -> "PlanBuilder":
+        """Add a subnet with a route table of its own to a VPC."""
+        new = {"id": UNKNOWN, "vpc_id": UNKNOWN}
+        to_vpc = {"vpc_id": [f"aws_vpc.{vpc}.id", f"aws_vpc.{vpc}"]}
+        both = {
+            "subnet_id": [f"aws_subnet.{name}.id", f"aws_subnet.{name}"],
+            "route_table_id": [f"aws_route_table.{name}.id", f"aws_route_table.{name}"],
+        }
+        self.add(f"aws_subnet.{name}", new, to_vpc)
+        self.add(f"aws_route_table.{name}", {**new, "route": UNKNOWN}, to_vpc)
+        return self.add(f"aws_route_table_association.{name}", dict.fromkeys(both, UNKNOWN), both)
+
     def add_data(self, address: str, values: Values) -> "PlanBuilder":
         """Add a data source of the root module that was read while the plan was made."""
         kind, _, name = address.partition(".")
@@ -154,20 +166,7 @@ def network() -> PlanBuilder:
     return (
         PlanBuilder()
         .add("aws_vpc.this", {"id": UNKNOWN, "cidr_block": "10.0.0.0/16"})
-        .add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]})
-        .add(
-            "aws_route_table.private",
-            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
-            {"vpc_id": ["aws_vpc.this.id", "aws_vpc.this"]},
-        )
-        .add(
-            "aws_route_table_association.private",
-            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
-            {
-                "subnet_id": ["aws_subnet.private.id", "aws_subnet.private"],
-                "route_table_id": ["aws_route_table.private.id", "aws_route_table.private"],
-            },
-        )
+        .subnet_with_table("private")
         .add(
             "aws_nat_gateway.this",
             {"id": UNKNOWN, "subnet_id": UNKNOWN, "connectivity_type": "public"},

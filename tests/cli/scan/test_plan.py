@@ -64,13 +64,11 @@ def test_the_document_of_a_plan_fits_the_schema(tmp_path: Path) -> None:
     validate(over_sample(PlanBuilder(), tmp_path), schema)
 
 
-def test_an_endpoint_of_the_plan_beats_the_default_route(tmp_path: Path) -> None:
-    """Without a network, the addresses of S3 Express are not known, but a prefix list is more specific than a default."""
-    assert reason(endpoint(nat_route(network())), tmp_path) == "ENDPOINT"
-
-
 def test_a_more_specific_public_route_needs_a_network(tmp_path: Path) -> None:
-    """Without a network, such a route may match. If that would change the verdict, a snapshot decides."""
+    """Without a network, such a route may match. If that would change the verdict, a snapshot decides.
+
+    The addresses of S3 Express are not known then, but its prefix list is more specific than a default route.
+    """
     plan = nat_route(endpoint(nat_route(network())), "52.0.0.0/8", "specific")
     [row] = alone(plan, tmp_path).values()
     assert row["reason"] == "UNRESOLVED_EGRESS"
@@ -90,6 +88,17 @@ def tier(plan: PlanBuilder, keys: str = "ab") -> PlanBuilder:
             {"vpc_id": ["aws_vpc.this.id"]},
         )
     return plan
+
+
+def without_association(keys: str) -> PlanBuilder:
+    """Return a private subnet without an association, and route tables with for_each, the first of which leads to a NAT."""
+    plan = PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN})
+    plan.add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
+    return tier(plan, keys).add(
+        "aws_route.nat",
+        {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
+        {"route_table_id": ['aws_route_table.tier["a"].id'], "nat_gateway_id": ["aws_nat_gateway.this.id"]},
+    )
 
 
 UNRESOLVED: dict[str, Callable[[], PlanBuilder]] = {
@@ -131,24 +140,10 @@ UNRESOLVED: dict[str, Callable[[], PlanBuilder]] = {
             "route_table_ids": ["aws_route_table.private.id"],
         },
     ),
-    "the subnet of another association": lambda: (
-        tier(
-            PlanBuilder()
-            .add("aws_vpc.this", {"id": UNKNOWN})
-            .add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
-            .add("aws_nat_gateway.this", {"id": UNKNOWN}),
-            "a",
-        )
-        .add(
-            "aws_route.nat",
-            {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
-            {"route_table_id": ['aws_route_table.tier["a"].id'], "nat_gateway_id": ["aws_nat_gateway.this.id"]},
-        )
-        .add(
-            "aws_route_table_association.unknown",
-            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
-            {"subnet_id": ["data.external.subnet.result"], "route_table_id": ['aws_route_table.tier["a"].id']},
-        )
+    "the subnet of another association": lambda: without_association("a").add(
+        "aws_route_table_association.unknown",
+        {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+        {"subnet_id": ["data.external.subnet.result"], "route_table_id": ['aws_route_table.tier["a"].id']},
     ),
 }
 """Plans in which a value is not known that decides about the private subnet."""
@@ -263,11 +258,7 @@ def test_the_worlds_before_and_after_are_compared_by_route_table(tmp_path: Path)
 
 def test_an_unknown_route_table_is_null(tmp_path: Path) -> None:
     """Subnets that several tables may govern are one entry without an ID and without an address."""
-    plan = tier(PlanBuilder().add("aws_vpc.this", {"id": UNKNOWN}).add("aws_nat_gateway.this", {"id": UNKNOWN}))
-    plan.add("aws_subnet.private", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
-    table = {"route_table_id": ['aws_route_table.tier["a"].id']}
-    values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN}
-    plan.add("aws_route.nat", values, {**table, "nat_gateway_id": ["aws_nat_gateway.this.id"]})
+    plan = without_association("ab")
     either = {"subnet_id": ["aws_subnet.private.id"], "route_table_id": ["aws_route_table.tier", "var.tier"]}
     plan.add("aws_route_table_association.any", {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN}, either)
     found = document("--plan", str(plan.write(tmp_path)))
@@ -399,13 +390,6 @@ def test_a_resource_that_is_not_judged_leaves_a_plan_undecided(tmp_path: Path) -
 SECRET = "correct-horse-battery-staple"  # what must not be printed
 
 
-def broken(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
-    """Return a plan after a change, as text."""
-    plan = nat_route(network())
-    change(plan.document)
-    return plan.write(folder, "good.json").read_text(encoding="utf-8")
-
-
 HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
     "another format": lambda plan: plan.update(format_version="2.0"),
     "no format": lambda plan: plan.pop("format_version"),
@@ -427,22 +411,13 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("fault", HOSTILE)
 def test_a_document_that_is_no_plan_is_an_error(tmp_path: Path, fault: str) -> None:
     """The error names the file and what to do, and no value; nothing is printed to standard output."""
-    (tmp_path / "plan.json").write_text(broken(tmp_path, HOSTILE[fault]), encoding="utf-8")
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
+    plan = nat_route(network())
+    HOSTILE[fault](plan.document)
+    result = invoke(["scan", "--plan", str(plan.write(tmp_path))])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "plan.json: " in result.stderr
     assert SECRET not in result.stderr
     assert "unexpected" not in result.stderr
-
-
-@pytest.mark.parametrize("part", [0, 1, 40, 700])
-def test_a_plan_that_is_cut_short_is_an_error(tmp_path: Path, part: int) -> None:
-    """The error says so, and says whether there is anything at all."""
-    text = broken(tmp_path, lambda _: None)
-    (tmp_path / "plan.json").write_text(text[:part], encoding="utf-8")
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert ("is cut short" if part else "is empty") in result.stderr
 
 
 def test_a_plan_that_is_too_large_is_an_error(tmp_path: Path) -> None:

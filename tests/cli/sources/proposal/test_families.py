@@ -29,11 +29,11 @@ def reasons(plan: PlanBuilder, folder: Path, *options: str) -> dict[str, str]:
 
 
 def route(
-    name: str, target: str, references: Sequence[str], *, table: Mapping[str, Sequence[str]] = TABLE, **more: Any
+    name: str, target: str, references: Sequence[str], table: str = "aws_route_table.private.id", **more: Any
 ) -> tuple[str, dict[str, Any], dict[str, Sequence[str]]]:
     """Return a default route to a target that is known after the apply."""
     values = {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", target: UNKNOWN, **more}
-    return f"aws_route.{name}", values, {**table, target: references}
+    return f"aws_route.{name}", values, {"route_table_id": [table], target: references}
 
 
 def with_gateway() -> PlanBuilder:
@@ -47,25 +47,8 @@ def with_interface(check: bool) -> PlanBuilder:
     return (
         network()
         .add("aws_internet_gateway.this", {"id": UNKNOWN})
-        .add("aws_subnet.public", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
-        .add(
-            "aws_route_table.public",
-            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
-            {"vpc_id": ["aws_vpc.this.id"]},
-        )
-        .add(
-            "aws_route_table_association.public",
-            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
-            {"subnet_id": ["aws_subnet.public.id"], "route_table_id": ["aws_route_table.public.id"]},
-        )
-        .add(
-            *route(
-                "public",
-                "gateway_id",
-                ["aws_internet_gateway.this.id"],
-                table={"route_table_id": ["aws_route_table.public.id"]},
-            )
-        )
+        .subnet_with_table("public")
+        .add(*route("public", "gateway_id", ["aws_internet_gateway.this.id"], "aws_route_table.public.id"))
         .add(
             "aws_instance.nat",
             {"id": UNKNOWN, "subnet_id": UNKNOWN, "source_dest_check": check, "primary_network_interface_id": UNKNOWN},
@@ -81,25 +64,8 @@ def with_firewall(*others: str) -> PlanBuilder:
     """Return the network with a route to a firewall, behind which is a NAT gateway. others: its subnet may be one of these."""
     return (
         network()
-        .add("aws_subnet.firewall", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.this.id"]})
-        .add(
-            "aws_route_table.firewall",
-            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
-            {"vpc_id": ["aws_vpc.this.id"]},
-        )
-        .add(
-            "aws_route_table_association.firewall",
-            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
-            {"subnet_id": ["aws_subnet.firewall.id"], "route_table_id": ["aws_route_table.firewall.id"]},
-        )
-        .add(
-            *route(
-                "firewall",
-                "nat_gateway_id",
-                ["aws_nat_gateway.this.id"],
-                table={"route_table_id": ["aws_route_table.firewall.id"]},
-            )
-        )
+        .subnet_with_table("firewall")
+        .add(*route("firewall", "nat_gateway_id", ["aws_nat_gateway.this.id"], "aws_route_table.firewall.id"))
         .add(
             "aws_networkfirewall_firewall.this",
             {
@@ -136,25 +102,8 @@ def with_transit(*, target: str = "egress", own_table: bool = True, zone: str = 
             {"id": UNKNOWN, "default_route_table_association": default, "association_default_route_table_id": UNKNOWN},
         )
         .add("aws_vpc.egress", {"id": UNKNOWN})
-        .add("aws_subnet.egress", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.egress.id"]})
-        .add(
-            "aws_route_table.egress",
-            {"id": UNKNOWN, "vpc_id": UNKNOWN, "route": UNKNOWN},
-            {"vpc_id": ["aws_vpc.egress.id"]},
-        )
-        .add(
-            "aws_route_table_association.egress",
-            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
-            {"subnet_id": ["aws_subnet.egress.id"], "route_table_id": ["aws_route_table.egress.id"]},
-        )
-        .add(
-            *route(
-                "egress",
-                "nat_gateway_id",
-                ["aws_nat_gateway.this.id"],
-                table={"route_table_id": ["aws_route_table.egress.id"]},
-            )
-        )
+        .subnet_with_table("egress", "egress")
+        .add(*route("egress", "nat_gateway_id", ["aws_nat_gateway.this.id"], "aws_route_table.egress.id"))
         .add(*route("transit", "transit_gateway_id", gateway))
     )
     for name, subnet in (("this", zone), ("egress", "egress")):
@@ -236,14 +185,7 @@ def in_main_table(how: str) -> PlanBuilder:
     )
     main = {"default_route_table_id": ["aws_vpc.this.default_route_table_id", "aws_vpc.this"]}
     if how == "route":
-        plan.add(
-            *route(
-                "main",
-                "nat_gateway_id",
-                ["aws_nat_gateway.this.id"],
-                table={"route_table_id": ["aws_vpc.this.main_route_table_id"]},
-            )
-        )
+        plan.add(*route("main", "nat_gateway_id", ["aws_nat_gateway.this.id"], "aws_vpc.this.main_route_table_id"))
     elif how == "default":
         values = {"id": UNKNOWN, "default_route_table_id": UNKNOWN, "vpc_id": UNKNOWN}
         plan.add(

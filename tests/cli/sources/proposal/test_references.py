@@ -149,10 +149,7 @@ def test_a_list_is_followed_through_modules(tmp_path: Path, tables: list[str], e
     """An endpoint in a module lists the only table to which the list that it is given refers, or any of several."""
     plan = start()
     for name in ("p", "q"):
-        plan.add(f"aws_subnet.{name}", NEW, VPC).add(f"aws_route_table.{name}", TABLE, VPC)
-        association(
-            plan, f"aws_route_table_association.{name}", [f"aws_subnet.{name}.id"], [f"aws_route_table.{name}.id"]
-        )
+        plan.subnet_with_table(name)
         default_route(plan, f"aws_route.{name}", [f"aws_route_table.{name}.id"])
     values = {"vpc_id": UNKNOWN, "service_name": "com.amazonaws.us-east-1.s3express", "route_table_ids": UNKNOWN}
     plan.add(
