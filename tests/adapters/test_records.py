@@ -16,6 +16,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
 )
 from express_path.errors import RecordError
+from tests.support.dumps import ATTACHMENT
 from tests.support.junk import spoilt
 
 VPC = {"VpcId": "vpc-1", "OwnerId": "111122223333", "Tags": [{"Key": "team", "Value": "lake"}, {"Key": "empty"}]}
@@ -220,14 +221,6 @@ def test_a_description_without_a_firewall_is_an_error(answer: dict) -> None:
 # --- transit gateways -------------------------------------------------------------------------------------------------
 
 
-ATTACHMENT = {
-    "TransitGatewayAttachmentId": "tgw-attach-1",
-    "TransitGatewayId": "tgw-1",
-    "ResourceType": "vpc",
-    "ResourceId": "vpc-1",
-    "State": "available",
-    "Association": {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associated"},
-}
 OF_VPC = {
     "TransitGatewayAttachmentId": "tgw-attach-1",
     "TransitGatewayId": "tgw-1",

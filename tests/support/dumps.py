@@ -6,6 +6,22 @@ from pathlib import Path
 from express_path_cli.sources.dump import REQUIRED
 
 ACCOUNT, REGION = "111122223333", "us-east-1"
+INTERFACE = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}
+MANAGED = {
+    "PrefixListId": "pl-1",
+    "PrefixListName": "own",
+    "AddressFamily": "IPv4",
+    "OwnerId": ACCOUNT,
+    "MaxEntries": 5,
+}
+ATTACHMENT = {
+    "TransitGatewayAttachmentId": "tgw-attach-1",
+    "TransitGatewayId": "tgw-1",
+    "ResourceType": "vpc",
+    "ResourceId": "vpc-1",
+    "State": "available",
+    "Association": {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associated"},
+}
 
 
 def write(path: Path, document: object) -> Path:

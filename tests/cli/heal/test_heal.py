@@ -7,13 +7,7 @@ import pytest
 
 from express_path_cli.automation import runs
 from sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import (
-    LOOK,
-    cancel,
-    invoke_at_terminal,
-    require_approval,
-    verdict,
-)
+from tests.cli.heal.healing_stack import LOOK, invoke_at_terminal, verdict
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc, status
 from tests.support.network import Builder
@@ -104,18 +98,6 @@ def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Buil
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
 
 
-def test_mode_approval_requests_an_approval(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In mode APPROVAL, heal starts the approval runbook and does not wait for the answer."""
-    require_approval(deployment, monkeypatch)
-    result = invoke(["heal", vpc.subnet, "--yes", "--stack", "asking"])
-    assert result.exit_code == 0, result.stderr
-    [line] = [line for line in result.stdout.splitlines() if line.startswith("asking the approvers: ")]
-    run_id = line.rpartition(" ")[2]
-    assert f"--automation-execution-id {run_id}" in result.stdout
-    cancel(deployment, run_id)
-    assert deployment.changes() == []
-
-
 def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
     """In a pipe, the plan is shown, heal without --yes is refused in one line, and nothing changes."""
     result = invoke(["heal", vpc.subnet])
@@ -131,17 +113,6 @@ def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None
     assert result.returncode == 1, result.stderr
     assert "Heal 1 subnet of " in result.stdout
     assert deployment.changes() == []
-
-
-def test_a_run_that_fails_says_where(deployment: Deployment, vpc: Vpc) -> None:
-    """One line has the failed step and AWS's message, and the status is 2."""
-    deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
-    result = invoke(["heal", vpc.subnet, "--yes"])
-    assert result.exit_code == 2
-    [line] = result.stderr.splitlines()
-    assert "ended with Failed: step create failed: An error occurred (UnauthorizedOperation)" in line
-    assert "not authorized" in line
-    assert "to undo its changes, if any: express-path undo " in result.stdout
 
 
 def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment, vpc: Vpc) -> None:

@@ -146,7 +146,10 @@ def test_the_dry_run_of_tables_changes_nothing(deployment: Deployment, builder: 
 def test_the_first_failure_stops_the_others(
     deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Route tables after the failed one are not started, and the output has the command that heals them."""
+    """Route tables after the failed one are not started, and the output has the command that heals them.
+
+    One line has the failed step and AWS's message.
+    """
     monkeypatch.setattr(runs, "PARALLEL_RUNS", 1)
     vpc = Vpc(builder, tables=3)
     deployment.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
@@ -158,7 +161,9 @@ def test_the_first_failure_stops_the_others(
     assert commands(result.stdout, "to heal those that were not started: ") == [
         ["heal", *rest, "--region", "us-east-1"]
     ]
-    assert len(result.stderr.splitlines()) == 1
+    [line] = result.stderr.splitlines()
+    assert "ended with Failed: step create failed: An error occurred (UnauthorizedOperation)" in line
+    assert "not authorized" in line
 
 
 def test_a_blocked_table_beside_healed_ones_is_told_by_the_status(deployment: Deployment, builder: Builder) -> None:
@@ -208,7 +213,7 @@ def test_ctrl_c_names_the_runs_that_continue(
 def test_approvers_are_asked_for_each_table(
     deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In mode APPROVAL, there is a request for each route table after one question."""
+    """In mode APPROVAL, there is a request for each route table after one question, and its answer is not waited for."""
     vpc = Vpc(builder, tables=2)
     require_approval(deployment, monkeypatch)
     result = invoke(["heal", *vpc.tables, "--yes", "--stack", "asking"])
@@ -218,6 +223,7 @@ def test_approvers_are_asked_for_each_table(
     assert [line for line in shown if line.startswith("rtb-")] == [f"{table}:" for table in sorted(vpc.tables)]
     assert len(run_ids) == 2
     for run_id in run_ids:
+        assert f"--automation-execution-id {run_id}" in result.stdout
         cancel(deployment, run_id)
     assert deployment.changes() == []
 

@@ -9,20 +9,11 @@ import pytest
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError
 from express_path_cli.sources.dump import REQUIRED, DumpedAccount, DumpedRegion, read_dump
-from tests.support.dumps import ACCOUNT, REGION, empty_dump, write
+from tests.support.dumps import ACCOUNT, ATTACHMENT, INTERFACE, MANAGED, REGION, empty_dump, write
 
 OTHER = "444455556666"
 VPC = {"VpcId": "vpc-1", "OwnerId": ACCOUNT}
 SUBNET = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "OwnerId": ACCOUNT}
-INTERFACE = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}
-MANAGED = {"PrefixListId": "pl-1", "PrefixListName": "own", "AddressFamily": "IPv4", "OwnerId": ACCOUNT}
-ATTACHMENT = {
-    "TransitGatewayAttachmentId": "tgw-attach-1",
-    "TransitGatewayId": "tgw-1",
-    "ResourceType": "vpc",
-    "ResourceId": "vpc-1",
-    "State": "available",
-}
 FIREWALL = {"FirewallName": "f", "FirewallArn": f"arn:aws:network-firewall:{REGION}:{ACCOUNT}:firewall/f"}
 OPTIONAL: dict[str, dict[str, Any]] = {
     "network-interfaces.json": {"NetworkInterfaces": [INTERFACE]},

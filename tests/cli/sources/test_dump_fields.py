@@ -8,28 +8,12 @@ import pytest
 
 from express_path.errors import DumpError
 from express_path_cli.sources.dump import read_dump
-from tests.support.dumps import ACCOUNT, REGION, write
+from tests.support.dumps import ACCOUNT, ATTACHMENT, INTERFACE, MANAGED, REGION, write
 
 ASSOCIATION = {"Main": False, "SubnetId": "subnet-1", "AssociationState": {"State": "associated"}}
 ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "NatGatewayId": "nat-1", "Origin": "CreateRoute", "State": "active"}
 TO_INTERFACE = {"DestinationCidrBlock": "192.0.2.0/24", "NetworkInterfaceId": "eni-1", "State": "active"}
-INTERFACE = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "SourceDestCheck": True}
-MANAGED = {
-    "PrefixListId": "pl-1",
-    "PrefixListName": "own",
-    "AddressFamily": "IPv4",
-    "OwnerId": ACCOUNT,
-    "MaxEntries": 5,
-}
 TGW_ROUTE = {"DestinationCidrBlock": "0.0.0.0/0", "Type": "static", "State": "active"}
-ATTACHMENT = {
-    "TransitGatewayAttachmentId": "tgw-attach-1",
-    "TransitGatewayId": "tgw-1",
-    "ResourceType": "vpc",
-    "ResourceId": "vpc-1",
-    "State": "available",
-    "Association": {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associated"},
-}
 SOUND: dict[str, dict[str, Any]] = {
     "identity.json": {"Account": ACCOUNT, "Region": REGION},
     "vpcs.json": {"Vpcs": [{"VpcId": "vpc-1", "OwnerId": ACCOUNT}]},

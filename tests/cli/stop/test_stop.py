@@ -144,22 +144,6 @@ def test_stop_waits_until_no_change_follows(deployment: Deployment, vpc: Vpc) ->
     assert (status(run), steps(run)[-1], deployment.changes()) == ("Success", "stopped", [])
 
 
-def test_stop_ends_with_2_if_a_run_may_still_change_something(
-    deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the longest wait, the run and its step are named."""
-    monkeypatch.setattr(stops, "LONGEST_WAIT", 0.0)
-    reached, done = Event(), Event()
-    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: hold(reached, done))
-    run_id = deployment.start(vpc.subnet)
-    assert reached.wait(60)
-    result = invoke(["stop"])
-    done.set()
-    assert result.exit_code == 2
-    assert f"  run {run_id} is in step create: it may still change something\n" in result.stdout
-    deployment.automation.wait(run_id)
-
-
 def test_start_clears_only_what_a_service_control_policy_caused_since_the_stop(
     deployment: Deployment, builder: Builder, remediate: Callable[[str], None]
 ) -> None:

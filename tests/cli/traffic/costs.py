@@ -48,6 +48,18 @@ def carry(
         account.sandbox.metrics.record(nat_gateway_id, metric, points, zone, place)
 
 
+def regional_nat_gateway(account: Account) -> str:
+    """Make a VPC with subnets in the zones a and b, the first of which leads to a regional NAT gateway; return that."""
+    vpc_id = account.vpc()
+    account.internet_gateway(vpc_id)
+    account.subnet(vpc_id, zone="b")
+    subnet_id = account.subnet(vpc_id)
+    made = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]
+    nat_id = str(made["NatGatewayId"])
+    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat_id))
+    return nat_id
+
+
 def interface_of(account: Account, nat_gateway_id: str) -> tuple[str, str]:
     """Return a NAT gateway's network interface and its private address."""
     [row] = account.ec2.describe_nat_gateways(NatGatewayIds=[nat_gateway_id])["NatGateways"]

@@ -23,7 +23,7 @@ from express_path_cli.traffic import flow_logs
 from express_path_cli.traffic.costs import CostOptions, report_on
 from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
 from sandbox.server import Sandbox
-from tests.cli.traffic.costs import by_id, carry, cost, cost_json, interface_of
+from tests.cli.traffic.costs import by_id, carry, cost, cost_json, interface_of, regional_nat_gateway
 from tests.cli.traffic.flow_records import GROUP, FlowLogs, crossing
 from tests.support.command import invoke
 from tests.support.scenarios import dump_of
@@ -86,12 +86,7 @@ def test_only_the_days_asked_for_count(sandbox: Sandbox) -> None:
 def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
     """The bytes of all zones are added up, at the price for regional gateways if the Price List has one."""
     account = Account(sandbox)
-    vpc_id = account.vpc()
-    account.internet_gateway(vpc_id)
-    account.subnet(vpc_id, zone="b")
-    subnet_id = account.subnet(vpc_id)
-    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
-    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    nat = regional_nat_gateway(account)
     carry(account, nat, 1, 2, zone="us-east-1a")
     carry(account, nat, 10, 20, zone="us-east-1b")
     sandbox.prices.list_nat_gateway("us-east-1", "NatGateway-Bytes", "0.05")
@@ -104,11 +99,7 @@ def test_a_regional_gateway_is_the_sum_of_its_zones(sandbox: Sandbox) -> None:
 def test_a_regional_gateway_without_a_known_zone_has_no_sum(sandbox: Sandbox) -> None:
     """A gateway without known zones has unknown traffic: it is named, and its upper bound is not 0."""
     account = Account(sandbox)
-    vpc_id = account.vpc()
-    account.internet_gateway(vpc_id)
-    subnet_id = account.subnet(vpc_id)
-    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
-    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    nat = regional_nat_gateway(account)
     ec2_backends[account.account_id]["us-east-1"].nat_gateways[nat].address_set.clear()
     result = cost("--format", "json", "--days", "1")
     assert result.exit_code == 2

@@ -28,6 +28,7 @@ from express_path_cli.traffic.symptoms import (
 )
 from sandbox.networks import Account, BehindNatGateway, BehindNatInstance
 from sandbox.server import Sandbox
+from tests.cli.traffic.costs import regional_nat_gateway
 from tests.support.command import invoke
 
 pytestmark = pytest.mark.slow
@@ -357,12 +358,7 @@ def test_traffic_without_symptoms_ends_with_status_0(network: BehindNatGateway, 
 def test_a_regional_gateway_is_diagnosed_zone_by_zone(sandbox: Sandbox) -> None:
     """Only the throttled zone has symptoms and a chart."""
     account = Account(sandbox)
-    vpc_id = account.vpc()
-    account.internet_gateway(vpc_id)
-    account.subnet(vpc_id, zone="b")
-    subnet_id = account.subnet(vpc_id)
-    nat = account.ec2.create_nat_gateway(VpcId=vpc_id, AvailabilityMode="regional")["NatGateway"]["NatGatewayId"]
-    account.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=account.table(vpc_id, NatGatewayId=nat))
+    nat = regional_nat_gateway(account)
     carry(account, nat, free(Random(2)), "us-east-1a")
     carry(account, nat, throttled(Random(2)), "us-east-1b")
     meters = diagnose_json(exit_code=1)["nats"][0]["meters"]
