@@ -26,6 +26,7 @@ from sandbox.refusals import refused
 from sandbox.security_hub import findings_of
 from sandbox.server import Sandbox
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
+from tests.support.heals import status
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Rule
@@ -64,9 +65,11 @@ def victim(builder: Builder) -> Victim:
     return Victim(builder)
 
 
-def status(run: Run) -> str:
-    """Return the status of a run."""
-    return str(run["AutomationExecutionStatus"])
+def healed(deployed: Deployed, subnet_id: str) -> Run:
+    """Return the run that heals a subnet."""
+    run = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet_id))
+    assert status(run) == "Success", run.get("FailureMessage")
+    return run
 
 
 def changes(deployed: Deployed) -> list[str]:
@@ -87,8 +90,7 @@ def test_forged_tags_do_not_mislead_an_undo(
     tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
     before = victim.described()
     with deployed.enforced():
-        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
-        assert status(heal) == "Success", heal.get("FailureMessage")
+        heal = healed(deployed, subnet)
         run_id = heal["AutomationExecutionId"]
         for number, claimed in enumerate((FORGED, run_id)):
             marks = {"run": claimed, "endpoint": victim.endpoints[number], "healed": "2099-01-01T00:00:00+00:00"}
@@ -111,8 +113,7 @@ def test_tagger_does_not_block_an_undo_once_the_setting_names_its_keys_and_terra
         return deployed.automation.wait(deployed.start(UNDO, RunId=run_id))
 
     with deployed.enforced():
-        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
-        assert status(heal) == "Success", heal.get("FailureMessage")
+        heal = healed(deployed, subnet)
         run_id, endpoint = heal["AutomationExecutionId"], heal["Outputs"]["recordIntent.VpcEndpointId"]
         tagger.create_tags(Resources=endpoint, Tags=[{"Key": "CostCenter", "Value": "1"}])
         blocked = undo(run_id)
@@ -143,8 +144,7 @@ def test_ledger_that_somebody_made_again_makes_no_undo_change_anything(
     tagger = deployed.stack.user("tagger", "ec2", ANYTHING)
     builder.memory.vpc_end_points[victim.endpoints[1]].creation_timestamp -= timedelta(days=1)
     with deployed.enforced():
-        heal = deployed.automation.wait(deployed.start(HEAL, SubnetId=subnet))
-        assert status(heal) == "Success", heal.get("FailureMessage")
+        heal = healed(deployed, subnet)
         attacker.update_table(TableName=name, DeletionProtectionEnabled=False)
         attacker.delete_table(TableName=name)
         tagger.create_tags(Resources=[victim.endpoints[1]], Tags=[MANAGED])
