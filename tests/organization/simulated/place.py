@@ -78,7 +78,7 @@ class Place:
         """Build the network and deploy the rule."""
         self.key = (self.account_id, self.region)
         self._seen = self.sandbox.seen_from(*self.key)
-        self.network = Network(self.sandbox, *self.key, self.random)
+        self.network = Network(self._seen, self.random)
         self._account = account = Account(self.sandbox, *self.key)
         account.call("events", "create_event_bus", Name=BUS)
         stack = deploy(self.sandbox, _template(), {}, *self.key)
@@ -111,11 +111,10 @@ class Place:
             except StoppedError:
                 self.unpublished |= self._posted()
                 raise
-            finally:
-                if '"events not published"' in printed.getvalue():
-                    self.unpublished |= self._posted()
         datapoints = list(extracted(printed.getvalue().splitlines()))
         self.sandbox.metrics.add(datapoints, self.key)
+        if '"events not published"' in printed.getvalue():
+            self.unpublished |= self._posted()
         self.gauges |= {point.name: point.value for point in datapoints}
         return answer
 
