@@ -1,6 +1,6 @@
 """What must be true at the end: everything that was derived from the verdicts equals a fresh scan."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,11 @@ from express_path.domain.verdict.parameters import RuleParameters
 from sandbox.config_service import results_of
 from sandbox.security_hub import findings_of
 from tests.organization.simulated.consumer import Consumer
-from tests.organization.simulated.place import Place
-from tests.support.rule import RULE
+from tests.organization.simulated.place import RULE_NAME, Place
 
 SEVERITIES = {"NAT_BEYOND_TRANSIT_GATEWAY": "HIGH"}
 """The severities of docs/integrations.md that are not MEDIUM. Everything that fails here fails by a NAT."""
 OURS = "express-path/"
-NOTHING = "NOT_APPLICABLE"
 UNRESOLVED = ("UNRESOLVED_EGRESS", "DROPPED")
 
 
@@ -34,87 +32,103 @@ class Scan:
     @classmethod
     def of(cls, place: Place) -> "Scan":
         """Read the network and decide anew, without faults. Nothing is remembered from earlier reads."""
-        snapshot = SnapshotReader(place.aws).read(place.account_id, None, RuleParameters())
+        aws = place.runtime.aws(place.region)
+        with place.runtime.acting_in(place.account_id):
+            snapshot = SnapshotReader(aws).read(place.account_id, None, RuleParameters())
         evaluator = Evaluator(Tracer(snapshot), RuleParameters())
         verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
         return cls(snapshot, verdicts, Remedies([evaluator]))
 
-    def failing(self) -> dict[str, Verdict]:
-        """Return the verdicts that are NON_COMPLIANT, by subnet."""
-        return {name: verdict for name, verdict in self.verdicts.items() if verdict.compliance == "NON_COMPLIANT"}
+
+def differing_results(place: Place, scan: Scan) -> Iterator[str]:
+    """Yield the subnets whose stored result in AWS Config is not what the scan says. NOT_APPLICABLE may be missing."""
+    results = {row.resource[1]: row for row in results_of(*place.key).of_rule(RULE_NAME)}
+    for subnet_id in sorted(results.keys() | scan.verdicts.keys()):
+        row, verdict = results.get(subnet_id), scan.verdicts.get(subnet_id)
+        found = (row.compliance, row.annotation) if row else None
+        if verdict is None:
+            is_right = row is None or row.compliance == "NOT_APPLICABLE"
+        else:
+            is_right = found == (verdict.compliance, verdict.annotation) or (
+                row is None and verdict.compliance == "NOT_APPLICABLE"
+            )
+        if not is_right:
+            yield f"{subnet_id}: AWS Config has {found}, the scan {verdict and verdict.annotation}"
 
 
-def check_results(place: Place, scan: Scan) -> None:
-    """Check that the stored results in AWS Config are what the scan says. NOT_APPLICABLE may be missing, or be left."""
-    results = results_of(*place.key).of_rule(RULE.name)
-    found = {row.resource[1]: (row.compliance, row.annotation) for row in results}
-    wanted = {name: (str(verdict.compliance), verdict.annotation) for name, verdict in scan.verdicts.items()}
-    both = found.keys() & wanted.keys()
-    differing = [(name, said) for name, said in found.items() ^ wanted.items() if name in both or said[0] != NOTHING]
-    assert differing == []
-
-
-def differing_reasons(place: Place, scan: Scan, consumer: Consumer) -> set[str]:
-    """Return the subnets whose compliance or reason a consumer does not know, in the time between two sweeps.
+def differing_reasons(place: Place, scan: Scan, consumer: Consumer) -> Iterator[str]:
+    """Yield the subnets whose compliance or reason a consumer does not know, in the time between two sweeps.
 
     Changes from one reason of NOT_APPLICABLE to another are published only if AWS Config still has the earlier result.
     """
-    known = consumer.verdicts(place.key).items()
-    found = {(name, row["compliance"], row["reason"]) for name, row in known}
-    wanted = {(name, verdict.compliance, verdict.reason) for name, verdict in scan.verdicts.items()}
-    return {name for name, compliance, _ in found ^ wanted if compliance != NOTHING}
+    known = consumer.verdicts(place.key)
+    for subnet_id in sorted(known.keys() | scan.verdicts.keys()):
+        row, verdict = known.get(subnet_id), scan.verdicts.get(subnet_id)
+        found = (str(row["compliance"]), str(row["reason"])) if row else ("NOT_APPLICABLE", "")
+        wanted = (str(verdict.compliance), str(verdict.reason)) if verdict else ("NOT_APPLICABLE", "")
+        if found != wanted and not found[0] == wanted[0] == "NOT_APPLICABLE":
+            yield f"{subnet_id}: the consumer has {found}, the scan {wanted}"
 
 
-def check_consumer(place: Place, scan: Scan, consumer: Consumer) -> None:
-    """Check that a consumer knows everything that the scan says, and no subnet that does not exist."""
-    assert consumer.verdicts(place.key) == {
-        subnet_id: _published(verdict, scan) for subnet_id, verdict in scan.verdicts.items()
-    }
+def differing_verdicts(place: Place, scan: Scan, consumer: Consumer) -> Iterator[str]:
+    """Yield the subnets of which a consumer does not know everything that the scan says, or that do not exist."""
+    known = consumer.verdicts(place.key)
+    for subnet_id in sorted(known.keys() | scan.verdicts.keys()):
+        verdict, row = scan.verdicts.get(subnet_id), known.get(subnet_id)
+        if row != (_published(verdict, scan) if verdict else None):
+            yield f"{subnet_id}: the consumer has {row}, the scan {verdict}"
 
 
-def check_gauges(place: Place, scan: Scan) -> None:
-    """Check that the gauges of the last sweep are the numbers of the scan."""
+def differing_gauges(place: Place, scan: Scan) -> Iterator[str]:
+    """Yield the gauges of the last sweep that are not the numbers of the scan."""
     wanted = {
         "Unhealthy": 1,  # no CloudFormation stack deployed the simulated functions, which each sweep finds
-        "NonCompliant": len(scan.failing()),
+        "NonCompliant": sum(verdict.compliance == "NON_COMPLIANT" for verdict in scan.verdicts.values()),
         "Unresolved": sum(verdict.reason in UNRESOLVED for verdict in scan.verdicts.values()),
     }
-    assert {name: place.gauges.get(name, 0) for name in wanted} == wanted
+    for name, number in wanted.items():
+        if place.gauges.get(name, 0) != number:
+            yield f"{place.key}: gauge {name} is {place.gauges.get(name)}, the scan has {number}"
 
 
-def check_findings(place: Place, scan: Scan) -> None:
-    """Check that each subnet that fails has a finding that says so, and no other one asks for anything or is there twice."""
+def differing_findings(place: Place, scan: Scan) -> Iterator[str]:
+    """Yield what is wrong with the findings: missing, twice, outdated, or open for a subnet that does not fail."""
     product = f"product/{place.account_id}/default"
-    findings = [finding for finding in findings_of(*place.key).all() if finding["ProductArn"].endswith(product)]
-    by_subnet = {finding["Resources"][0]["Id"].rpartition("/")[2]: finding for finding in findings}
-    assert len(by_subnet) == len(findings)
-    found = {subnet_id: _said(finding) for subnet_id, finding in by_subnet.items() if not _is_done(finding)}
-    assert found == {
-        subnet_id: {
+    found: dict[str, list[dict[str, Any]]] = {}
+    for finding in findings_of(*place.key).all():
+        if finding["ProductArn"].endswith(product):
+            found.setdefault(finding["Resources"][0]["Id"].rpartition("/")[2], []).append(finding)
+    for subnet_id in sorted(found.keys() | scan.verdicts.keys()):
+        findings, verdict = found.get(subnet_id, []), scan.verdicts.get(subnet_id)
+        if len(findings) > 1:
+            yield f"{subnet_id}: {len(findings)} findings"
+        fails = verdict is not None and verdict.compliance == "NON_COMPLIANT"
+        if fails and not findings:
+            yield f"{subnet_id}: no finding, although it is {verdict}"
+        for finding in findings:
+            wrong = _wrong(finding, verdict if fails else None)
+            if wrong:
+                yield f"{subnet_id} ({verdict and verdict.annotation}): {wrong}"
+
+
+def _wrong(finding: Mapping[str, Any], failing: Verdict | None) -> dict[str, Any]:
+    """Return the parts of an imported finding that are not as they should be."""
+    found = {"status": finding["Compliance"]["Status"], "state": finding["RecordState"]}
+    if failing is None:
+        wanted = {"status": "PASSED", "state": "ARCHIVED"}
+    else:
+        names = ("reason", "routeTableId")
+        found |= {name: finding["ProductFields"][OURS + name] for name in names}
+        found |= {"annotation": finding["Description"], "severity": finding["Severity"]["Label"]}
+        wanted = {
             "status": "FAILED",
             "state": "ACTIVE",
-            "annotation": verdict.annotation,
-            "severity": SEVERITIES.get(verdict.reason, "MEDIUM"),
-            "reason": str(verdict.reason),
-            "routeTableId": verdict.route_table_id or "unknown",
+            "annotation": failing.annotation,
+            "severity": SEVERITIES.get(failing.reason, "MEDIUM"),
+            "reason": str(failing.reason),
+            "routeTableId": failing.route_table_id or "unknown",
         }
-        for subnet_id, verdict in scan.failing().items()
-    }
-
-
-def _is_done(finding: Mapping[str, Any]) -> bool:
-    return (finding["Compliance"]["Status"], finding["RecordState"]) == ("PASSED", "ARCHIVED")
-
-
-def _said(finding: Mapping[str, Any]) -> dict[str, str]:
-    """Return what an imported finding says."""
-    return {
-        "status": finding["Compliance"]["Status"],
-        "state": finding["RecordState"],
-        "annotation": finding["Description"],
-        "severity": finding["Severity"]["Label"],
-        **{name: finding["ProductFields"][OURS + name] for name in ("reason", "routeTableId")},
-    }
+    return {name: (found[name], value) for name, value in wanted.items() if found[name] != value}
 
 
 def _published(verdict: Verdict, scan: Scan) -> dict[str, Any]:

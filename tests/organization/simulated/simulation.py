@@ -1,26 +1,27 @@
 """The simulation: changes, deliveries that are late, repeated, and out of order, failures, and the sweeps."""
 
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from random import Random
 from typing import Any
-
-from boto3 import Session
 
 from sandbox.config_service import results_of
 from sandbox.eventbridge import Delivery
 from sandbox.server import Sandbox
 from tests.organization.simulated.consumer import Consumer
 from tests.organization.simulated.place import CONSUMER, Place
+from tests.organization.simulated.runtime import Runtime
 from tests.organization.simulated.timeline import Timeline
 from tests.organization.simulated.trouble import Trouble
 
 CONSUMER_OUTAGE = (100.0, 130.0)
 """When every event fails at the consumer, in seconds."""
 FIRST_ACCOUNT = 200_000_000_000
-CHANGES_END, TROUBLE_SECONDS = 300.0, 240.0
-"""Seconds: within which all changes are made, and how long faults go on after the last one."""
+TROUBLE_SECONDS = 240.0
+"""How long faults go on after the last change."""
 CONFIG, EVENT = 20.0, 10.0
 """How many seconds AWS Config and EventBridge take on average."""
 SWEEPS_BEGIN, LATEST = 60.0, 900.0
@@ -29,13 +30,25 @@ BATCHING, RETRY, OPERATOR = 20.0, 60.0, 300.0
 """Seconds: how long Lambda waits for messages, when failed messages are delivered again, and when operators act."""
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much happens: `changes` are spread over `seconds` and all accounts and Regions."""
+
+    accounts: int
+    regions: tuple[str, ...]
+    changes: int
+    seconds: float = 300.0
+
+
 class Simulation:
     """An organization in an empty sandbox, to which the environment leads."""
 
-    def __init__(self, sandbox: Sandbox, accounts: int, regions: tuple[str, ...], seed: int) -> None:
-        """Build the accounts, and deploy the rule to all of them. The seed decides which changes and faults occur."""
+    def __init__(self, sandbox: Sandbox, size: Size, seed: int) -> None:
+        """Build the accounts, and deploy the rule to all of them."""
+        self.size, self._sandbox = size, sandbox
         self._random = Random(seed)
         self.timeline = Timeline()
+        self.runtime = Runtime(sandbox)
         self.trouble = Trouble(sandbox, self.timeline, self._random)
         self.consumer = Consumer(lambda key, subnet_id: self._places[key].stored(subnet_id))
         self.happened: Counter[str] = Counter()
@@ -44,25 +57,25 @@ class Simulation:
         self._bridge = sandbox.eventbridge
         self._bridge.holds = True
         self._bridge.register(CONSUMER, self._consume)
-        session = Session()
-        session.events.register("before-send", sandbox.answer)  # type: ignore[arg-type]  # a handler may answer
-        keys = product((str(FIRST_ACCOUNT + number) for number in range(accounts)), regions)
-        self._places = {
-            key: Place(sandbox, session, self.trouble, self.trouble.outage(number), *key, self._random)
-            for number, key in enumerate(keys)
-        }
+        account_ids = [str(FIRST_ACCOUNT + number) for number in range(size.accounts)]
+        self._places = {place.key: place for place in self._built(account_ids)}
 
     @property
     def places(self) -> list[Place]:
         """The accounts and Regions."""
         return list(self._places.values())
 
-    def change(self, changes: int) -> None:
-        """Make changes anywhere within the time of the simulation, and deliver everything that follows from them."""
-        self.trouble.begin(CHANGES_END + TROUBLE_SECONDS)
-        for _ in range(changes):
+    def _built(self, account_ids: list[str]) -> Iterator[Place]:
+        for number, (account_id, region) in enumerate(product(account_ids, self.size.regions)):
+            outage = self.trouble.outage(number)
+            yield Place(self._sandbox, self.runtime, self.trouble, outage, account_id, region, self._random)
+
+    def change(self) -> None:
+        """Make the changes within the time of the simulation, and deliver everything that follows from them."""
+        self.trouble.begin(self.size.seconds + TROUBLE_SECONDS)
+        for _ in range(self.size.changes):
             place = self._random.choice(self.places)
-            self.timeline.after(self._random.uniform(0, CHANGES_END), partial(self._change, place))
+            self.timeline.after(self._random.uniform(0, self.size.seconds), partial(self._change, place))
         self._settle()
 
     def sweep(self, trouble_seconds: float = 0.0) -> None:
@@ -84,7 +97,8 @@ class Simulation:
     def _settle(self) -> None:
         """Let time pass until nothing is left to deliver. Where messages failed, an operator starts an evaluation."""
         self.timeline.run()
-        while failed := [place for place in self.places if place.take_failed_messages()]:
+        while failed := [place for place in self.places if place.purge_failed_messages()]:
+            self.happened["evaluations started by an operator"] += len(failed)
             for place in failed:
                 self.timeline.after(OPERATOR, partial(self._sweep, place))
             self.timeline.run()
@@ -94,6 +108,7 @@ class Simulation:
         place.network.change()
         for notification in place.look():
             for _ in range(self.trouble.copies()):
+                self.happened["notifications of AWS Config"] += 1
                 self.timeline.after(self.trouble.delay(CONFIG), partial(self._notify, place, notification))
 
     def _sweep(self, place: Place) -> None:
@@ -117,6 +132,7 @@ class Simulation:
         """Schedule the deliveries of the events that were put: late, sometimes twice, a few after the next sweep."""
         held, self._bridge.held = self._bridge.held, []
         for delivery in held:
+            self.happened["events to deliver"] += 1
             for _ in range(self.trouble.copies()):
                 self.timeline.after(self.trouble.delay(EVENT), partial(self._arrive, place, delivery))
             if self.trouble.often("delivered after the next sweep", 0.02):
@@ -129,6 +145,7 @@ class Simulation:
         if done.error and ":sqs:" in delivery.target_arn:
             raise done.error  # the trouble of this simulation stops no queue
         if done.error:
+            self.happened["events in the consumer's queue of failed events"] += 1
             self.timeline.after(OPERATOR, partial(self._arrive, place, delivery))
         if ":sqs:" in delivery.target_arn:
             self._poll_after(place, BATCHING)
