@@ -15,7 +15,6 @@ class Consumer:
 
     def __init__(self, read_stored: ReadStored) -> None:
         """Know nothing yet."""
-        self.looked_up = 0
         self._read_stored = read_stored
         self._kept: dict[Place, dict[str, tuple[str, Verdict]]] = {}
         self._swept: dict[Place, str] = {}
@@ -54,7 +53,6 @@ class Consumer:
         kept[subnet_id] = (time, verdict)
 
     def _result(self, place: Place, subnet_id: str) -> Mapping[str, Any]:
-        self.looked_up += 1
         return self._read_stored(place, subnet_id) or {}
 
 

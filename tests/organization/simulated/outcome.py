@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
@@ -17,13 +16,9 @@ from tests.organization.simulated.expectations import (
     differing_verdicts,
 )
 from tests.organization.simulated.place import Place
-from tests.organization.simulated.runtime import Runtime
 from tests.organization.simulated.simulation import Simulation, Size
 
-CHANGES, LAST_SWEEP = "changes", "last sweep"
 SWEEP_TROUBLE_SECONDS = 300.0
-Call = tuple[str, str]
-"""Service and operation."""
 
 
 @dataclass
@@ -31,10 +26,9 @@ class Outcome:
     """What a run showed.
 
     `before` and `after` have what differed from fresh scans before and after the last sweep, by subject. `unpublished`
-    are the subnets whose report a function made and could not publish. `calls` are the API calls of each part of the run.
+    are the subnets whose report a function made and could not publish.
     """
 
-    calls: dict[str, Counter[Call]] = field(default_factory=dict)
     happened: Counter[str] = field(default_factory=Counter)
     before: dict[str, list[str]] = field(default_factory=dict)
     after: dict[str, list[str]] = field(default_factory=dict)
@@ -47,24 +41,15 @@ def run(sandbox: Sandbox, size: Size, seed: int) -> Outcome:
     with patch.dict(os.environ, sandbox.environment()):
         simulation = Simulation(sandbox, size, seed)
         simulation.sweep()
-        with _counted(outcome, CHANGES, simulation.runtime):
-            simulation.change()
+        simulation.change()
         outcome.before = _differences(simulation, _before)
         simulation.clean_up()
         simulation.sweep(trouble_seconds=SWEEP_TROUBLE_SECONDS)
-        with _counted(outcome, LAST_SWEEP, simulation.runtime):
-            simulation.sweep()
+        simulation.sweep()
         outcome.after = _differences(simulation, _after)
     outcome.happened = simulation.happened
     outcome.unpublished = frozenset().union(*(place.unpublished for place in simulation.places))
     return outcome
-
-
-@contextmanager
-def _counted(outcome: Outcome, name: str, runtime: Runtime) -> Iterator[None]:
-    runtime.calls.clear()
-    yield
-    outcome.calls[name] = Counter(runtime.calls)
 
 
 def _differences(

@@ -1,8 +1,7 @@
-"""What Lambda does for the functions: the credentials of their account, their output, and their calls, counted."""
+"""What Lambda does for the functions: the credentials of their account, and their output."""
 
 import io
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
@@ -46,11 +45,10 @@ class _Provider(CredentialResolver):
 
 
 class Runtime:
-    """Runs functions of all accounts in this process. `calls` counts their API calls, by service and operation."""
+    """Runs functions of all accounts in this process."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         """Run nothing yet."""
-        self.calls: Counter[tuple[str, str]] = Counter()
         self._sandbox = sandbox
         self._credentials = _OfCaller()
         self._of_accounts: dict[str, ReadOnlyCredentials] = {}
@@ -76,11 +74,8 @@ class Runtime:
         """Run a function in an account; return its answer and what it printed. Its calls are in the sandbox's log."""
         printed = io.StringIO()
         self._sandbox.calls.clear()
-        try:
-            with self.acting_in(account_id), _output(printed):
-                answer = function()
-        finally:
-            self.calls.update((call.service, call.operation) for call in self._sandbox.calls)
+        with self.acting_in(account_id), _output(printed):
+            answer = function()
         return answer, printed.getvalue()
 
     def _of(self, account_id: str) -> ReadOnlyCredentials:
