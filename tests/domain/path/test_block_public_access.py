@@ -1,8 +1,10 @@
 """Internet gateways that VPC Block Public Access closes, by the states of the subnets that traffic comes from."""
 
+from dataclasses import replace
+
 import pytest
 
-from express_path.domain.network.resources import BlockMode, NetworkInterface
+from express_path.domain.network.resources import BlockMode, NatGateway, NetworkInterface
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import (
     by_id,
@@ -69,3 +71,10 @@ def test_the_states_of_the_subnets_on_the_way_count(to: str, first: BlockMode, s
     assert verdict.reason == reason
     says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is UNKNOWN)
     assert ("Block Public Access" in verdict.annotation) == says_why
+
+
+@pytest.mark.parametrize(("connectivity", "reason"), [("public", "DROPPED"), ("private", "NAT_GATEWAY")])
+def test_a_closed_subnet_closes_public_nat_gateways(connectivity: str, reason: str) -> None:
+    """A private NAT gateway in a closed subnet still translates: its traffic need not reach an internet gateway."""
+    gateway = NatGateway("nat-1", "vpc-1", "subnet-2", connectivity)
+    assert verdict_on(replace(network("nat-1", second=CLOSED), nat_gateways=by_id(gateway))).reason == reason
