@@ -85,10 +85,9 @@ class Runtime:
         return self._of_accounts[account_id]
 
     def _new_session(self) -> boto3.Session:
-        """Return a session whose requests reach the sandbox without a socket."""
+        """Return a session with the credentials of whoever acts."""
         session = Session()
         session.register_component("credential_provider", _Provider(self._credentials))
-        session.register("before-send", self._sandbox.answer)  # type: ignore[arg-type]  # a handler may answer
         with patch.dict(os.environ, self._sandbox.environment()):
             return boto3.Session(botocore_session=session)
 
