@@ -76,8 +76,8 @@ def table_added(workspace: Workspace, ec2: Client) -> Iterator[None]:
     """Add a route table to the endpoint that lists its tables, as a heal would, and remove it at the end."""
     endpoint_id, table_id = workspace.output("endpoints")["listed"], workspace.output("route_tables")["listed-2"]
     patch = patch_for(workspace, "listed-2")
-    assert f"route_table_ids in the aws_vpc_endpoint of {endpoint_id}" in patch
-    assert f'add "{table_id}" to that list' in patch
+    assert f"If the aws_vpc_endpoint of {endpoint_id} sets\n# route_table_ids" in patch
+    assert f'add "{table_id}" to it' in patch
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
     yield
     ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, RemoveRouteTableIds=[table_id])

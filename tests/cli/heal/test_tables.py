@@ -114,9 +114,7 @@ def test_a_blocked_table_shows_the_patch_for_its_owner(builder: Builder) -> None
     assert "1 blocked, 1 with nothing to do" in invoke(["heal", vpc.id]).stdout.splitlines()
     lines = lines_about(shown.stdout, vpc.table)
     assert any("OWNED_BY_IAC" in line for line in lines)
-    patch = yaml.safe_load(
-        shown.stdout[shown.stdout.index("# Stack network: change RouteTableIds") :].partition("1 blocked")[0]
-    )
+    patch = yaml.safe_load(shown.stdout[shown.stdout.index("# Stack network: change\n") :].partition("1 blocked")[0])
     [made] = patch["Resources"].values()
     assert made["Properties"]["RouteTableIds"] == [vpc.table]
 

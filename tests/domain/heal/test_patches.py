@@ -110,9 +110,9 @@ def test_cloudformation_patch_keeps_the_other_tables() -> None:
 def test_cloudformation_patch_names_the_stack_and_the_resource() -> None:
     """The tags of the endpoint show which stack the patch belongs to."""
     assert resource(OWNED) == ("Express", {**SAME, "RouteTableIds": ["rtb-1"]})
-    keep = "RouteTableIds as below. Keep all other properties of the resource.\n"
-    assert OWNED.patches["cloudFormation"].startswith(f"# Stack network: change {keep}")
-    assert ASSOCIATE.patches["cloudFormation"].startswith(f"# If a stack owns vpce-1, change {keep}")
+    keep = "\n# RouteTableIds as below. Keep all other properties.\n"
+    assert OWNED.patches["cloudFormation"].startswith(f"# Stack network: change{keep}")
+    assert ASSOCIATE.patches["cloudFormation"].startswith(f"# If a stack owns vpce-1, change{keep}")
 
 
 def test_cloudformation_patch_keeps_the_policy() -> None:
@@ -165,8 +165,8 @@ def test_cloudformation_patch_creates(plan: Plan, address_type: str) -> None:
 def test_terraform_patch_associates() -> None:
     """One resource, and the warning for a configuration in which the endpoint lists its route tables."""
     assert ASSOCIATE.patches["terraform"] == (
-        "# If your configuration sets route_table_ids in the aws_vpc_endpoint of vpce-1,\n"
-        '# add "rtb-1" to that list and leave this resource out.\n'
+        "# If the aws_vpc_endpoint of vpce-1 sets\n"
+        '# route_table_ids, add "rtb-1" to it\n# and leave this resource out.\n'
         'resource "aws_vpc_endpoint_route_table_association" "s3express_rtb_1" {\n'
         '  vpc_endpoint_id = "vpce-1"\n'
         '  route_table_id  = "rtb-1"\n'
@@ -184,7 +184,7 @@ def test_patches_associate_several_tables() -> None:
             ("s3express_rtb_1", endpoint_id),
             ("s3express_rtb_2", endpoint_id),
         ]
-    assert '# add "rtb-1", "rtb-2" to that list and leave these resources out.\n' in added["terraform"]
+    assert 'add "rtb-1", "rtb-2" to it\n# and leave these resources out.\n' in added["terraform"]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def _stack_comment(endpoint: VpcEndpoint) -> str:
     """Return a comment: the list of route tables must be complete, and the other properties must stay."""
     stack = endpoint.tags.get(_STACK)
     where = f"Stack {_yaml(stack)}: change" if stack else f"If a stack owns {_yaml(endpoint.id)}, change"
-    return f"# {where} RouteTableIds as below. Keep all other properties of the resource.\n"
+    return f"# {where}\n# RouteTableIds as below. Keep all other properties.\n"
 
 
 def _terraform_comment(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) -> str:
@@ -174,8 +174,8 @@ def _terraform_comment(endpoint: VpcEndpoint, route_table_ids: Sequence[str]) ->
     listed = ", ".join(map(_hcl, route_table_ids))
     these = "this resource" if len(route_table_ids) == 1 else "these resources"
     return (
-        f"# If your configuration sets route_table_ids in the aws_vpc_endpoint of {_yaml(endpoint.id)},\n"
-        f"# add {listed} to that list and leave {these} out.\n"
+        f"# If the aws_vpc_endpoint of {_yaml(endpoint.id)} sets\n"
+        f"# route_table_ids, add {listed} to it\n# and leave {these} out.\n"
     )
 
 
