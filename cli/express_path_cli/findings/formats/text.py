@@ -24,9 +24,9 @@ STYLES = {
 _MAX_FINDINGS = 20
 """How many new, fixed, and unknown findings of each kind a terminal shows."""
 _MAX_TABLES = 20
-"""How many rows of the worklist a terminal shows; in 80 columns, a row has two lines."""
+"""How many rows of the worklist a terminal shows; in 80 columns, a row has two lines. Of more, it shows totals and the worst."""
 _MAX_GROUPS = 8
-"""How many accounts and owners a terminal shows."""
+"""How many accounts and owners a terminal shows, and how many of the worst rows after them."""
 _MAX_CHANGES = 3
 """How many changes are shown. The others differ mainly in their IDs."""
 _FIRST = ("Subnets", "New", "Reason", "NAT")
@@ -124,12 +124,13 @@ class _Table:
             (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved),
         )
         number = sum(len(items) for *_, items in sections)
-        left = number if self._screen.width is None else _MAX_TABLES
+        most = _MAX_GROUPS if self._is_large else _MAX_TABLES
+        left = number if self._screen.width is None else most
         for title, meaning, items in sections:
             if shown := self._worst_of_each(items, left):
                 yield from self._section(title, meaning, shown)
             left -= len(shown)
-        yield from self._rest(number - _MAX_TABLES if self._screen.width else 0, "route table")
+        yield from self._rest(number - most if self._screen.width else 0, "route table")
 
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
         places = {f", account {item.first.account_id} {item.first.region}" for item in items}
