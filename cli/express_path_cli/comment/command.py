@@ -35,7 +35,7 @@ class Service(NamedTuple):
     """
 
     header: str
-    token: str
+    value: str
     user: str
     me: str
     author: str
@@ -47,30 +47,30 @@ class Service(NamedTuple):
 
 
 GITHUB = Service(
-    "Authorization",
-    "Bearer {GITHUB_TOKEN}",
-    "",
-    "github-actions[bot]",  # https://docs.github.com/en/actions/concepts/security/github_token
-    "user",
-    "login",
-    "{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/{PULL}/comments",
-    "{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/comments",
-    "PATCH",
-    "Commit {COMMIT}, [log]({GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID})",
+    header="Authorization",
+    value="Bearer {GITHUB_TOKEN}",
+    user="",
+    me="github-actions[bot]",  # https://docs.github.com/en/actions/concepts/security/github_token
+    author="user",
+    name="login",
+    comments="{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/{PULL}/comments",
+    one="{GITHUB_API_URL}/repos/{GITHUB_REPOSITORY}/issues/comments",
+    update="PATCH",
+    run="Commit {COMMIT}, [log]({GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID})",
 )
 """https://docs.github.com/en/rest/issues/comments"""
 _NOTES = "{CI_API_V4_URL}/projects/{CI_MERGE_REQUEST_PROJECT_ID}/merge_requests/{CI_MERGE_REQUEST_IID}/notes"
 GITLAB = Service(
-    "PRIVATE-TOKEN",
-    "{GITLAB_TOKEN}",
-    "{CI_API_V4_URL}/user",
-    "",
-    "author",
-    "username",
-    _NOTES,
-    _NOTES,
-    "PUT",
-    "Commit {CI_COMMIT_SHA}, [log]({CI_JOB_URL})",
+    header="PRIVATE-TOKEN",
+    value="{GITLAB_TOKEN}",
+    user="{CI_API_V4_URL}/user",
+    me="",
+    author="author",
+    name="username",
+    comments=_NOTES,
+    one=_NOTES,
+    update="PUT",
+    run="Commit {CI_COMMIT_SHA}, [log]({CI_JOB_URL})",
 )
 """https://docs.gitlab.com/api/notes/#merge-requests"""
 TextFile = Annotated[Path, typer.Argument(metavar="FILE", help="The text, in Markdown.", show_default=False)]
@@ -129,7 +129,7 @@ def _write(service: Service, text: str, marker: str) -> str:
 
 def _call(service: Service, method: str, url: str, text: str = "") -> Any:  # noqa: ANN401  # JSON
     """Call the API and return its answer. Raise OptionError if it refuses or does not answer."""
-    headers = {service.header: service.token, "Content-Type": "application/json"}
+    headers = {service.header: service.value, "Content-Type": "application/json"}
     body = json.dumps({"body": text}).encode() if text else None
     try:
         with urlopen(Request(url, body, headers, method=method), timeout=60) as answer:  # noqa: S310  # the job's own API

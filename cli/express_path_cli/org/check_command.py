@@ -107,7 +107,15 @@ def org_check(
     Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, True, role_name, external_id, workers)
+    live = LiveOptions(
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=True,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+    )
     request = CheckRequest(
         live,
         tuple(ou or ()),

@@ -41,7 +41,14 @@ def org_shadow(
     found. Standard error names what could not be read, and the rest is still compared.
     """
     live = LiveOptions(
-        options.unique(region), all_regions, profile, True, role_name, external_id, workers, tuple(ou or ())
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=True,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+        ou_ids=tuple(ou or ()),
     )
     with watching(quiet=quiet) as watch:
         found = read_shadow(live, watch)

@@ -56,15 +56,15 @@ def start(
     not be allowed, or there is no terminal to ask at. Each failure is a line on standard error, and the rest is allowed.
     """
     live = LiveOptions(
-        options.unique(region),
-        all_regions,
-        profile,
-        organization,
-        role_name,
-        external_id,
-        workers,
-        tuple(ou or ()),
-        tuple(account or ()),
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=organization,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+        ou_ids=tuple(ou or ()),
+        account_ids=tuple(account or ()),
     )
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch)

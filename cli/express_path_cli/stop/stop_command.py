@@ -54,15 +54,15 @@ def stop(
     of them is a line on standard error, and the rest is stopped. With --dry-run: 0 all would be stopped, or are.
     """
     live = LiveOptions(
-        options.unique(region),
-        all_regions,
-        profile,
-        organization,
-        role_name,
-        external_id,
-        workers,
-        tuple(ou or ()),
-        tuple(account or ()),
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=organization,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+        ou_ids=tuple(ou or ()),
+        account_ids=tuple(account or ()),
     )
     text = checked_reason(reason)
     with watching(quiet=quiet) as watch:

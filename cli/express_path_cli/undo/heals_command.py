@@ -152,15 +152,15 @@ def heals(
     """
     start = parse_since(since)
     live = LiveOptions(
-        options.unique(region),
-        all_regions,
-        profile,
-        organization,
-        role_name,
-        external_id,
-        workers,
-        tuple(ou or ()),
-        tuple(account or ()),
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=organization,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+        ou_ids=tuple(ou or ()),
+        account_ids=tuple(account or ()),
     )
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)

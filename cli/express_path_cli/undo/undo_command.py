@@ -75,15 +75,15 @@ def undo(
     if bool(run_ids) == bool(start):
         raise OptionError("give either runs or --since", "express-path heals lists heals")
     live = LiveOptions(
-        options.unique(region),
-        all_regions,
-        profile,
-        organization,
-        role_name,
-        external_id,
-        workers,
-        tuple(ou or ()),
-        tuple(account or ()),
+        regions=options.unique(region),
+        all_regions=all_regions,
+        profile=profile,
+        organization=organization,
+        role_name=role_name,
+        external_id=external_id,
+        workers=workers,
+        ou_ids=tuple(ou or ()),
+        account_ids=tuple(account or ()),
     )
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch)
