@@ -14,7 +14,6 @@ unexport PYTHONDONTWRITEBYTECODE
 # the time in which tests wait. The files run in the order of conftest.py, which starts the slow ones first.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
 PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
-
 VENV := .venv/.ready
 AWS := .venv-aws/.ready
 RIE := .lambda-rie/aws-lambda-rie
@@ -24,9 +23,8 @@ NODE := $(if $(shell command -v npm),build/node/.ready)
 LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/aws
 SAM_BUILD = .venv-aws/bin/sam build && cd integrations && ../.venv-aws/bin/sam build
-
 .DELETE_ON_ERROR:
-.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint format types template site acceptance \
+.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint types template site acceptance \
 	acceptance-clean dist image audit org-package browser lock
 
 ##@ Use
@@ -47,7 +45,6 @@ path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine
 	.venv/bin/python -m express_path_instrument.lab
 
 ##@ Develop
-
 # Branch coverage: 100 % of the core, 90 % of the rest.
 test: ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
 	$(MAKE) --jobs=2 lint types template site $(AWS) $(RIE) $(NODE) browser
@@ -68,12 +65,9 @@ faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
 	.venv/bin/python -m tests.mistakes
-lint: $(VENV) ## Check style and imports.
+lint: $(VENV) ## Check style and imports. To repair: .venv/bin/ruff check --fix, .venv/bin/ruff format.
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
-format: $(VENV) ## Format the Python files.
-	.venv/bin/ruff check --fix
-	.venv/bin/ruff format
 types: $(VENV) ## Check types.
 	.venv/bin/mypy
 template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
