@@ -25,8 +25,8 @@ LINKS = {
 }
 CONGESTION_CONTROL = "cubic"
 """Some machines use bbr by default, which reacts differently to a limited rate."""
-_BURST = "64kb"
-"""The NAT's token bucket."""
+_BURST = "128kb"
+"""The NAT's token bucket. It splits packets that do not fit, which are up to 64 KiB and a header, into 45 small ones."""
 _QUEUE = "100ms"
 """How long the NAT queues packets before it drops them."""
 

@@ -271,10 +271,11 @@ def test_answers_over_time_are_drawn_if_requests_failed() -> None:
 
 
 def test_open_loop_is_named_by_its_rate() -> None:
-    """The loads of an open loop are rates, and its answers over time are always drawn."""
-    result = constant_rate(800)
+    """The loads of an open loop are rates, and its answers over time are always drawn: a chart for each file."""
+    result, names = constant_rate(800), ("cold", "hot", "cold with one prefix", "hot with one prefix")
     steps = tuple(replace(step, statuses=({"second": 0, "200": 9},)) for step in result.steps)
-    comparison = compare({name: replace(result, steps=steps) for name in ("one", "two")})
+    comparison = compare({name: replace(result, steps=steps) for name in names})
     assert "at 800 requests/s" in verdict(comparison)
-    assert plots_of(comparison)[0].x_name == "requests to start per second"
-    assert len(plots_of(comparison)) == 4
+    by_rate, *over_time = plots_of(comparison)[-5:]
+    assert by_rate.x_name == "requests to start per second"
+    assert [plot.title for plot in over_time] == [f"Answers per second: {name}" for name in names]

@@ -66,7 +66,6 @@ def test_terminal_plot_fits_and_has_a_sign_for_each_line(width: int, ascii_only:
     assert max(map(len, lines)) <= width
     assert "o flat & low  # steep" in lines[-1]
     assert "(Gbit/s)" in shown
-    assert "connections: " in lines[-1]
     body = "".join(lines[:-1])
     assert "#" in body
     assert "o" in body
