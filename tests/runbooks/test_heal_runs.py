@@ -82,7 +82,7 @@ def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, 
         assert text in run["FailureMessage"]
         assert text in dry["Outputs"]["plan.Summary"][0]
     assert "Stack network: change" in run["FailureMessage"]
-    assert dry["Outputs"]["plan.Patch"][0].startswith("# Stack network: change RouteTableIds")
+    assert dry["Outputs"]["plan.Patch"][0].startswith("# Stack network: change\n# RouteTableIds")
     assert dry["Outputs"]["plan.Action"] == ["BLOCKED"]
 
 
