@@ -1,7 +1,8 @@
 """A scan as text: the totals, what to fix, how to fix it, and the next command."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
@@ -16,6 +17,7 @@ from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes
 from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines, shortened
 from express_path_cli.terminal.texts import count_text
 
+Item = TypeVar("Item")
 STYLES = {
     Compliance.NON_COMPLIANT: "bold red",
     Compliance.COMPLIANT: "green",
@@ -105,16 +107,6 @@ class _Table:
             if most and len(lines) > most:
                 yield f"and {len(lines) - most} more"
 
-    def _worst_of_each(self, items: Sequence[WorkItem], most: int) -> Sequence[WorkItem]:
-        """Return this many items, in their order: the worst of each account first, so that no account hides the others."""
-        seen: Counter[str] = Counter()
-        ranks = []
-        for item in items:
-            ranks.append(seen[item.first.account_id])
-            seen[item.first.account_id] += 1
-        chosen = sorted(range(len(items)), key=ranks.__getitem__)[:most]
-        return [items[place] for place in sorted(chosen)]
-
     def _rows(self) -> Iterator[str]:
         """Yield the worklist."""
         found = self._worklist
@@ -124,13 +116,12 @@ class _Table:
             (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved),
         )
         number = sum(len(items) for *_, items in sections)
-        most = _MAX_GROUPS if self._is_large else _MAX_TABLES
-        left = number if self._screen.width is None else most
+        left = most = number if self._screen.width is None else _MAX_GROUPS if self._is_large else _MAX_TABLES
         for title, meaning, items in sections:
-            if shown := self._worst_of_each(items, left):
+            if shown := _worst_of_each(items, lambda item: item.first.account_id, left):
                 yield from self._section(title, meaning, shown)
             left -= len(shown)
-        yield from self._rest(number - most if self._screen.width else 0, "route table")
+        yield from self._rest(number - most, "route table")
 
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
         places = {f", account {item.first.account_id} {item.first.region}" for item in items}
@@ -163,14 +154,9 @@ class _Table:
         changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
         if not changes:
             return
-        earlier, ranks = Counter[Reason](), list[int]()
-        for change in changes:
-            ranks.append(earlier[change.rows[0].reason])
-            earlier[change.rows[0].reason] += 1
-        examples = sorted(range(len(changes)), key=ranks.__getitem__)[:_MAX_CHANGES]
         yield ""
         yield self._screen.paint("What to do", "bold")
-        for change in (changes[place] for place in sorted(examples)):
+        for change in _worst_of_each(changes, lambda change: change.rows[0].reason, _MAX_CHANGES):
             reason, remedy, tables = change.rows[0].reason, change.remedy, change.route_table_ids
             where = f" of {tables[0]}" if len(tables) == 1 and tables[0] not in remedy.text else ""
             where += f", {change.place}" if change.place else ""
@@ -202,6 +188,16 @@ class _Table:
             yield ""
             yield from self._screen.folded(f"{purpose}:")
             yield f"  {printable(command)}"
+
+
+def _worst_of_each(items: Sequence[Item], kind: Callable[[Item], str], most: int) -> Sequence[Item]:
+    """Return this many items, in their order: the worst of each kind first, so that no kind hides the others."""
+    seen, ranks = Counter[str](), list[int]()
+    for item in items:
+        ranks.append(seen[kind(item)])
+        seen[kind(item)] += 1
+    chosen = sorted(range(len(items)), key=ranks.__getitem__)[:most]
+    return [items[place] for place in sorted(chosen)]
 
 
 _TITLES = ("Account", "Region", "VPC", "Subnet", "Route table", "Compliance", "Reason")
