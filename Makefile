@@ -74,7 +74,7 @@ template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
 	.venv-aws/bin/sam validate --lint
 	.venv-aws/bin/sam validate --lint --template integrations/template.yaml
 	$(MAKE) --silent --no-print-directory org-package >/dev/null
-	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
+	.venv/bin/cfn-lint org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
 	$(SAM_BUILD)
 site: $(VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
 	.venv/bin/python -m tests.docs.generated

@@ -20,7 +20,7 @@ from tests.support.network import Builder
 from tests.support.rule import RULE, Context
 from tests.support.template import MAIN, ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 BUCKET, CODE, NEW_CODE = "artifacts", "code.zip", "new-code.zip"
 KEPT = ("ConfigRule", "LedgerTable", "HealDocument", "UndoDocument")

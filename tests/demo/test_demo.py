@@ -104,6 +104,7 @@ def test_in_process(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, capsys: p
     assert_shows_the_turn(printed.out)
 
 
+@pytest.mark.long
 @pytest.mark.runtime
 @pytest.mark.skipif(sys.platform != "linux", reason="the Runtime Interface Emulator is a program for Linux")
 def test_in_the_lambda_runtime(

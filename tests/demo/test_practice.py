@@ -13,7 +13,7 @@ import pytest
 from tests.support.command import invoke
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 LAST = "# check the stack\n"
 
 

@@ -25,6 +25,7 @@ DOCUMENT = ROOT / "docs" / "pipeline.md"
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 COMPONENT = ROOT / "templates" / "express-path.yml"
 WHEELS = ROOT / "build" / "wheels"
+BOTH = ["github", pytest.param("gitlab", marks=pytest.mark.long)]
 BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
 ON_A_DUMP = """#!/usr/bin/env bash
 case " $* " in *" --from="* | " comment "*) exec {command} "$@" ;; esac
@@ -199,7 +200,7 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+@pytest.mark.parametrize("pipeline", BOTH)
 def test_only_new_findings_fail_the_pipeline(pipeline: str, runner: Runner, tmp_path: Path) -> None:
     """The status is 0 without a new finding, 1 with one, which people see, and 2 with a broken dump. AWS is read once."""
     run, inputs = getattr(runner, pipeline), inputs_of(pipeline)
@@ -226,7 +227,7 @@ def test_only_new_findings_fail_the_pipeline(pipeline: str, runner: Runner, tmp_
     assert not (runner.repository / OUTPUT).exists()
 
 
-@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+@pytest.mark.parametrize("pipeline", BOTH)
 def test_what_could_be_read_is_shown(pipeline: str, runner: Runner, tmp_path: Path) -> None:
     """If one of two folders is bad input, the status is 2, and the findings of the other one are shown and kept."""
     dump = tmp_path / "now"
@@ -326,7 +327,7 @@ resource "aws_route" "nat" {
 """
 
 
-@pytest.mark.parametrize("pipeline", ["github", "gitlab", "atlantis"])
+@pytest.mark.parametrize("pipeline", [*BOTH, "atlantis"])
 def test_plans_fail_if_they_add_a_finding(pipeline: str, runner: Runner, tmp_path: Path) -> None:
     """A plan that changes nothing passes, although the network has a finding, and one with a new NAT path fails."""
     dump = dump_with(tmp_path / "now", {"old": "nat"})
@@ -374,7 +375,7 @@ def test_terraform_and_a_folder_are_used_where_they_are_asked_for(runner: Runner
         assert "--source=my network" in options
 
 
-@pytest.fixture(params=["github", "gitlab"])
+@pytest.fixture(params=BOTH)
 def job(request: pytest.FixtureRequest, runner: Runner, api: Api, tmp_path: Path) -> Callable[..., Done]:
     """Return how to run the documented job for plans in a pull request, with a plan and inputs."""
     runner.in_pull_request(request.param, api)

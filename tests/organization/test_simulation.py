@@ -6,7 +6,7 @@ from sandbox.server import Sandbox
 from tests.organization.simulated.outcome import Outcome, run
 from tests.organization.simulated.simulation import Size
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = pytest.mark.long
 
 REGIONS = ("us-east-1", "eu-north-1")
 
@@ -28,14 +28,7 @@ def test_everything_equals_fresh_scans_at_the_end(sandbox: Sandbox) -> None:
     assert outcome.happened["messages of Security Hub's function delivered again"]
 
 
-@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_a_larger_organization(sandbox: Sandbox) -> None:
     """With a thousand changes in 30 accounts and Regions, everything is right at the end, too."""
     check(run(sandbox, Size(10, (*REGIONS, "us-west-2"), changes=1000), seed=1))
-
-
-@pytest.mark.parametrize("seed", [2])
-def test_other_orders_and_failures(sandbox: Sandbox, seed: int) -> None:
-    """One account has more changes in each Region, so that more of them overlap. Add seeds to look for faults."""
-    check(run(sandbox, Size(1, REGIONS, changes=20), seed))

@@ -23,7 +23,7 @@ from tests.support.healing_places import HealingPlace
 from tests.support.heals import status, steps
 from tests.support.ledgers import LEDGER
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = pytest.mark.long
 
 HEALS = int(os.environ.get("STOPPED_HEALS", "16"))
 """How many heals run when they are stopped. A run with 200 takes some minutes."""

@@ -117,16 +117,6 @@ def judge(workspace: Workspace, versions: Sequence[Versions]) -> list[Score]:
     return scores
 
 
-def test_three_configurations(workspace: Workspace) -> None:
-    """Each subnet of a plan has the verdict that it has after the apply, whether or not a network was read."""
-    versions = [FAMILIES[family](Random(family)) for family in ("plain", "for_each", "modules")]
-    scores = judge(workspace, versions)
-    for score in scores:
-        assert score.better == []
-    assert scores[0].unresolved == []
-    assert scores[0].subnets > 5
-
-
 def test_the_code_of_a_finding_cures_it(workspace: Workspace) -> None:
     """Appended to the configuration, it takes every subnet of the next plan off the NAT."""
     main = workspace.folder / "main.tf"

@@ -24,6 +24,7 @@ from sandbox.ssm.values import plain
 from tests.support.heals import HEAL, UNDO, Deployment, Run, Vpc, status, steps
 from tests.support.network import Builder
 
+pytestmark = pytest.mark.long
 HERE = Path(__file__).parent
 PACKAGES = HERE.parents[2] / "build" / "node" / "node_modules"
 """The folder into which `npm ci` installs package-lock.json. Git ignores it."""

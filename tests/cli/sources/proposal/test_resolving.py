@@ -274,7 +274,7 @@ def each(found: Sequence[Mapping[str, Any]], address: str, name: str = "route_ta
     return [values[address][name] for values in found]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_real_terraform(tmp_path: Path) -> None:
     """Terraform resolves what follows from ids, and leaves open what only AWS knows; no test of the folder runs."""
     plan = planned(tmp_path)
