@@ -73,9 +73,9 @@ types: $(VENV) ## Check types.
 template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
 	.venv-aws/bin/sam validate --lint
 	.venv-aws/bin/sam validate --lint --template integrations/template.yaml
-	$(MAKE) --silent --no-print-directory org-package >/dev/null
-	.venv/bin/cfn-lint org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
 	$(SAM_BUILD)
+	.venv/bin/python -m org.package .aws-sam/build/EvaluateFunction integrations/.aws-sam/build/SecurityHubFunction build/org >/dev/null
+	.venv/bin/cfn-lint org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
 site: $(VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
 	.venv/bin/python -m tests.docs.generated
 	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from moto import backends
 from moto.core import responses, utils
+from moto.core.base_backend import BaseBackend
 from moto.core.routing import ProtocolRouter, ServiceOperationRouter
 from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
@@ -31,7 +32,10 @@ _GET_ROUTER = ServiceOperationRouter._get_router
 
 
 def apply(patches: Patches) -> None:
-    """Let moto list its folders once, look up methods by name, parse YAML once, share keys, and draw an id in one step."""
+    """Let moto list its folders once, look up methods by name, parse YAML once, share keys, and draw an id in one step.
+
+    A reset drops every backend, so moto need not fill each one again first.
+    """
     patches.set(responses, "XFormedAttributePicker", _AttributePicker)
     patches.set(ResponseSerializer, "get_value", _get_value)
     patches.set(MotoRandom, "get_random_string", _random_string)
@@ -44,6 +48,7 @@ def apply(patches: Patches) -> None:
     patches.set(utils, "_load_service_model", _load_service_model)
     patches.set(ServiceOperationRouter, "_get_router", _get_router)
     patches.set(kms_models, "generate_private_key", _private_key)
+    patches.set(BaseBackend, "reset", lambda _: None)
 
 
 def _private_key(key_spec: str) -> AbstractPrivateKey:
