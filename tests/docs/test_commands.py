@@ -144,7 +144,13 @@ def shows_express_path(page: Path) -> bool:
     return any(line.startswith("express-path ") for line in lines(page))
 
 
-@pytest.mark.parametrize("page", list(filter(shows_express_path, PAGES)), ids=by_page)
+EVERY = [
+    pytest.param(page, marks=pytest.mark.long) if page in generated.PAGES else page
+    for page in filter(shows_express_path, PAGES)
+]
+
+
+@pytest.mark.parametrize("page", EVERY, ids=by_page)
 def test_express_path_runs_every_command(page: Path, place: Place) -> None:
     """The command does what the page shows: it exits with 0, or with 1 if something has to be fixed."""
     for line in lines(page):
