@@ -52,8 +52,8 @@ test: ## Everything that a change needs: style, types, templates, the build, and
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
 check: test ## The same as `make test`.
-verify: test faults mistakes $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
-	.venv/bin/python -m pytest -m long
+verify: test faults mistakes org-package $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
+	.venv/bin/python -m pytest -m long $(PYTEST_FLAGS)
 	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
 acceptance: $(VENV) $(AWS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
