@@ -4,14 +4,12 @@ import inspect
 import pickle
 from functools import cache, lru_cache
 from string import ascii_letters, digits
-from threading import RLock
 from typing import Any
 
 import yaml
 from moto import backends
-from moto.core import responses, utils
+from moto.core import responses
 from moto.core.base_backend import BaseBackend
-from moto.core.routing import ProtocolRouter, ServiceOperationRouter
 from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
 from moto.ec2 import utils as ec2_utils
@@ -23,12 +21,6 @@ from moto.ssm import models as ssm_models
 
 from sandbox.dynamic import Moto
 from sandbox.patches import Patches
-
-_LOADING = RLock()
-"""Held while a model or its routes are loaded, so that concurrent requests do not all load them."""
-
-_LOAD_SERVICE_MODEL = utils._load_service_model
-_GET_ROUTER = ServiceOperationRouter._get_router
 
 
 def apply(patches: Patches) -> None:
@@ -45,8 +37,6 @@ def apply(patches: Patches) -> None:
     patches.set(backends, "list_of_moto_modules", lambda: modules)
     patches.set(responses, "method_names_from_class", _Methods)
     patches.set(ssm_models, "yaml", _Yaml)
-    patches.set(utils, "_load_service_model", _load_service_model)
-    patches.set(ServiceOperationRouter, "_get_router", _get_router)
     patches.set(kms_models, "generate_private_key", _private_key)
     patches.set(BaseBackend, "reset", lambda _: None)
 
@@ -59,30 +49,6 @@ def _private_key(key_spec: str) -> AbstractPrivateKey:
 @cache
 def _shared_private_key() -> AbstractPrivateKey:
     return generate_private_key("SYMMETRIC_DEFAULT")
-
-
-def _load_service_model(service: str, name: str) -> Moto:
-    """Return a model of a service, as moto's function of the same name."""
-    with _LOADING:
-        return _loaded_service_model(service, name)
-
-
-@cache
-def _loaded_service_model(service: str, name: str) -> Moto:
-    return _LOAD_SERVICE_MODEL(service, name)
-
-
-_routers: dict[tuple[str, str], ProtocolRouter] = {}
-
-
-def _get_router(router: ServiceOperationRouter, protocol: str) -> ProtocolRouter:
-    """Return the routes of a service, as moto's method of the same name."""
-    service: Moto = router._service_model
-    with _LOADING:
-        key = (service.service_name, protocol)
-        if key not in _routers:
-            _routers[key] = _GET_ROUTER(router, protocol)
-        return _routers[key]
 
 
 class _Yaml:

@@ -76,6 +76,18 @@ LABELED = replace(
     vpc_name="prod",
     tags={"owner": "data:team", "cost=center": "42"},
 )
+OF_LABELED = {
+    "accountId": LABELED.account_id,
+    "region": LABELED.region,
+    "vpcId": LABELED.vpc_id,
+    "subnetId": LABELED.subnet_id,
+    "availabilityZoneId": LABELED.availability_zone_id,
+    "routeTableId": LABELED.route_table_id,
+    "compliance": "NON_COMPLIANT",
+    "reason": "NAT_GATEWAY",
+    "annotation": LABELED.annotation,
+}
+"""Its fields that have the same values in all formats for machines."""
 DENIED = Failure(
     "account 444455556666 eu-west-1", ApiError("ec2:DescribeSubnets", "UnauthorizedOperation", "no | <way>")
 )

@@ -12,6 +12,7 @@ from tests.cli.findings.results import (
     FLAGGED,
     LABELED,
     NAT,
+    OF_LABELED,
     REMEDY,
     UNKNOWN,
     compared,
@@ -30,15 +31,7 @@ def test_each_field_is_in_its_column() -> None:
     """The path is in one cell, and unknown values are empty."""
     first, second = rows_in(labeled())
     assert first == {
-        "accountId": LABELED.account_id,
-        "region": LABELED.region,
-        "vpcId": LABELED.vpc_id,
-        "subnetId": LABELED.subnet_id,
-        "availabilityZoneId": LABELED.availability_zone_id,
-        "routeTableId": LABELED.route_table_id,
-        "compliance": "NON_COMPLIANT",
-        "reason": "NAT_GATEWAY",
-        "annotation": LABELED.annotation,
+        **OF_LABELED,
         "path": f"0.0.0.0/0 -> {NAT.id}",
         "subnetName": LABELED.subnet_name,
         "routeTableName": LABELED.route_table_name,

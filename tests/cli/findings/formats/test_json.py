@@ -21,6 +21,7 @@ from tests.cli.findings.results import (
     LABELED,
     MADE_AT,
     NAT,
+    OF_LABELED,
     UNKNOWN,
     compared,
     labeled,
@@ -71,15 +72,7 @@ def test_a_row_has_its_fields() -> None:
     """`names` and `tags` contain only those that exist, and an unknown route table is null."""
     first, second = document(labeled())["subnets"]
     assert first == {
-        "accountId": LABELED.account_id,
-        "region": LABELED.region,
-        "vpcId": LABELED.vpc_id,
-        "subnetId": LABELED.subnet_id,
-        "availabilityZoneId": LABELED.availability_zone_id,
-        "routeTableId": LABELED.route_table_id,
-        "compliance": "NON_COMPLIANT",
-        "reason": "NAT_GATEWAY",
-        "annotation": LABELED.annotation,
+        **OF_LABELED,
         "path": [{"kind": "NAT_GATEWAY", "id": NAT.id, "destination": NAT.destination}],
         "names": {"subnet": "app-a", "routeTable": LABELED.route_table_name, "vpc": "prod"},
         "tags": {"owner": "data:team", "cost=center": "42"},
