@@ -104,16 +104,16 @@ def _verdict(scope: RuleScope, subnet_id: str, result: StoredResult) -> Verdict:
     if said is None or any(wrong_form(named, "resourceId") for named in _ids(said)):
         raise RecordError(place, "Annotation", result.annotation, "one of this rule")
     return Verdict(
-        scope.account_id,
-        scope.region,
-        "",
-        identifier({"subnetId": subnet_id}, "subnetId", place),
-        "",
-        said.route_table_id,
-        member(result._asdict(), "compliance", place, Compliance),
-        said.reason,
-        result.annotation,
-        said.path,
+        account_id=scope.account_id,
+        region=scope.region,
+        vpc_id="",
+        subnet_id=identifier({"subnetId": subnet_id}, "subnetId", place),
+        availability_zone_id="",
+        route_table_id=said.route_table_id,
+        compliance=member(result._asdict(), "compliance", place, Compliance),
+        reason=said.reason,
+        annotation=result.annotation,
+        path=said.path,
     )
 
 

@@ -52,9 +52,27 @@ def _command(kind: Kind, what: str, reads: str, read: str) -> Callable[..., None
         output: shared.Output = None,
         quiet: Quiet = False,
     ) -> None:
-        where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+        where = Where(
+            bucket=bucket,
+            endpoint_url=endpoint_url,
+            region=region,
+            profile=profile,
+            zone_id=zone_id,
+            allow_other_zone=allow_other_zone,
+            subnet_id=subnet,
+        )
         seconds = length_of_steps(duration, count)
-        how = How(parse_size(size), objects, warm_up, seconds, count, repeats, timeout, processes, allow_errors)
+        how = How(
+            object_bytes=parse_size(size),
+            objects=objects,
+            warm_up=warm_up,
+            seconds=seconds,
+            count=count,
+            repeats=repeats,
+            timeout=timeout,
+            processes=processes,
+            allow_errors=allow_errors,
+        )
         numbers = parse_numbers("--connections", connections, MOST_CONNECTIONS)
         with bench_session(where, how, quiet=quiet) as session:
             shared.show(measure_closed_loop(session, kind, numbers), output)
@@ -125,8 +143,25 @@ def bench_open(
     2 invalid, or something could not be determined.
     """
     rates = parse_numbers("--rate", rate, MOST_RATE)
-    where = Where(bucket, endpoint_url, region, profile, zone_id, allow_other_zone, subnet)
+    where = Where(
+        bucket=bucket,
+        endpoint_url=endpoint_url,
+        region=region,
+        profile=profile,
+        zone_id=zone_id,
+        allow_other_zone=allow_other_zone,
+        subnet_id=subnet,
+    )
     seconds = length_of_steps(duration, None)
-    how = How(parse_size(size), objects, warm_up, seconds, None, repeats, timeout, processes, allow_errors)
+    how = How(
+        object_bytes=parse_size(size),
+        objects=objects,
+        warm_up=warm_up,
+        seconds=seconds,
+        repeats=repeats,
+        timeout=timeout,
+        processes=processes,
+        allow_errors=allow_errors,
+    )
     with bench_session(where, how, quiet=quiet) as session:
         shared.show(measure_open_loop(session, operation, rates, connections, prefixes), output)

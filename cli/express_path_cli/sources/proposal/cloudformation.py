@@ -170,7 +170,16 @@ class Template:
             none, new_id = Arguments(address, {}), NewId(address)
             if is_wanted is True and type_ in _TYPES and not _has_function(self._properties[name]):
                 type_, self.ids[name] = _TYPES[type_], new_id
-            found[name] = Resource(address, type_, address, Action.CREATE, none, none, new_id, region=self._region)
+            found[name] = Resource(
+                address=address,
+                type=type_,
+                block=address,
+                action=Action.CREATE,
+                before=none,
+                after=none,
+                id=new_id,
+                region=self._region,
+            )
         return [
             _with_arguments(one, {}, self._entries(_deciding(one.type, self._properties[name])))
             for name, one in found.items()
@@ -441,7 +450,18 @@ def _changed(row: Mapping[str, Any], account_id: str, region: str) -> Resource:
         type_ = _TYPES.get(type_, type_)
     physical = "" if action is Action.CREATE else str(row.get("PhysicalResourceId") or "")
     none, new_id = Arguments(address, {}), NewId(address) if action is Action.REPLACE or not physical else physical
-    return Resource(address, type_, address, action, none, none, new_id, physical, account_id, region)
+    return Resource(
+        address=address,
+        type=type_,
+        block=address,
+        action=action,
+        before=none,
+        after=none,
+        id=new_id,
+        id_before=physical,
+        account_id=account_id,
+        region=region,
+    )
 
 
 def _shown(
