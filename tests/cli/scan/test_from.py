@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.server import Sandbox
 from tests.support.command import invoke
-from tests.support.network import Builder, Private
 from tests.support.scenarios import dump_of
 
 TWO = str(dump_of("two-accounts"))
@@ -94,26 +92,3 @@ def test_a_scan_that_lacks_rows_is_refused(tmp_path: Path) -> None:
     result = invoke(["scan", "--from", scanned(tmp_path, "--show", "NON_COMPLIANT")])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "does not list all subnets that its scan evaluated (make it without --show)" in result.stderr
-
-
-def test_a_pipeline_reads_aws_once(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
-    """The verdict, a summary, SARIF, the report, and files for each owner are made from the document of one scan."""
-    network = Private(builder)
-    builder.ec2.create_tags(Resources=[network.subnet], Tags=[{"Key": "owner", "Value": "web"}])
-    sandbox.calls.clear()
-    file = str(tmp_path / "scan.json")
-    assert invoke(["scan", "--output", file]).exit_code == 1
-    assert len(sandbox.calls.of("ec2", "DescribeSubnets")) == 1
-    sandbox.calls.clear()
-    for options in (
-        ["scan", "--fail-on", "NAT_GATEWAY"],
-        ["scan", "--output", str(tmp_path / "summary.md")],
-        ["scan", "--output", str(tmp_path / "paths.sarif")],
-        ["scan", "--output", str(tmp_path / "paths.xml")],
-        ["scan", "--output", str(tmp_path / "report.html")],
-        ["scan", "--split-by", "tag:owner", "--output", str(tmp_path / "owners")],
-    ):
-        command, *more = options
-        assert invoke([command, "--from", file, *more]).exit_code == 1
-    assert list(sandbox.calls) == []
-    assert network.subnet in (tmp_path / "owners" / "web" / "ticket.txt").read_text(encoding="utf-8")

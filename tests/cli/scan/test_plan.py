@@ -420,15 +420,6 @@ def test_a_document_that_is_no_plan_is_an_error(tmp_path: Path, fault: str) -> N
     assert "unexpected" not in result.stderr
 
 
-def test_a_plan_that_is_too_large_is_an_error(tmp_path: Path) -> None:
-    """It is not read into memory."""
-    with (tmp_path / "plan.json").open("wb") as file:
-        file.truncate(200 << 20)
-    result = invoke(["scan", "--plan", str(tmp_path / "plan.json")])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "has more than the 128 MiB" in result.stderr
-
-
 def test_secrets_are_never_printed(tmp_path: Path) -> None:
     """Only facts about the network are shown: no other values, no sensitive tags, and no variables."""
     plan = nat_route(network())
