@@ -41,12 +41,12 @@ from express_path_instrument.bench.store import Store, open_store
 from express_path_instrument.lab.needs import find_server
 
 TURNS = int(os.environ.get("CLIENTS_TURNS", "5"))
-SECONDS = float(os.environ.get("CLIENTS_SECONDS", "4"))
+SECONDS = int(os.environ.get("CLIENTS_SECONDS", "4"))
 SIZES = ((64 << 10, 16), (32 << 20, 8))
 """Object sizes in bytes, and the connections that read them."""
 OBJECTS = 4
 BUCKET = "client"
-CONNECTIONS, RATE, STALL_SECONDS = 8, 200, 2.5 * SECONDS
+CONNECTIONS, RATE, STALL_SECONDS = 8, 200, round(2.5 * SECONDS)
 """The connections of the closed loops, the requests in each second of the open loops, and the length of each run."""
 VEGETA_TIMEOUT = 30.0
 
