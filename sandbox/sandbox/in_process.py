@@ -35,7 +35,7 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
             patch("botocore.session.create_loader", cache(create_loader)),
             _once(ClientCreator, "_load_service_model"),
             _once(ClientCreator, "_create_client_class"),
-            # Each client works these out again, which is a twentieth of the time of a call.
+            # Each client would work these out again.
             _once(EventAliaser, "_alias_event_name"),
             patch(
                 "botocore.useragent.sanitize_user_agent_string_component", cache(sanitize_user_agent_string_component)
