@@ -60,13 +60,14 @@ def _environment() -> Iterator[None]:
         os.environ.pop(SANDBOX, None)
         region = os.environ.get("REGION", "us-east-1")
         os.environ |= {"AWS_PROFILE": os.environ["PROFILE"], "AWS_DEFAULT_REGION": region}
-    if "PROFILE" in os.environ or SANDBOX in os.environ:
         yield
-        return
-    with in_a_process() as environment:
-        os.environ.pop("AWS_PROFILE", None)
-        os.environ |= environment
+    elif SANDBOX in os.environ:
         yield
+    else:
+        with in_a_process() as environment:
+            os.environ.pop("AWS_PROFILE", None)
+            os.environ |= environment
+            yield
 
 
 def _check(run: Run) -> None:

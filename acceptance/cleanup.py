@@ -28,12 +28,12 @@ def _delete(run: Run) -> bool:
     buckets = run.ask("s3", "list_buckets", f"Buckets[?starts_with(Name, '{own}')].Name")
     named = [{"Name": "tag:Name", "Values": [network]}]
     vpcs = run.ask("ec2", "describe_vpcs", "Vpcs[].VpcId", Filters=named)
-    # What heals made goes before the network, and after what makes heals.
+    # What heals made goes before the network, and after what makes heals. The bucket goes with the network.
     steps = [
         *(partial(run.client("ssm").stop_automation_execution, AutomationExecutionId=one) for one in executions),
         *(partial(stack.delete, run, one) for one in stacks if one != network),
         *(partial(_delete_table, run, one) for one in tables),
-        *(partial(_delete_bucket, run, one) for one in buckets),
+        *(partial(_empty, run, one) for one in buckets),
         *(partial(run.delete_endpoints, one) for one in vpcs),
         *(partial(stack.delete, run, one) for one in stacks if one == network),
     ]
@@ -50,8 +50,6 @@ def _delete_table(run: Run, name: str) -> None:
     run.client("dynamodb").delete_table(TableName=name)
 
 
-def _delete_bucket(run: Run, name: str) -> None:
-    s3 = run.client("s3")
-    for key in run.ask("s3", "list_objects_v2", "Contents[].Key", Bucket=name):
-        s3.delete_object(Bucket=name, Key=key)
-    s3.delete_bucket(Bucket=name)
+def _empty(run: Run, bucket: str) -> None:
+    for key in run.ask("s3", "list_objects_v2", "Contents[].Key", Bucket=bucket):
+        run.client("s3").delete_object(Bucket=bucket, Key=key)

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import pytest
 
@@ -17,8 +16,8 @@ def run() -> Iterator[Run]:
     run = Run()
     yield run
     shutil.rmtree(OUTPUT / run.where, ignore_errors=True)
-    write(OUTPUT / run.where, {"facts": {name: asdict(fact) for name, fact in run.facts.items()}, **run.answers})
-    wrong = {name: fact for name, fact in run.facts.items() if fact.as_believed is False}
+    write(OUTPUT / run.where, {"facts": run.facts, **run.answers})
+    wrong = {name: fact for name, fact in run.facts.items() if fact["as_believed"] is False}
     assert not wrong
 
 

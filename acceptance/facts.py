@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +23,6 @@ OUTPUT = Path(__file__).parent.parent / "build" / "acceptance"
 """Where a run writes its facts, in a folder for the sandbox and one for AWS."""
 RECORDED = Path(__file__).parent / "recorded"
 """The facts of the sandbox."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that was asked, what AWS answered, and what we believe. `as_believed` is None if this is not known."""
-
-    service: str
-    region: str
-    date: str
-    asked: str
-    answer: Json
-    believed: Json
-    as_believed: bool | None
-    seconds: float
 
 
 def removed(value: Json, known: Mapping[str, str]) -> Json:

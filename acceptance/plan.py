@@ -31,12 +31,6 @@ Costs at AWS, with the prices of us-east-1:
 https://aws.amazon.com/systems-manager/pricing/."""
 
 
-def calls() -> list[str]:
-    """Return the calls that a run in the sandbox made, which are those of a run at AWS. `make acceptance` compares them."""
-    recorded: list[str] = read(RECORDED, "calls")
-    return recorded
-
-
 def policy(calls: Iterable[str]) -> dict[str, Any]:
     """Return what whoever runs it needs besides deployer-policy.json, for the run's own resources where IAM allows that."""
     actions = defaultdict(list)
@@ -58,7 +52,7 @@ def _by_cloudformation() -> set[str]:
 
     text = "".join(file.read_text(encoding="utf-8") for file in TEMPLATES.iterdir())
     found: set[str] = set()
-    for resource_type, service in re.findall(r"Type: (AWS::(Config|EC2|SNS|SSM)::\w+)", text):
+    for resource_type, service in re.findall(r"Type: (AWS::(Config|EC2|S3|SNS|SSM)::\w+)", text):
         handlers = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", resource_type).schema["handlers"]
         needed = handlers["create"]["permissions"] + handlers["delete"]["permissions"]
         found.update(one for one in needed if one.startswith(f"{service.lower()}:"))
@@ -66,7 +60,11 @@ def _by_cloudformation() -> set[str]:
 
 
 def text() -> str:
-    """Return all calls with their actions, the policy, and the costs."""
-    lines = [f"  {call:55} {ACTIONS.get(call, call)}" for call in calls()]
-    shown = json.dumps(policy(calls()), indent=1)
+    """Return all calls with their actions, the policy, and the costs.
+
+    They are those that a run in the sandbox made, which are those of a run at AWS. `make acceptance` compares them.
+    """
+    calls = read(RECORDED, "calls")
+    lines = [f"  {call:55} {ACTIONS.get(call, call)}" for call in calls]
+    shown = json.dumps(policy(calls), indent=1)
     return "\n".join(["Calls at AWS, and the actions that they need:", *lines, "The policy:", shown, COSTS])

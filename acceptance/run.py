@@ -13,11 +13,9 @@ import jmespath
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from acceptance.facts import Fact, Json, removed
+from acceptance.facts import Json, removed
 
 Found = TypeVar("Found")
-Client = Any
-"""A boto3 client of any service."""
 SANDBOX = "AWS_ENDPOINT_URL"
 """The variable that leads to the sandbox: https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html."""
 CALLS: set[str] = set()
@@ -39,11 +37,11 @@ class Run:
         self._longest_s, self._pause_s = (180.0, 0.25) if self.is_sandbox else (1800.0, 10.0)
         self._session = boto3.session.Session()
         self._session.events.register("before-call", _note)
-        self._clients: dict[tuple[str, str], Client] = {}
+        self._clients: dict[tuple[str, str], Any] = {}
         self.region = str(self._session.region_name)
         identity = self.client("sts").get_caller_identity()
         self.account_id, self.caller = identity["Account"], identity["Arn"]
-        self.facts: dict[str, Fact] = {}
+        self.facts: dict[str, dict[str, Json]] = {}
         self.answers: dict[str, Json] = {}
         self.begin()
 
@@ -62,19 +60,28 @@ class Run:
         *,
         only_at_aws: bool = False,
     ) -> None:
-        """Add a fact, and all that AWS answered at that step. The sandbox cannot answer what is `only_at_aws`."""
+        """Add a fact, and all that AWS answered at that step. The sandbox cannot answer what is `only_at_aws`.
+
+        A fact is one thing that was asked, what AWS answered, and what we believe; `as_believed` is None if that is not known.
+        """
         if only_at_aws and self.is_sandbox:
             answer, believed, all_answers = "the sandbox cannot answer", None, None
         known = {self.id: "RUN", self.region: "REGION"}
-        as_believed = None if believed is None else answer == believed
-        date, seconds = datetime.now(UTC).date().isoformat(), round(time.monotonic() - self._begun, 1)
-        shown = removed(answer, known)
-        self.facts[name] = Fact(service, self.region, date, asked, shown, believed, as_believed, seconds)
+        self.facts[name] = {
+            "service": service,
+            "region": self.region,
+            "date": datetime.now(UTC).date().isoformat(),
+            "asked": asked,
+            "answer": removed(answer, known),
+            "believed": believed,
+            "as_believed": None if believed is None else answer == believed,
+            "seconds": round(time.monotonic() - self._begun, 1),
+        }
         if all_answers is not None:
             self.answers[name] = removed(all_answers, known)
         self.begin()
 
-    def client(self, service: str, role: str = "") -> Client:
+    def client(self, service: str, role: str = "") -> Any:  # boto3's client
         """Return the client of a service, with this run's credentials or those of a role by its ARN."""
         if (service, role) not in self._clients:
             given = {}

@@ -2,7 +2,6 @@
 
 import subprocess
 from pathlib import Path
-from typing import Any
 
 from acceptance.facts import Json
 from acceptance.run import Run
@@ -52,12 +51,12 @@ class Product:
     """The product's stack, with a rule of its own for the run's VPC alone, and its runbooks."""
 
     def __init__(self, run: Run, network: Ids) -> None:
-        """Upload the code to a bucket of the run. Nothing is deployed yet."""
+        """Upload the code to the bucket of the run. Nothing is deployed yet."""
         self._run = run
         self.network = network
         self.ids: Ids = {}
         self._parameters = {"RuleName": f"acceptance-{run.id}", "VpcIds": network["Vpc"], "LogRetentionDays": "1"}
-        self._url = _upload(run)
+        self._url = _upload(run, network["Bucket"])
 
     def deploy(self, verb: str = "update", **parameters: str) -> None:
         """Create or update the stack, and wait. Parameters that are not named keep their values."""
@@ -94,13 +93,10 @@ def results(run: Run, rule: str) -> dict[str, str]:
     return dict(run.ask("config", "get_compliance_details_by_config_rule", query, ConfigRuleName=rule))
 
 
-def _upload(run: Run) -> str:
-    """Upload the built template with its code and runbooks, and return the template's address."""
-    s3, bucket = run.client("s3"), f"{run.stack_name}-{run.account_id}"
-    where: dict[str, Any] = {"CreateBucketConfiguration": {"LocationConstraint": run.region}}
-    s3.create_bucket(Bucket=bucket, **({} if run.region == "us-east-1" else where))
+def _upload(run: Run, bucket: str) -> str:
+    """Upload the built template with its code and runbooks to a bucket, and return the template's address."""
     command = [str(ROOT / ".venv-aws" / "bin" / "sam"), "package", "--template-file", str(BUILT)]
     command += ["--region", run.region, "--s3-bucket", bucket]
     packaged = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout  # our own command
-    s3.put_object(Bucket=bucket, Key="template.yaml", Body=packaged)
+    run.client("s3").put_object(Bucket=bucket, Key="template.yaml", Body=packaged)
     return f"https://{bucket}.s3.{run.region}.amazonaws.com/template.yaml"

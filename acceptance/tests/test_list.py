@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from acceptance.facts import RECORDED, are_equal, read, removed, write
-from acceptance.plan import calls, policy
+from acceptance.plan import policy
 
 LIST = Path(__file__).parents[2] / "tests" / "docs" / "what_we_rely_on.yaml"
 
@@ -19,7 +19,7 @@ def test_every_line_with_a_probe_has_a_fact() -> None:
 
 def test_the_policy_is_that_of_the_calls() -> None:
     """The policy in the repository has the actions of the recorded calls, and those of the run's templates."""
-    assert read(RECORDED, "policy") == policy(calls())
+    assert read(RECORDED, "policy") == policy(read(RECORDED, "calls"))
 
 
 def test_facts_have_no_ids_and_two_files_compare(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -29,10 +29,8 @@ def test_facts_have_no_ids_and_two_files_compare(tmp_path: Path, capfd: pytest.C
         for region, account in (("us-east-1", "123456789012"), ("eu-north-1", "210987654321"))
     ]
     assert answers == ["arn:aws:ec2:REGION:ACCOUNT:subnet/subnet-ID"] * 2
-    one, other, later = (
-        {"probe": {"answer": answer, "date": date}} for answer, date in (("one", 1), ("other", 1), ("one", 2))
-    )
-    write(tmp_path, {"one": one, "other": other, "later": later})
+    for name, answer, date in (("one", "one", 1), ("other", "other", 1), ("later", "one", 2)):
+        write(tmp_path, {name: {"probe": {"answer": answer, "date": date}}})
     assert are_equal(tmp_path / "one.json", tmp_path / "later.json")
     assert not are_equal(tmp_path / "one.json", tmp_path / "other.json")
     assert '+  "answer": "other"' in capfd.readouterr().out
