@@ -10,15 +10,16 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from unittest.mock import patch
 
+import boto3
 from botocore.client import ClientCreator
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.hooks import EventAliaser
 from botocore.loaders import create_loader
-from botocore.useragent import sanitize_user_agent_string_component
+from botocore.useragent import UserAgentString
 
 from sandbox.dynamic import Moto
 from sandbox.server import Sandbox
-from sandbox.tracing import trace_no_calls
+from sandbox.tracing import trace_no_calls, untraced
 
 
 @contextmanager
@@ -33,13 +34,14 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
         # Without these, a client of EC2 with its 700 methods takes 50 ms.
         with (
             patch("botocore.session.create_loader", cache(create_loader)),
+            patch.object(boto3.Session, "__init__", untraced(boto3.Session.__init__)),
+            patch.object(boto3.Session, "client", untraced(boto3.Session.client)),
             _once(ClientCreator, "_load_service_model"),
             _once(ClientCreator, "_create_client_class"),
-            # Each client would work these out again.
+            # Each client would work out the names again, and each request the user agent, which nothing here reads.
+            patch("botocore.hooks.accepts_kwargs", lambda _: True),
             _once(EventAliaser, "_alias_event_name"),
-            patch(
-                "botocore.useragent.sanitize_user_agent_string_component", cache(sanitize_user_agent_string_component)
-            ),
+            patch.object(UserAgentString, "to_string", lambda _: "sandbox"),
         ):
             yield
     finally:

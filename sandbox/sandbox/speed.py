@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from string import ascii_letters, digits
 from typing import Any
 
+import xmltodict
 import yaml
 from moto import backends
 from moto.core import responses
@@ -39,6 +40,7 @@ def apply(patches: Patches) -> None:
     patches.set(ssm_models, "yaml", _Yaml)
     patches.set(kms_models, "generate_private_key", _private_key)
     patches.set(BaseBackend, "reset", lambda _: None)
+    patches.set(xmltodict, "_validate_name", cache(xmltodict._validate_name))
 
 
 def _private_key(key_spec: str) -> AbstractPrivateKey:

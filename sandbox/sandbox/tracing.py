@@ -19,10 +19,12 @@ def trace_no_calls(class_attributes: dict[str, Any], **_event: object) -> None:
     """
     for name, method in class_attributes.items():
         if isinstance(method, FunctionType):
-            class_attributes[name] = _untraced(method)
+            class_attributes[name] = untraced(method)
 
 
-def _untraced(method: FunctionType) -> Callable[..., Any]:
+def untraced(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function or a method that is not traced, and neither is what it calls."""
+
     def call(*arguments: object, **parameters: object) -> object:
         tracer = sys.gettrace()
         if tracer is None or calls_are_traced:

@@ -25,6 +25,7 @@ CAUSES = {
 """The recorded measurements, and what may be said about each alone. The lab's client was busy in part."""
 
 
+@pytest.mark.no_cover
 def test_classification_of_simulated_sweeps() -> None:
     """No kind is called what it is not: no path is blamed by one run, and noise is not called flattening."""
     found = confusion()
@@ -34,6 +35,7 @@ def test_classification_of_simulated_sweeps() -> None:
     assert found["linear, 5 % noise"][ThroughputLimit.NOT_SATURATED] >= RUNS * 0.9
 
 
+@pytest.mark.no_cover
 def test_a_path_is_blamed_only_after_two_paths_took_turns() -> None:
     """In 600 pairs, whatever changes meanwhile, only a NAT that was measured in turns with another path is the limit."""
     found = pairs()

@@ -569,28 +569,6 @@ def _enable(self: Moto) -> ActionResult:
     return ActionResult({"Propagation": _relation(table, attachment, "enabled")})
 
 
-def _disassociate(self: Moto) -> ActionResult:
-    """Dissociate an attachment from a table.
-
-    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DisassociateTransitGatewayRouteTable.html.
-    """
-    table, attachment = _named(self)
-    if attachment.associated_with != table.id:
-        raise ApiError("InvalidAssociation.NotFound", f"{attachment.id} is not associated with {table.id}.")
-    attachment.associated_with = None
-    return ActionResult({"Association": _relation(table, attachment, "disassociating")})
-
-
-def _disable(self: Moto) -> ActionResult:
-    table, attachment = _named(self)
-    propagating = table.__dict__.setdefault("propagating", [])
-    if attachment.id not in propagating:
-        message = f"Propagation of {attachment.id} to {table.id} does not exist."
-        raise ApiError("TransitGatewayRouteTablePropagation.NotFound", message)
-    propagating.remove(attachment.id)
-    return ActionResult({"Propagation": _relation(table, attachment, "disabled")})
-
-
 def _get_associations(self: Moto) -> ActionResult:
     """List the attachments that are associated with a table.
 
@@ -624,8 +602,6 @@ OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "describe_transit_gateway_route_tables": _describe_tables,
     "associate_transit_gateway_route_table": _associate,
     "enable_transit_gateway_route_table_propagation": _enable,
-    "disassociate_transit_gateway_route_table": _disassociate,
-    "disable_transit_gateway_route_table_propagation": _disable,
     "get_transit_gateway_route_table_associations": _get_associations,
     "get_transit_gateway_route_table_propagations": _get_propagations,
 }

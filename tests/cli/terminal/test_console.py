@@ -15,6 +15,7 @@ from express_path_cli.terminal.tables import Terminal
 CONTROLS = "\x00\x07\x1b\x7f\x9b\u202e\u2066"
 
 
+@pytest.mark.no_cover
 @given(st.text())
 def test_only_tabs_and_ends_of_lines_remain(text: str) -> None:
     """A lone carriage return would let a text overwrite what is left of it."""

@@ -124,6 +124,7 @@ def with_fix(policy: Mapping[str, Any], number: int, fix: str) -> Mapping[str, A
     return {**policy, "Statement": statements}
 
 
+@pytest.mark.no_cover
 @each_case
 def test_fix_allows_both_paths(case: Case) -> None:
     """A fix lets its statement deny nothing more through the endpoint, and changes nothing through the NAT."""
