@@ -25,7 +25,7 @@ TESTS = Path(__file__).parent / "tests"
 
 # moto, boto3 and the collected tests are a large heap that lives until the end. With Python's default thresholds, the
 # garbage collector goes through it so often that it takes a third of the processor time of the tests.
-gc.set_threshold(20_000, 20, 20)
+gc.set_threshold(100_000, 20, 20)
 
 
 UNMEASURED = ("docs", "iam", "organization", "runbooks", "template", "terraform")
