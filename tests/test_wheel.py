@@ -99,6 +99,7 @@ def test_bench_says_how_to_install_the_instrument(command: Path) -> None:
         assert "bench is not installed (run: pipx inject express-path ./instrument," in done.stderr
 
 
+@pytest.mark.long
 def test_the_installed_command_works(command: Path) -> None:
     """The installed command does what .ci/smoke tries on each system: help, schemas, and the sample network."""
     environment = {"PATH": f"{command.parent}:{os.environ['PATH']}"}

@@ -117,6 +117,7 @@ def judge(workspace: Workspace, versions: Sequence[Versions]) -> list[Score]:
     return scores
 
 
+@pytest.mark.long
 def test_the_code_of_a_finding_cures_it(workspace: Workspace) -> None:
     """Appended to the configuration, it takes every subnet of the next plan off the NAT."""
     main = workspace.folder / "main.tf"

@@ -234,6 +234,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("how", "step"), [(how, step) for how in ENDS for step in (1, 2, 3)])
+@pytest.mark.long
 @pytest.mark.usefixtures("_credentials")
 def test_what_was_measured_is_in_the_file(how: str, step: int, tmp_path: Path) -> None:
     """If a measurement is ended in a step, the file and the table have the steps before it, and nothing else is left."""
@@ -295,17 +296,15 @@ def test_a_killed_run_has_said_how_to_delete_its_objects(lab: str, sandbox: Sand
     line += ["--rate", "20", "--duration", "200", "--region", "us-east-1"]
     environment = {**os.environ, **sandbox.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", PROGRAM, *line], env=environment, stderr=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 60
-        while len(keys(sandbox)) < 5 and time.monotonic() < deadline:
+        while len(keys(sandbox)) < 5:
             time.sleep(0.1)
         process.kill()
-        _, errors = process.communicate(timeout=60)  # its processes have the pipe, too, and end with it
+        _, errors = process.communicate()  # its processes have the pipe, too, and end with it
     assert len(keys(sandbox)) > len(others)
     [printed] = [row for row in errors.decode().splitlines() if "delete its objects with: " in row]
-    command, deadline = shlex.split(printed.partition("with: ")[2]), time.monotonic() + 60
-    # The server may still write what it was sent.
-    while len(keys(sandbox)) > len(others) and time.monotonic() < deadline:
-        subprocess.run([str(AWS_CLI), *command[1:]], env=environment, check=True, capture_output=True)
+    command = shlex.split(printed.partition("with: ")[2])
+    while len(keys(sandbox)) > len(others):  # the server may still write what it was sent
+        subprocess.run([str(AWS_CLI), *command[1:]], env=environment, check=True)
     assert keys(sandbox) == others
 
 

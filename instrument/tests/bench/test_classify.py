@@ -25,7 +25,6 @@ CAUSES = {
 """The recorded measurements, and what may be said about each alone. The lab's client was busy in part."""
 
 
-@pytest.mark.no_cover
 def test_classification_of_simulated_sweeps() -> None:
     """No kind is called what it is not: no path is blamed by one run, and noise is not called flattening."""
     found = confusion()
