@@ -97,8 +97,8 @@ def test_runbook(run: Run, asked: Ids) -> None:
     status = outputs["approval"].get("ApprovalStatus")
     run.add("status-of-a-rejected-approval", "ssm", "ApprovalStatus", status, ["Rejected"])
     both = [ends, _ends(run.end(expired)["StepExecutions"])] if expired else [ends]
-    asks = [[one["approval"], one["last"]] for one in both]
-    believed = [["Failed", "Success"], ["TimedOut", "Success"]][: len(both)]
+    asks = [one[name] for one in both for name in ("approval", "last")]
+    believed = ["Failed", "Success", "TimedOut", "Success"][: len(asks)]
     run.add("rejected-and-expired-approval", "ssm", "Status of each, and of the step after it", asks, believed)
 
 
