@@ -29,7 +29,7 @@ gc.set_threshold(100_000, 20, 20)
 
 
 UNMEASURED = ("docs", "iam", "organization", "runbooks", "template", "terraform")
-"""Directories whose tests run without coverage, because measuring takes about as long as the tests themselves.
+"""Directories whose tests run without coverage, because it takes time and would show nothing new.
 
 They test the whole stack, and every module that they run is measured in the tests of its own package. Single files with
 many heals or thousands of random examples have the mark `no_cover` for the same reason.

@@ -1,4 +1,4 @@
-"""Faster tests with the boto3 that everybody has: no socket, one model and class for each service, API calls not traced.
+"""Faster tests with the boto3 that everybody has: no socket, one model and class for each service, boto3 not traced.
 
 Requests and classes are reached by the handlers that each new session gets (moto adds its own there, too). What makes
 the model and the class of a client for each client again does it once. boto3 still checks, serializes, signs, retries,
@@ -38,7 +38,8 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
             patch.object(boto3.Session, "client", untraced(boto3.Session.client)),
             _once(ClientCreator, "_load_service_model"),
             _once(ClientCreator, "_create_client_class"),
-            # Each client would work out the names again, and each request the user agent, which nothing here reads.
+            # Each session would inspect botocore's own handlers, each client work out the names of events again, and each
+            # request the user agent, which nothing here reads.
             patch("botocore.hooks.accepts_kwargs", lambda _: True),
             _once(EventAliaser, "_alias_event_name"),
             patch.object(UserAgentString, "to_string", lambda _: "sandbox"),
