@@ -19,6 +19,7 @@ include_patterns = [
     "sandbox/README.md",
     "tests/networks/README.md",
 ]
+exclude_patterns = [".*", "build/[!r]*"]  # environments have many thousands of files
 suppress_warnings = ["toc.not_included"]  # the READMEs of folders
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
