@@ -14,6 +14,7 @@ import boto3
 from botocore.client import ClientCreator
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.hooks import EventAliaser
+from botocore.httpsession import create_urllib3_context
 from botocore.loaders import create_loader
 from botocore.useragent import UserAgentString
 
@@ -38,10 +39,12 @@ def in_process(sandbox: Sandbox) -> Iterator[None]:
             patch.object(boto3.Session, "client", untraced(boto3.Session.client)),
             _once(ClientCreator, "_load_service_model"),
             _once(ClientCreator, "_create_client_class"),
-            # Each session would inspect botocore's own handlers, each client work out the names of events again, and each
-            # request the user agent, which nothing here reads.
+            # Each session would inspect botocore's own handlers, each client work out the names of events again and read
+            # certificates and proxies, and each request the user agent, none of which is used here.
             patch("botocore.hooks.accepts_kwargs", lambda _: True),
             _once(EventAliaser, "_alias_event_name"),
+            patch("botocore.endpoint.get_environ_proxies", lambda _: {}),
+            patch("botocore.httpsession.create_urllib3_context", cache(create_urllib3_context)),
             patch.object(UserAgentString, "to_string", lambda _: "sandbox"),
         ):
             yield

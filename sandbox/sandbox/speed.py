@@ -10,7 +10,9 @@ import xmltodict
 import yaml
 from moto import backends
 from moto.core import responses
+from moto.core import utils as core_utils
 from moto.core.base_backend import BaseBackend
+from moto.core.loaders import create_loader
 from moto.core.serialize import AttributePickerContext, ResponseSerializer, XFormedAttributePicker
 from moto.core.utils import get_value
 from moto.ec2 import utils as ec2_utils
@@ -36,6 +38,7 @@ def apply(patches: Patches) -> None:
     patches.set(ec2_utils, "random_resource_id", lambda size=8: _random_hex(mock_random, size))
     modules = tuple(backends.list_of_moto_modules())
     patches.set(backends, "list_of_moto_modules", lambda: modules)
+    patches.set(core_utils, "create_loader", cache(create_loader))
     patches.set(responses, "method_names_from_class", _Methods)
     patches.set(ssm_models, "yaml", _Yaml)
     patches.set(kms_models, "generate_private_key", _private_key)
