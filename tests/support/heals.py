@@ -213,7 +213,7 @@ class Approval:
             is_notified = len(self.messages()) >= len(self._waiting)
             if status not in ("Pending", "InProgress") and (status != "Waiting" or is_notified):
                 return status
-            time.sleep(0.01)
+            time.sleep(0.05)
 
     def run(self, subnet_id: str, **more: str) -> Run:
         """Start a run that gets no answer and wait until it ends."""
