@@ -70,10 +70,6 @@ class DraftTable:
         """Remove routes."""
         self.routes = [route for route in self.routes if not is_removed(route)]
 
-    def remove_propagated(self, source: str) -> None:
-        """Remove the routes that a gateway or an attachment propagates."""
-        self.remove(lambda route: route.rank is Rank.PROPAGATED and route.target_id == source)
-
     def blackhole(self, gone: Collection[str]) -> None:
         """Let AWS drop what is routed to a target that is gone."""
         self.routes = [replace(one, state="blackhole") if one.target_id in gone else one for one in self.routes]
@@ -81,21 +77,6 @@ class DraftTable:
     def add_unreadable(self, name: UnknownId) -> None:
         """Add a route that may match any address, whose target is not known."""
         self.routes.append(Route(name, name, TargetKind.UNKNOWN))
-
-
-@dataclass(frozen=True, slots=True)
-class PossibleRoute:
-    """A route that may be in several tables: those of VPCs or of transit gateways that an argument may name."""
-
-    resource: Resource
-    argument: str
-    route: Route
-    tables: dict[str, DraftTable]
-
-    @property
-    def named(self) -> Possible:
-        """The tables that it may be in."""
-        return self.resource.after.named(self.argument)
 
 
 class Draft:
@@ -139,7 +120,7 @@ class Draft:
         self.governing: dict[str, tuple[UnknownId, Possible]] = {}
         self.released: set[str] = set()
         self.possible_associations: defaultdict[str, list[Resource]] = defaultdict(list)
-        self.possible_routes: defaultdict[tuple[str, Cidr | str], list[PossibleRoute]] = defaultdict(list)
+        self.possible_routes: defaultdict[tuple[str, Cidr | str], list[tuple[Resource, Route]]] = defaultdict(list)
         self.transit_default: dict[str, str] = {}
         self.gateway_kinds: dict[str, TargetKind] = {}
         self.gone: set[str] = set()

@@ -131,7 +131,7 @@ class References:
         """Return every resource of a kind that a module contains, is given, or gets from modules inside it."""
         given = [self.named(parent(module), one, kind) for one in self._given[block_of(module)].values()]
         own = (*self._every[module, kind], *(one for of, one in self._known if of is kind))
-        ids = dict.fromkeys((*own, *union(given)))
+        ids = dict.fromkeys((*own, *union(given).ids))
         is_open = not ids or not all(self._is_read.values()) or any(one.is_open and one.ids for one in given)
         return Possible(tuple(ids), is_open)
 
@@ -149,7 +149,7 @@ class References:
         every = [self._one(module, name, kind) for name in names]
         if not any(one.ids or one.is_open for one in every):
             return self._anything(module, kind)
-        return Possible(union(every), any(one.is_open for one in every))
+        return union(every)
 
     def _one(self, module: str, name: str, kind: Kind) -> Possible:
         """Return what one reference may name; nothing if it cannot be an id of this kind."""

@@ -287,7 +287,8 @@ def firewall_endpoints(address: str, values: Values) -> Mapping[str, str]:
     return {NewId(f"{address}.endpoint[{n}]"): one.named("subnet_id").certain or "" for n, one in mappings}
 
 
-def union(found: Sequence[Possible]) -> tuple[str, ...]:
-    """Return all ids that any of these may be. Many resources with count share one tuple, which is not copied."""
+def union(found: Sequence[Possible]) -> Possible:
+    """Return all that any of these may be. Many resources with count share one tuple of ids, which is not copied."""
     distinct = list({id(possible.ids): possible.ids for possible in found if possible.ids}.values())
-    return distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+    ids = distinct[0] if len(distinct) == 1 else tuple(dict.fromkeys(one for ids in distinct for one in ids))
+    return Possible(ids, any(possible.is_open for possible in found))

@@ -1,14 +1,14 @@
 """Routes of VPC route tables, whichever resource makes them, and routes that a virtual private gateway propagates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import Rank, Route, TargetKind, target_kind
 from express_path.domain.path.routing import contains
-from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, PossibleRoute, cidr_of
+from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, cidr_of
 from express_path_cli.sources.proposal.families.firewalls import one_of
 from express_path_cli.sources.proposal.families.gateways import gateway_kind
-from express_path_cli.sources.proposal.resource import Arguments, Resource, UnknownId, union
+from express_path_cli.sources.proposal.resource import Arguments, Kind, Resource, UnknownId, union
 
 _TARGETS = {
     "nat_gateway_id": TargetKind.NAT_GATEWAY,
@@ -20,6 +20,7 @@ _TARGETS = {
     "vpc_peering_connection_id": TargetKind.VPC_PEERING_CONNECTION,
     "carrier_gateway_id": TargetKind.CARRIER_GATEWAY,
     "local_gateway_id": TargetKind.LOCAL_GATEWAY,
+    Kind.ATTACHMENT: TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
     "core_network_arn": TargetKind.CORE_NETWORK,
     "odb_network_arn": TargetKind.ODB_NETWORK,
 }
@@ -30,32 +31,40 @@ _DESTINATIONS = (
 )
 
 
-def _remove_route(draft: Draft, resource: Resource) -> None:
-    table = draft.table_of(resource.before.text("route_table_id"))
-    if table:
-        draft.note(resource.before.text("route_table_id"), resource)
-        remove_route(table, resource.before)
-
-
-def remove_route(table: DraftTable, before: Arguments) -> None:
-    """Remove the route that arguments describe."""
+def remove_route(draft: Draft, resource: Resource) -> None:
+    """Remove a route from its table."""
+    before = resource.before
     destinations = {cidr_of(before.text(name)) or before.text(name) for name in _DESTINATIONS} - {""}
-    table.remove(
+    _remove(
+        draft,
+        resource,
         lambda route: (
             route.destination in destinations and route.rank is not Rank.PROPAGATED and route.target_id != "local"
-        )
+        ),
     )
 
 
-def _remove_propagation(draft: Draft, resource: Resource) -> None:
-    table = draft.table_of(resource.before.text("route_table_id"))
+def remove_propagation(draft: Draft, resource: Resource) -> None:
+    """Remove the routes that a gateway or an attachment propagates to a table."""
+    source = resource.before.text("vpn_gateway_id") or resource.before.text(Kind.ATTACHMENT)
+    _remove(draft, resource, lambda route: route.rank is Rank.PROPAGATED and route.target_id == source)
+
+
+def _remove(draft: Draft, resource: Resource, is_removed: Callable[[Route], bool]) -> None:
+    table_id = resource.before.text(_table_argument(resource))
+    table = _tables(draft, resource).get(draft.same_table.get(table_id, table_id))
     if table:
-        draft.note(resource.before.text("route_table_id"), resource)
-        table.remove_propagated(resource.before.text("vpn_gateway_id"))
+        draft.note(table_id, resource)
+        table.remove(is_removed)
 
 
-def _add_route(draft: Draft, resource: Resource) -> None:
-    place(draft, PossibleRoute(resource, "route_table_id", route_of(draft, resource.after), draft.tables))
+def _table_argument(resource: Resource) -> Kind:
+    """Return the argument that names the table which a resource changes: that of a transit gateway, or of a VPC."""
+    return Kind.TRANSIT_TABLE if "_transit_gateway_" in resource.type else Kind.TABLE
+
+
+def _tables(draft: Draft, resource: Resource) -> dict[str, DraftTable]:
+    return draft.transit_tables if _table_argument(resource) is Kind.TRANSIT_TABLE else draft.tables
 
 
 def _propagate(draft: Draft, resource: Resource) -> None:
@@ -73,10 +82,11 @@ def _propagate(draft: Draft, resource: Resource) -> None:
 def route_of(draft: Draft, arguments: Arguments) -> Route:
     """Return the route that arguments describe."""
     target, kind = _target(draft, arguments)
-    return Route(destination_of(arguments), target, kind, state="blackhole" if target in draft.gone else "active")
+    state = "active" if target and target not in draft.gone else "blackhole"
+    return Route(_destination(arguments), target, kind, state=state)
 
 
-def destination_of(arguments: Arguments) -> Cidr | str:
+def _destination(arguments: Arguments) -> Cidr | str:
     """Return the destination that arguments name: addresses, a prefix list, or what is not known."""
     given = [name for name in _DESTINATIONS if arguments.values.get(name)]
     if len(given) != 1:
@@ -85,6 +95,9 @@ def destination_of(arguments: Arguments) -> Cidr | str:
 
 
 def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
+    """Return a target and its kind. A route of a transit gateway may drop traffic without one."""
+    if arguments.known("blackhole") is True:
+        return "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT
     given = [name for name in (*_TARGETS, "instance_id") if arguments.values.get(name)]
     if len(given) != 1:
         name = arguments.unknown(given[0]) if given else UnknownId(f"{arguments.where} has no target")
@@ -105,18 +118,18 @@ def _interface_of(draft: Draft, instance_id: str) -> str:
     return next(found, instance_id)
 
 
-def place(draft: Draft, found: PossibleRoute) -> None:
+def add_route(draft: Draft, resource: Resource) -> None:
     """Put a route into its table, or keep it until all routes are in theirs of which the table is certain."""
-    certain, route = found.named.certain, found.route
+    certain, route = resource.after.named(_table_argument(resource)).certain, route_of(draft, resource.after)
     if certain is None:
         if _may_matter(route.destination):
-            draft.possible_routes[found.resource.block, route.destination].append(found)
+            draft.possible_routes[resource.block, route.destination].append((resource, route))
         return
     table_id = draft.same_table.get(certain, certain)
-    table = found.tables.get(table_id)
-    draft.note(table_id, found.resource)
+    table = _tables(draft, resource).get(table_id)
+    draft.note(table_id, resource)
     if table is None and _may_matter(route.destination):
-        draft.note_outside(found.resource)
+        draft.note_outside(resource)
     elif table is not None and route not in table.routes:
         table.routes.append(route)
 
@@ -128,21 +141,20 @@ def place_possible(draft: Draft) -> None:
     they may be in, each of these tables has one.
     """
     for (_, destination), ones in draft.possible_routes.items():
-        first = ones[0]
-        is_open = any(one.named.is_open for one in ones)
-        possible = union([one.named for one in ones])
-        if first.tables is draft.tables:
-            possible = draft.fitting(possible, _vpc_of_targets(draft, [one.route for one in ones]))
-        ids = first.tables if is_open else dict.fromkeys(draft.same_table.get(one, one) for one in possible)
-        candidates = [one for one in ids if one in first.tables and not first.tables[one].has(destination)]
-        is_each = not is_open and len(candidates) == len(ones)
-        is_same = len({draft.alike(one.route) for one in ones}) == 1
+        resource, route = ones[0]
+        argument, tables = _table_argument(resource), _tables(draft, resource)
+        named = union([one.after.named(argument) for one, _ in ones])
+        possible = draft.fitting(named.ids, _vpc_of_targets(draft, [one for _, one in ones]))
+        ids = tables if named.is_open else dict.fromkeys(draft.same_table.get(one, one) for one in possible)
+        candidates = [one for one in ids if one in tables and not tables[one].has(destination)]
+        is_each = not named.is_open and len(candidates) == len(ones)
+        is_same = len({draft.alike(one) for _, one in ones}) == 1
         if not candidates:
-            draft.note_outside(first.resource)
-        unknown = Route(destination, first.resource.after.unknown(first.argument), TargetKind.UNKNOWN)
+            draft.note_outside(resource)
+        unknown = Route(destination, resource.after.unknown(argument), TargetKind.UNKNOWN)
         for table_id in candidates:
-            draft.note(table_id, first.resource)
-            first.tables[table_id].routes.append(first.route if is_each and is_same else unknown)
+            draft.note(table_id, resource)
+            tables[table_id].routes.append(route if is_each and is_same else unknown)
 
 
 def _may_matter(destination: Cidr | str) -> bool:
@@ -157,5 +169,5 @@ def _vpc_of_targets(draft: Draft, routes: Sequence[Route]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-ADD = {"aws_vpn_gateway_route_propagation": _propagate, "aws_route": _add_route}
-REMOVE = {"aws_vpn_gateway_route_propagation": _remove_propagation, "aws_route": _remove_route}
+ADD = {"aws_vpn_gateway_route_propagation": _propagate, "aws_route": add_route}
+REMOVE = {"aws_vpn_gateway_route_propagation": remove_propagation, "aws_route": remove_route}

@@ -154,18 +154,16 @@ def associate_possible(draft: Draft) -> None:
     names each of them.
     """
     for rows in draft.possible_associations.values():
-        named = [row.after.named("subnet_id") for row in rows]
-        is_open = any(one.is_open for one in named)
-        taken = draft.governing.keys()
-        candidates = [one for one in (draft.subnets if is_open else union(named)) if one not in taken]
+        named = union([row.after.named("subnet_id") for row in rows])
+        every = draft.subnets if named.is_open else named.ids
+        candidates = [one for one in every if one not in draft.governing]
         tables = [row.after.named("route_table_id") for row in rows]
-        if is_open or len(candidates) != len(rows):
+        if named.is_open or len(candidates) != len(rows):
             tables.append(Possible((draft.MAIN,)))
-        possible = Possible(union(tables), any(one.is_open for one in tables))
         if not candidates:
             draft.note_outside(rows[0])
         for subnet_id in candidates:
-            _govern(draft, rows[0], subnet_id, possible)
+            _govern(draft, rows[0], subnet_id, union(tables))
 
 
 def _govern(draft: Draft, row: Resource, subnet_id: str, tables: Possible) -> None:

@@ -2,31 +2,18 @@
 
 from dataclasses import replace
 
-from express_path.domain.network.addresses import Cidr
-from express_path.domain.network.resources import Rank, Route, TargetKind, TransitGatewayAttachment
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, PossibleRoute, add_nothing
-from express_path_cli.sources.proposal.families.routes import destination_of, place, remove_route
-from express_path_cli.sources.proposal.resource import GONE, MADE, Arguments, Kind, Resource, UnknownId
+from express_path.domain.network.resources import TransitGatewayAttachment
+from express_path_cli.sources.proposal.draft import Draft, DraftTable, add_nothing
+from express_path_cli.sources.proposal.families.routes import add_route, remove_propagation, remove_route
+from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Resource, UnknownId
 
 _BY_DEFAULT = "default_route_table_association"
-
-
-def _remove_route(draft: Draft, resource: Resource) -> None:
-    table = draft.transit_tables.get(resource.before.text(Kind.TRANSIT_TABLE))
-    if table:
-        remove_route(table, resource.before)
 
 
 def _remove_association(draft: Draft, resource: Resource) -> None:
     attachment = draft.attachments.get(resource.before.text(Kind.ATTACHMENT))
     if attachment:
         draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
-
-
-def _remove_propagation(draft: Draft, resource: Resource) -> None:
-    table = draft.transit_tables.get(resource.before.text(Kind.TRANSIT_TABLE))
-    if table:
-        table.remove_propagated(resource.before.text(Kind.ATTACHMENT))
 
 
 def _remove_attachment(draft: Draft, resource: Resource) -> None:
@@ -89,18 +76,6 @@ def _propagate(draft: Draft, resource: Resource) -> None:
         draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
 
 
-def _add_route(draft: Draft, resource: Resource) -> None:
-    place(draft, PossibleRoute(resource, Kind.TRANSIT_TABLE, _route(resource.after), draft.transit_tables))
-
-
-def _route(after: Arguments) -> Route:
-    destination = destination_of(after)
-    rank = Rank.STATIC if isinstance(destination, Cidr) else Rank.PREFIX_LIST
-    if after.known("blackhole") is True:
-        return Route(destination, "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank, state="blackhole")
-    return Route(destination, after.one(Kind.ATTACHMENT), TargetKind.TRANSIT_GATEWAY_ATTACHMENT, rank)
-
-
 ADD = {
     "aws_ec2_transit_gateway": _add_gateway,
     "aws_ec2_transit_gateway_route_table": _add_table,
@@ -109,13 +84,13 @@ ADD = {
     "aws_ec2_transit_gateway_peering_attachment": add_nothing,
     "aws_ec2_transit_gateway_route_table_association": _associate,
     "aws_ec2_transit_gateway_route_table_propagation": _propagate,
-    "aws_ec2_transit_gateway_route": _add_route,
-    "aws_ec2_transit_gateway_prefix_list_reference": _add_route,
+    "aws_ec2_transit_gateway_route": add_route,
+    "aws_ec2_transit_gateway_prefix_list_reference": add_route,
 }
 REMOVE = {
     "aws_ec2_transit_gateway_vpc_attachment": _remove_attachment,
     "aws_ec2_transit_gateway_route_table_association": _remove_association,
-    "aws_ec2_transit_gateway_route_table_propagation": _remove_propagation,
-    "aws_ec2_transit_gateway_route": _remove_route,
-    "aws_ec2_transit_gateway_prefix_list_reference": _remove_route,
+    "aws_ec2_transit_gateway_route_table_propagation": remove_propagation,
+    "aws_ec2_transit_gateway_route": remove_route,
+    "aws_ec2_transit_gateway_prefix_list_reference": remove_route,
 }
