@@ -135,7 +135,7 @@ def test_the_code_of_a_finding_cures_it(workspace: Workspace) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No plan says better than a scan after the apply. Terraform resolves 99 % of the subnets, and references alone 57 %.
+    """No plan says better than a scan after the apply. Terraform resolves 99 % of the subnets, and references alone 63 %.
 
     A plan lists the references of an argument, not how they are used: [a.id, b.id] looks like (c ? a.id : b.id).
     """
@@ -154,12 +154,12 @@ def test_generated_configurations(sandbox: Sandbox, tmp_path_factory: pytest.Tem
             total.resolved, total.subnets = total.resolved + score.resolved, total.subnets + score.subnets
             total.unresolved += score.unresolved
     assert totals[0].rate >= 0.99, (rates, totals[0].unresolved)
-    assert totals[1].rate >= 0.57, rates
+    assert totals[1].rate >= 0.63, rates
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("shapes", "alone"), [(POPULAR, 0.6), (ASSOCIATED, 0.3)], ids=["popular", "associated"])
+@pytest.mark.parametrize(("shapes", "alone"), [(POPULAR, 0.7), (ASSOCIATED, 0.3)], ids=["popular", "associated"])
 def test_shapes(workspace: Workspace, shapes: dict[str, str], alone: float) -> None:
     """Every subnet of every shape is resolved by Terraform, and by references alone, as many as these say."""
     scores = judge(workspace, [(text, text) for text in shapes.values()])

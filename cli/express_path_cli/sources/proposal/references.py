@@ -2,12 +2,13 @@
 
 A plan lists what an expression refers to, and not how. So one reference to one id is that id, and anything else is any of
 several: every instance of the resources that are named, or with a value that hides its own references, every resource of
-the kind.
+the kind. Variables and outputs of modules are what their own expressions refer to.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from express_path_cli.sources.proposal.resource import (
@@ -29,6 +30,8 @@ from express_path_cli.sources.proposal.resource import (
 _KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
 _CALL = rf"module\.[\w-]+(?:{_KEY})?"
 _MODULE = re.compile(rf"{_CALL}(?:\.{_CALL})*")
+_PASSED = re.compile(rf"(?:var|({_CALL}))\.([\w-]+)")
+"""A variable, or an output of a module."""
 _REFERENCE = re.compile(rf"([a-z][\w-]*\.[\w-]+)({_KEY})?(?:\.([\w-]+))?")
 _ENDPOINTS = "firewall_status"
 """The attribute of a firewall that has the ids of its endpoints, several of them."""
@@ -92,21 +95,21 @@ class References:
     def __init__(
         self,
         rows: Iterable[Row],
-        variables: Iterable[object],
         given: Mapping[str, Mapping[str, object]],
+        outputs: Mapping[str, Mapping[str, object]],
         is_used: Callable[[str], bool],
     ) -> None:
         """Index the ids of the plan by block and by kind.
 
-        variables: the values of the root module's. given: what the call of each module gives to its variables.
-        is_used: returns whether any value depends on an attribute that names what AWS makes with a resource.
+        given: the expression that each variable of a module has in its caller. outputs: the expression of each output of a
+        module. is_used: returns whether any value depends on an attribute that names what AWS makes with a resource.
         """
-        self._given, self._is_used = given, is_used
+        self._given, self._outputs, self._is_used = given, outputs, is_used
         self._ids: defaultdict[tuple[str, str, Kind], dict[str, str]] = defaultdict(dict)
         self._every: defaultdict[tuple[str, Kind], dict[str, None]] = defaultdict(dict)
         self._found: dict[tuple[str, tuple[str, ...], Kind], Possible] = {}
         self._is_read: dict[str, bool] = {}
-        known = list(variables)
+        known = []
         for row in rows:
             if row.type.startswith("data."):
                 known.append(row.before)
@@ -120,11 +123,15 @@ class References:
 
     def named(self, module: str, expression: object, kind: Kind) -> Possible:
         """Return what an expression in a module may name."""
+        if isinstance(expression, Mapping) and "constant_value" in expression:
+            return Possible(tuple(one for of, one in _aws_ids(expression["constant_value"]) if of is kind))
         names = names_in(expression)
         key = (module, names, kind)
         if key not in self._found:
-            certain = self.certain(module, expression, kind)
-            self._found[key] = Possible((certain,)) if certain else self._any_of(module, names, kind)
+            # It stays so in a circle, and if modules pass it on so often that Python stops.
+            self._found[key] = OPEN
+            with suppress(RecursionError):
+                self._found[key] = self._any_of(module, names, kind)
         return self._found[key]
 
     def _anything(self, module: str, kind: Kind) -> Possible:
@@ -136,14 +143,25 @@ class References:
         return Possible(tuple(ids), is_open)
 
     def certain(self, module: str, expression: object, kind: Kind) -> str | None:
-        """Return the only id that is named: the expression is one traversal, listed with what it is a part of."""
+        """Return the only id that is named: the expression is one traversal."""
         names = names_in(expression)
-        if module and len(names) == 1 and names[0].startswith("var."):
-            return self.certain(parent(module), self._given[block_of(module)].get(names[0].removeprefix("var.")), kind)
-        whole = _REFERENCE.fullmatch(names[0]) if names else None
-        if whole is None or not whole[3] or list(names) != [names[0], *_parts(names[0])][: len(names)]:
+        if len(names) != 1:
+            return None
+        passed, whole = _PASSED.fullmatch(names[0]), _REFERENCE.fullmatch(names[0])
+        if passed:
+            with suppress(RecursionError):
+                return self.certain(*self._source(module, passed), kind)
+        if passed or whole is None or not whole[3]:
             return None
         return self._ids.get((inside(module, whole[1]), whole[3], kind), {}).get(whole[2] or "")
+
+    def _source(self, module: str, passed: re.Match[str]) -> tuple[str, object]:
+        """Return the module that decides about a variable or an output, and the expression there."""
+        call, name = passed.groups()
+        if call:
+            inner = inside(module, call)
+            return inner, self._outputs[block_of(inner)].get(name)
+        return parent(module), self._given[block_of(module)].get(name)
 
     def _any_of(self, module: str, names: Sequence[str], kind: Kind) -> Possible:
         every = [self._one(module, name, kind) for name in names]
@@ -156,8 +174,9 @@ class References:
         first, _, rest = name.partition(".")
         if first in ("count", "path", "terraform", "self") or name == "each.key":
             return Possible()
-        if first == "var":
-            return self._variable(module, re.split(r"[.[]", rest, maxsplit=1)[0], kind)
+        passed = _PASSED.match(name)
+        if passed:
+            return self.named(*self._source(module, passed), kind)
         found = _REFERENCE.match(rest if first == "data" else name)
         if first in ("local", "module", "each") or (
             first == "data" and found and self._is_read.get(inside(module, f"data.{found[1]}"))
@@ -165,32 +184,39 @@ class References:
             return self._anything(module, kind)
         if first == "data" or found is None:
             return OPEN
-        block, _, attribute = found.groups()
+        block, instance, attribute = found.groups()
         of = block.partition(".")[0]
         attributes = (
             [attribute]
             if attribute
             else ["id", *(made for type_, made in MADE_WITH if type_ == of and self._is_used(made))]
         )
-        ids = [one for part in attributes for one in self._ids.get((inside(module, block), part, kind), {}).values()]
+        ids = [one for part in attributes for one in self._instances(inside(module, block), instance, part, kind)]
         if ids or (of in WITH_IDS and attribute in (None, "id", "arn", *Kind) and attribute != kind):
             return Possible(tuple(ids))
         return self._anything(module, kind) if attribute == kind else OPEN
 
-    def _variable(self, module: str, name: str, kind: Kind) -> Possible:
-        """Return what a variable may name: nothing that is unknown in the root module, else what the call gives."""
-        if not module:
-            return Possible()
-        given = self._given[block_of(module)].get(name)
-        if isinstance(given, Mapping) and not given.get("references"):
-            return Possible(tuple(one for of, one in _aws_ids(given.get("constant_value")) if of is kind))
-        return self.named(parent(module), given, kind)
+    def _instances(self, block: str, instance: str | None, attribute: str, kind: Kind) -> Iterable[str]:
+        found = self._ids.get((block, attribute, kind), {})
+        return [found[instance]] if instance in found else found.values()
 
 
 def names_in(expression: object) -> tuple[str, ...]:
-    """Return what an expression refers to, each reference followed by what it is a part of."""
-    found = expression.get("references") if isinstance(expression, Mapping) else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    """Return what an expression refers to.
+
+    A plan lists every use, each followed by what it is a part of: `aws_vpc.a[0].id`, `aws_vpc.a[0]`, and `aws_vpc.a`. So
+    the last one, if listed again, is another use.
+    https://github.com/hashicorp/terraform/blob/v1.11.4/internal/command/jsonconfig/expression.go
+    """
+    listed = expression.get("references") if isinstance(expression, Mapping) else None
+    found, parts = list[str](), list[str]()
+    for name in listed if isinstance(listed, list) else ():
+        if parts[:1] == [name]:
+            parts.pop(0)
+        else:
+            found.append(str(name))
+            parts = list(_parts(str(name)))
+    return tuple(found)
 
 
 def parent(module: str) -> str:
@@ -212,8 +238,9 @@ def inside(module: str, name: str) -> str:
 
 
 def _parts(name: str) -> Iterator[str]:
-    """Yield what a traversal is a part of, as a plan lists it after the traversal: aws_vpc.a[0].id, then aws_vpc.a[0]."""
-    while name.count(".") > 1 or name.endswith("]"):
+    """Yield what a traversal is a part of, as a plan lists it after the traversal."""
+    output = _PASSED.match(name)
+    while (name.count(".") > 1 or name.endswith("]")) and not (output and name == output[1]):
         name = name[: name.rfind("[") if name.endswith("]") else name.rfind(".")]
         yield name
 

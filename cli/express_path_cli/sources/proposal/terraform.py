@@ -81,10 +81,11 @@ class _ShapeError(Exception):
 
 @dataclass(slots=True)
 class _Configuration:
-    """The blocks of a configuration, and the expressions that calls of modules give to variables, by their addresses."""
+    """The blocks of a configuration, and the expressions of variables and outputs of modules, by their addresses."""
 
     blocks: dict[str, Values] = field(default_factory=dict)
     given: dict[str, dict[str, object]] = field(default_factory=lambda: defaultdict(dict))
+    outputs: dict[str, dict[str, object]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, module: str, values: Values) -> None:
         """Add a module, and those that it calls."""
@@ -96,11 +97,13 @@ class _Configuration:
             called, expressions = (
                 _object(call, key, "configuration.module_calls") for key in ("module", "expressions")
             )
-            variables = _object(called, "variables", "configuration")
+            variables, outputs = (_object(called, key, "configuration") for key in ("variables", "outputs"))
             address = inside(module, f"module.{name}")
             for variable in variables:
                 default = {"constant_value": _object(variables, variable, "configuration.variables").get("default")}
                 self.given[address][variable] = expressions.get(variable, default)
+            for output in outputs:
+                self.outputs[address][output] = _object(outputs, output, "configuration.outputs").get("expression")
             self.add(address, called)
 
 
@@ -144,7 +147,9 @@ class TerraformPlan:
             _object(document, "variables"),
         )
         self._providers = {key: _object(providers, key, "configuration.provider_config") for key in providers}
-        self.variables = {name: _object(variables, name, "variables").get("value") for name in variables}
+        for name in variables:
+            value = _object(variables, name, "variables").get("value")
+            self._configuration.given[""][name] = {"constant_value": value}
         changes = _objects(document, "resource_changes")
         self.rows = [self._row(row, f"resource_changes[{number}]") for number, row in enumerate(changes)]
         for row in _objects(document, "deferred_changes"):
@@ -220,14 +225,13 @@ class TerraformPlan:
         """Return the value of an expression that is a constant, or a variable with one; None for any other."""
         if not isinstance(expression, Mapping):
             return None
-        names = expression.get("references")
+        names = names_in(expression)
         if not names:
             return expression.get("constant_value")
-        if names[1:] or not str(names[0]).startswith("var."):
+        if names[1:] or not names[0].startswith("var."):
             return None
-        name = str(names[0]).removeprefix("var.")
-        given = self._configuration.given[block_of(module)].get(name)
-        return self._constant(parent(module), given) if module else self.variables.get(name)
+        given = self._configuration.given[block_of(module)].get(names[0].removeprefix("var."))
+        return self._constant(parent(module), given)
 
     def _region(self, row: Row) -> str:
         """Return the Region of a resource, empty if nothing says it. Raise ChangeError if it may be one of several.
@@ -361,8 +365,8 @@ class TerraformPlan:
     def _references(self) -> References:
         return References(
             self.rows,
-            self.variables.values(),
             self._configuration.given,
+            self._configuration.outputs,
             lambda name: not self._used_attributes or name in self._used_attributes,
         )
 

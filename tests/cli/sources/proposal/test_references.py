@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import invoke
-from tests.support.plans import UNKNOWN, PlanBuilder, endpoint
+from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 
 pytestmark = pytest.mark.usefixtures("no_credentials")
 
@@ -159,6 +159,49 @@ def test_a_list_is_followed_through_modules(tmp_path: Path, tables: list[str], e
     assert reasons(plan, tmp_path) == expected
 
 
+TIERS = ['module.t["a"].table_id', 'module.t["a"]']
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (TIERS, {"a": "ENDPOINT", "b": "NAT_GATEWAY"}),
+        ([*TIERS, *TIERS], {"a": UNRESOLVED, "b": "NAT_GATEWAY"}),
+        ([*TIERS, "module.t", "each.key"], {"a": UNRESOLVED, "b": UNRESOLVED}),  # another use of module.t
+        (["module.circle.out"], {"a": UNRESOLVED, "b": UNRESOLVED}),
+        (["module.long499.out"], {"a": UNRESOLVED, "b": UNRESOLVED}),
+    ],
+)
+def test_an_output_is_what_its_own_expression_refers_to(
+    tmp_path: Path, tables: list[str], expected: dict[str, str]
+) -> None:
+    """Of the instance of a module that is named. In a circle, and after very many modules, it may be anything."""
+    plan = endpoint(start(), tables)
+    for key in "ab":
+        module = f'module.t["{key}"]'
+        plan.add(f"{module}.aws_subnet.p", NEW, {"vpc_id": ["var.vpc_id"]})
+        plan.add(f"{module}.aws_route_table.t", TABLE, {"vpc_id": ["var.vpc_id"]})
+        association(plan, f"{module}.aws_route_table_association.a", ["aws_subnet.p.id"], ["aws_route_table.t.id"])
+        default_route(plan, f"{module}.aws_route.r", ["aws_route_table.t.id"], ["var.nat_id"])
+    plan.pass_on("t", "vpc_id", VPC["vpc_id"]).pass_on("t", "nat_id", NAT).output(
+        "t", "table_id", ["aws_route_table.t.id"]
+    )
+    plan.pass_on("circle", "in", ["module.circle.out", *TIERS]).output("circle", "out", ["var.in"])
+    for number in range(500):
+        plan.pass_on(f"long{number}", "in", [f"module.long{number - 1}.out"] if number else TIERS)
+        plan.output(f"long{number}", "out", ["var.in"])
+    found = reasons(plan, tmp_path)
+    assert {key: found[f'module.t["{key}"].aws_subnet.p'] for key in "ab"} == expected
+
+
+def test_an_empty_list_names_nothing(tmp_path: Path) -> None:
+    """The provider computes a list that is empty, so a plan marks it as known after the apply."""
+    plan = endpoint(nat_route(network()))
+    blocks = plan.document["configuration"]["root_module"]["resources"]
+    blocks[-1]["expressions"]["route_table_ids"] = {"constant_value": []}
+    assert reasons(plan, tmp_path) == {"aws_subnet.private": "NAT_GATEWAY"}
+
+
 def test_a_local_value_may_be_any_of_several(tmp_path: Path) -> None:
     """With a second table that has other routes, the association of the subnet is not certain."""
     plan = modular(table=["module.net.table_id", "module.net"])
@@ -201,13 +244,17 @@ INDEXED = ["aws_route_table.t[1].id", "aws_route_table.t[1]", "aws_route_table.t
         ),  # var.which ? t[1].id : t[count.index].id
         ([*INDEXED, "aws_route_table.t"], UNRESOLVED),  # a second use
         (["aws_route_table.t"], UNRESOLVED),
+        (["aws_route_table.t[2].id", "aws_route_table.t[2]", "aws_route_table.t", *INDEXED], "NAT_GATEWAY"),
+        (["aws_vpc.this.arn", "var.known", *INDEXED], UNRESOLVED),  # aws_vpc.this.arn == "" ? var.known : t[1].id
     ],
 )
 def test_only_one_traversal_is_certain(tmp_path: Path, table: list[str], expected: str) -> None:
-    """A plan lists what a traversal is a part of after it, so the same names may be a second use."""
+    """A plan lists what a traversal is a part of after it, so the same names again are a second use."""
     plan = start().add("aws_subnet.p", NEW, VPC)
-    for number in range(2):
+    plan.document["variables"] = {"known": {"value": "rtb-0a17f3c2d94b6e580"}}
+    for number in range(3):
         plan.add(f"aws_route_table.t[{number}]", TABLE, VPC)
+    default_route(plan, "aws_route.r2", ["aws_route_table.t[2].id", "aws_route_table.t[2]", "aws_route_table.t"])
     association(plan, "aws_route_table_association.a", ["aws_subnet.p.id", "aws_subnet.p"], table)
     default_route(plan, "aws_route.r", INDEXED)
     assert reasons(plan, tmp_path) == {"aws_subnet.p": expected}
