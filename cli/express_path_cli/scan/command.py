@@ -191,15 +191,15 @@ def scan(
         selected,
         write_scan,
     )
-    from express_path_cli.sources.proposal.proposal import Proposal, TerraformOptions
+    from express_path_cli.sources.proposal.proposal import Proposal
     from express_path_cli.sources.source import Source
     from express_path_cli.terminal.files import check_output
 
     with_plan = {"--plan-only": plan_only, "--source": source, "--terraform": terraform, "--no-terraform": no_terraform}
     _check_plan(with_plan, plan)
-    asked_terraform = TerraformOptions(not no_terraform, terraform)
+    program = None if no_terraform else terraform or ""
     regions = options.unique(region)
-    proposal = Proposal(plan, regions, source, asked_terraform, is_alone=plan_only) if plan else None
+    proposal = Proposal(plan, regions, source, program, is_alone=plan_only) if plan else None
     if proposal and not (regions or from_dump or example or aggregator or all_regions):
         regions = proposal.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)

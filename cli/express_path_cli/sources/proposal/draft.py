@@ -22,6 +22,7 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path_cli.sources.proposal.resource import (
+    MADE,
     OPEN,
     WITH_IDS,
     Action,
@@ -79,8 +80,9 @@ class DraftTable:
         self.routes.append(Route(name, name, TargetKind.UNKNOWN))
 
 
-class Draft:
-    """The records of a network that change, and what a reader should know of it.
+@dataclass(slots=True)
+class Noted:
+    """What a reader should know of a change.
 
     with_routes: the values because of which it is not certain that a route table has the routes of an endpoint, by the
     table's id. addresses: of each subnet and route table of the change, by its id in the network. changed_by: the addresses
@@ -89,14 +91,29 @@ class Draft:
     subnet.
     """
 
+    with_routes: dict[str, UnknownId] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+    changed_by: dict[str, dict[str, None]] = field(default_factory=dict)
+    undecided: dict[str, str] = field(default_factory=dict)
+
+
+class Draft:
+    """The records of a network that change."""
+
     MAIN = ""
     """In place of the id of a route table: the main one of a VPC."""
 
     def __init__(
-        self, base: Snapshot, owner: Callable[[Resource], str], zone_ids: Mapping[str, str], *, has_base: bool
+        self,
+        base: Snapshot,
+        noted: Noted,
+        owner: Callable[[Resource], str],
+        zone_ids: Mapping[str, str],
+        *,
+        has_base: bool,
     ) -> None:
         """Copy a network. has_base: it was read; otherwise it contains only what the change itself contains."""
-        self.base, self.has_base, self.owner, self.zone_ids = base, has_base, owner, zone_ids
+        self.base, self.has_base, self.noted, self.owner, self.zone_ids = base, has_base, noted, owner, zone_ids
         self.vpcs, self.subnets = dict(base.vpcs), dict(base.subnets)
         self.endpoints, self.nats = dict(base.vpc_endpoints), dict(base.nat_gateways)
         self.lists, self.firewalls = dict(base.prefix_lists), dict(base.firewalls or {})
@@ -126,10 +143,6 @@ class Draft:
         self.gone: set[str] = set()
         self.same_table: dict[str, str] = {}
         self.possible: defaultdict[str, list[Route]] = defaultdict(list)
-        self.with_routes: dict[str, UnknownId] = {}
-        self.addresses: dict[str, str] = {}
-        self.changed_by: dict[str, dict[str, None]] = {}
-        self.undecided: dict[str, str] = {}
         self._fitting: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
         self._alike: dict[tuple[tuple[str, ...], str], str] = {}
         modes = {one.block_mode for rows in (base.vpcs, base.subnets) for one in rows.values()}
@@ -154,6 +167,10 @@ class Draft:
         }
         return any(one not in rows for kind, rows in listed.items() for one in resource.after.named(kind).ids)
 
+    def existed(self, resource: Resource) -> bool:
+        """Return whether the network that was read should have a resource. One that is older than the change lacks it."""
+        return self.has_base and resource.action not in MADE
+
     def remove(self, resource_id: str) -> None:
         """Remove what has an id. A route to it becomes a blackhole, unless it changes too."""
         self.gone.add(resource_id)
@@ -163,12 +180,12 @@ class Draft:
     def note_outside(self, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet that the network does not show."""
         if resource.action is not Action.KEEP:
-            self.undecided.setdefault(resource.address, "")
+            self.noted.undecided.setdefault(resource.address, "")
 
     def note(self, changed: str, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet."""
         if resource.action is not Action.KEEP:
-            self.changed_by.setdefault(changed, {})[resource.address] = None
+            self.noted.changed_by.setdefault(changed, {})[resource.address] = None
 
     def table_of(self, table_id: str) -> DraftTable | None:
         """Return a route table of a VPC, None if it is not in the network."""
@@ -241,7 +258,7 @@ class Draft:
 
     def leave_undecided(self, resource: Resource) -> None:
         """Give each subnet that a resource may affect a route table of which nothing is known."""
-        self.undecided[resource.address] = resource.type
+        self.noted.undecided[resource.address] = resource.type
         vpc_ids = {self._vpc_near(one) for one in (resource.before, resource.after) if one.values} or {None}
         for subnet in self.subnets.values():
             if None in vpc_ids or subnet.vpc_id in vpc_ids or isinstance(subnet.vpc_id, UnknownId):

@@ -1,10 +1,11 @@
 """A proposed change and the network that it changes: which account and Region each resource is in, before, and after."""
 
 import os
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from express_path.domain.network.addresses import Cidr, Family
@@ -23,11 +24,11 @@ from express_path_cli.sources.proposal.cloudformation import (
     stack_of,
 )
 from express_path_cli.sources.proposal.document import read_json
-from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft
+from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Noted
 from express_path_cli.sources.proposal.families import MODELLED, lay
 from express_path_cli.sources.proposal.references import block_of
 from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
-from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource
 from express_path_cli.sources.proposal.source_lines import Location, has_configuration, lines_of
 from express_path_cli.sources.proposal.terraform import TerraformPlan
 from express_path_cli.terminal.errors import OptionError
@@ -40,31 +41,19 @@ EXPRESS_LIST = "pl-s3express"
 INCOMPLETE = "the plan leaves out a part of the configuration (-target, or deferred changes), which counts as unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class TerraformOptions:
-    """Whether Terraform is asked for values that a plan does not have, and which program it is; None for that on PATH."""
-
-    is_asked: bool = True
-    program: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Proposed:
-    """The views before and after the change.
+@dataclass(slots=True)
+class Proposed(Noted):
+    """The views before and after the change, and what a reader should know of it.
 
     others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
-    without a network, and if endpoints had every route that is possible. with_routes, addresses, changed_by, undecided: see `Draft`. notes: what a reader should know. locate: returns
-    where the first of some addresses is whose block is in the configuration. has_source: the folder of the configuration
-    is known.
+    without a network, and if endpoints had every route that is possible. notes: what a reader should know of all of it.
+    locate: returns where the first of some addresses is whose block is in the configuration. has_source: the folder of the
+    configuration is known.
     """
 
-    before: Sequence[View]
-    after: Sequence[View]
-    others: Sequence[View]
-    with_routes: Mapping[str, UnknownId]
-    addresses: Mapping[str, str]
-    changed_by: Mapping[str, dict[str, None]]
-    undecided: Mapping[str, str]
+    before: list[View] = field(default_factory=list)
+    after: list[View] = field(default_factory=list)
+    others: list[View] = field(default_factory=list)
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = field(default=lambda _: None)
     has_source: bool = True
@@ -78,7 +67,7 @@ class Proposal:
         file: Path,
         regions: Sequence[str] = (),
         source: Path | None = None,
-        terraform: TerraformOptions | None = None,
+        terraform: str | None = None,
         *,
         is_alone: bool = False,
     ) -> None:
@@ -86,10 +75,10 @@ class Proposal:
 
         regions: those of --region, of which one is for resources whose Region the change does not say. source: the folder
         in which the plan was made; without it, the folder of the file is used if it has a configuration. For a change
-        set, it is the file with the template. terraform: None if it is not asked. is_alone: whether the change is judged
+        set, it is the file with the template. terraform: the program to ask, empty for that on PATH, None for none. is_alone: whether the change is judged
         without a network.
         """
-        self._file, self.is_alone, self._terraform = file, is_alone, terraform or TerraformOptions()
+        self._file, self.is_alone, self._terraform = file, is_alone, terraform
         self._region = regions[0] if len(regions) == 1 else ""
         self._document = {} if file.suffix.lower() in SUFFIXES else read_json(file)
         self._template: Template | None = None
@@ -124,14 +113,19 @@ class Proposal:
 
         Raise OptionError if the change is for another account or Region than the network.
         """
-        here = {view.region for view in views or ()}
+        here = sorted({view.region for view in views or ()})
         settings = self._region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
-        region = here.pop() if len(here) == 1 else settings
+        region = here[0] if len(here) == 1 else settings
         notes, resources = self._resources(region, watch)
         by_region = self._by_region(resources, region)
-        found = self._over(views, by_region) if views is not None else self._alone(by_region)
+        if views is not None:
+            self._check_regions(by_region, here)
         has_source = self._plan is None or self._folder is not None
-        return replace(found, notes=notes, locate=self._locate, has_source=has_source)
+        found = Proposed(notes=notes, locate=self._locate, has_source=has_source)
+        for name in sorted(by_region) if views is None else here:
+            mine = [view for view in views or () if view.region == name]
+            self._lay_region(found, name, mine, by_region.get(name, []))
+        return found
 
     # --- resources ---------------------------------------------------------------------------------------------------
 
@@ -143,11 +137,11 @@ class Proposal:
         if self._plan is None:
             return [], read_change_set(str(self._file), self._document, self._template)
         notes = [] if self._plan.is_complete else [INCOMPLETE]
-        if self._terraform.is_asked and self._plan.lacks_ids:
-            notes.append(self._ask_terraform(self._plan, watch))
+        if self._terraform is not None and self._plan.lacks_ids:
+            notes.append(self._ask_terraform(self._plan, self._terraform, watch))
         return notes, self._plan.resources
 
-    def _ask_terraform(self, plan: TerraformPlan, watch: Watch) -> str:
+    def _ask_terraform(self, plan: TerraformPlan, program: str, watch: Watch) -> str:
         """Let Terraform plan once more, and return what came of it."""
         if self._folder is None:
             return (
@@ -155,7 +149,7 @@ class Proposal:
             )
         watch.expect(1)
         try:
-            plan.resolved = resolve(self._document, self._folder, self._terraform.program)
+            plan.resolved = resolve(self._document, self._folder, program)
         except NotResolvedError as error:
             return f"ids that the plan does not have are what its references allow: {error}"
         finally:
@@ -190,9 +184,7 @@ class Proposal:
 
     # --- laying ------------------------------------------------------------------------------------------------------
 
-    def _over(self, views: Sequence[View], by_region: Mapping[str, Sequence[Resource]]) -> Proposed:
-        """Return the network that was read, with the change laid over it."""
-        regions = sorted({view.region for view in views})
+    def _check_regions(self, by_region: Mapping[str, Sequence[Resource]], regions: Sequence[str]) -> None:
         with_paths = [name for name, rows in by_region.items() if any(row.type in WITH_PATHS for row in rows)]
         missing = [region for region in sorted(with_paths) if region not in regions]
         if missing:
@@ -200,17 +192,26 @@ class Proposal:
                 f"{self._file} has resources in {missing[0]}, and the network that was read is in {', '.join(regions)}",
                 f"add --region {missing[0]}",
             )
-        after, others, drafts = list[View](), list[View](), list[Draft]()
-        for region in regions:
-            mine = [view for view in views if view.region == region]
-            resources = by_region.get(region, [])
-            self._check_account(resources, mine)
-            known = [view.account.id for view in mine]
-            base = mine[0].tracer.snapshot
-            drafts.append(self._laid(base, known[0] if len(known) == 1 else "", resources))
-            for network, into in zip(drafts[-1].networks(), (after, others), strict=False):
-                into.extend(_in_scope(view, resources) for view in _views_after(mine, network))
-        return _proposed(views, after, others, drafts)
+
+    def _lay_region(self, found: Proposed, region: str, views: Sequence[View], resources: Sequence[Resource]) -> None:
+        """Lay the change over the network of a Region that was read, or without views, over what the change contains of it.
+
+        Then the addresses of S3 Express are not known. They are public, so the views have them where only default routes
+        lead, and the others have them where more specific routes lead.
+        """
+        if views:
+            self._check_account(resources, views)
+            base = views[0].tracer.snapshot
+            found.before.extend(views)
+        else:
+            base = self._existing(region, resources)
+            found.before.extend(_views_after((), _with_addresses(base)[0], ()))
+        accounts = {view.account.id for view in views}
+        networks = self._laid(found, base, accounts.pop() if len(accounts) == 1 else "", resources)
+        usual, *rest = networks if views else [one for network in networks for one in _with_addresses(network)]
+        found.after.extend(_views_after(views, usual, resources))
+        for other in rest:
+            found.others.extend(_views_after(views, other, resources))
 
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
@@ -221,36 +222,24 @@ class Proposal:
                     "use the credentials that made the plan, or a dump of that account",
                 )
 
-    def _laid(self, base: Snapshot, account: str, resources: Sequence[Resource], *, has_base: bool = True) -> Draft:
-        """Return a network with resources laid over it."""
+    def _existing(self, region: str, resources: Iterable[Resource]) -> Snapshot:
+        """Return the network of the resources that exist before the change."""
+        express = PrefixList(EXPRESS_LIST, f"com.amazonaws.{region}.s3express", Family.IPV4, ())
+        existing = [
+            replace(row, action=Action.KEEP, after=row.before, id=row.id_before) for row in resources if row.id_before
+        ]
+        empty = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
+        return self._laid(Noted(), empty, "", existing, has_base=False)[0]
+
+    def _laid(
+        self, noted: Noted, base: Snapshot, account: str, resources: Sequence[Resource], *, has_base: bool = True
+    ) -> list[Snapshot]:
+        """Return a network with resources laid over it, and with the routes to endpoints that are possible, if any."""
         other = account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
-        draft = Draft(base, lambda resource: resource.account_id or other, zones, has_base=has_base)
+        draft = Draft(base, noted, lambda resource: resource.account_id or other, zones, has_base=has_base)
         lay(draft, resources)
-        return draft
-
-    def _alone(self, by_region: Mapping[str, Sequence[Resource]]) -> Proposed:
-        """Return the network that the change itself contains.
-
-        The addresses of S3 Express are not known. They are public, so the views have them where only default routes
-        lead, and the views elsewhere have them where more specific routes lead.
-        """
-        before, after, others, drafts = list[View](), list[View](), list[View](), list[Draft]()
-        for region, resources in sorted(by_region.items()):
-            express = PrefixList(EXPRESS_LIST, f"com.amazonaws.{region}.s3express", Family.IPV4, ())
-            base = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
-            existing = [
-                replace(row, action=Action.KEEP, after=row.before, id=row.id_before)
-                for row in resources
-                if row.id_before
-            ]
-            now, *_ = self._laid(base, "", existing, has_base=False).networks()
-            drafts.append(self._laid(now, "", resources))
-            before.extend(_views_after((), _with_addresses(now, express)[0]))
-            usual, *rest = [one for network in drafts[-1].networks() for one in _with_addresses(network, express)]
-            after.extend(_views_after((), usual))
-            others.extend(view for other in rest for view in _views_after((), other))
-        return _proposed(before, after, others, drafts)
+        return draft.networks()
 
 
 def _required(region: str) -> str:
@@ -260,21 +249,7 @@ def _required(region: str) -> str:
     return region
 
 
-def _proposed(
-    before: Sequence[View], after: Sequence[View], others: Sequence[View], drafts: Sequence[Draft]
-) -> Proposed:
-    return Proposed(
-        before,
-        after,
-        others,
-        ChainMap(*(one.with_routes for one in drafts)),
-        ChainMap(*(one.addresses for one in drafts)),
-        ChainMap(*(one.changed_by for one in drafts)),
-        ChainMap(*(one.undecided for one in drafts)),
-    )
-
-
-def _views_after(views: Sequence[View], network: Snapshot) -> Iterator[View]:
+def _views_after(views: Sequence[View], network: Snapshot, resources: Sequence[Resource]) -> Iterator[View]:
     """Yield the views after the change: each account with the subnets that it lists, and with those that are new."""
     tracer = Tracer(network)
     accounts = {view.account.id: view.account for view in views}
@@ -284,30 +259,28 @@ def _views_after(views: Sequence[View], network: Snapshot) -> Iterator[View]:
         if subnet.id not in known:
             listed.setdefault(subnet.owner_id, []).append(subnet.id)
     for account_id, subnet_ids in listed.items():
-        yield View(accounts.get(account_id) or Account(account_id), tracer, tuple(subnet_ids))
+        account = _in_scope(accounts.get(account_id) or Account(account_id), resources)
+        yield View(account, tracer, tuple(subnet_ids))
 
 
-def _in_scope(view: View, resources: Iterable[Resource]) -> View:
-    """Return a view with what a change does to the scope DIRECTORY_BUCKETS: new buckets, and subnets that it shares."""
+def _in_scope(account: Account, resources: Iterable[Resource]) -> Account:
+    """Return an account with what a change does to the scope DIRECTORY_BUCKETS: new buckets, and subnets that it shares."""
     made = {resource.type for resource in resources if resource.action is not Action.DELETE}
-    account = view.account
     if made & {"aws_s3_directory_bucket", "AWS::S3Express::DirectoryBucket"}:
         account = replace(account, has_directory_buckets=True)
     if made & {"aws_ram_resource_association", "AWS::RAM::ResourceShare"}:
         account = replace(account, shared_subnet_ids=None)
-    return replace(view, account=account)
+    return account
 
 
 # --- without a network -----------------------------------------------------------------------------------------------
 
 
-def _with_addresses(network: Snapshot, express: PrefixList) -> list[Snapshot]:
+def _with_addresses(network: Snapshot) -> list[Snapshot]:
     """Return the network with S3 Express where only default routes lead, and where more specific ones lead, if any."""
-    specific = _specific_destinations(network)
-    generic = _other_than(specific)
-    worlds: list[tuple[Cidr, ...]] = [*([(generic,)] if generic else []), *([specific] if specific else [])]
-    lists = [{**network.prefix_lists, EXPRESS_LIST: replace(express, cidrs=cidrs)} for cidrs in worlds]
-    return [replace(network, prefix_lists=one) for one in lists]
+    specific, express = _specific_destinations(network), network.prefix_lists[EXPRESS_LIST]
+    lists = [replace(express, cidrs=cidrs) for cidrs in (_other_than(specific), specific) if cidrs]
+    return [replace(network, prefix_lists={**network.prefix_lists, EXPRESS_LIST: one}) for one in lists]
 
 
 def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:
@@ -329,8 +302,8 @@ def _specific_destinations(network: Snapshot) -> tuple[Cidr, ...]:
     )
 
 
-def _other_than(specific: Sequence[Cidr]) -> Cidr | None:
-    """Return a block of public addresses to which none of these routes leads, None if there is none."""
+def _other_than(specific: Sequence[Cidr]) -> tuple[Cidr, ...]:
+    """Return a block of public addresses to which none of these routes leads, if there is one."""
     taken = {*specific, *NOT_PUBLIC}
     outer = tuple(one for one in taken if not any(other != one and contains(other, one) for other in taken))
-    return next(AddressSet(Cidr(Family.IPV4, 0, 0), outer).blocks(), None)
+    return tuple(islice(AddressSet(Cidr(Family.IPV4, 0, 0), outer).blocks(), 1))

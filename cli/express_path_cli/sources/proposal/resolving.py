@@ -76,10 +76,10 @@ class NotResolvedError(ExpressPathError):
     """Terraform was not asked for the values that a plan does not know, or its answer is not believed. The text says why."""
 
 
-def resolve(document: Values, folder: Path, program: str | None) -> Sequence[Mapping[str, Values]]:
+def resolve(document: Values, folder: Path, program: str) -> Sequence[Mapping[str, Values]]:
     """Return the values that the arguments of each resource have after the apply, by address, for each order of ids.
 
-    document: a plan as JSON. folder: its initialized configuration. program: the path of Terraform, None for the one on PATH.
+    document: a plan as JSON. folder: its initialized configuration. program: the path of Terraform, empty for the one on PATH.
     A value that stays unknown is OPEN, and the id of what does not exist yet is a NewId. If the configuration sets nothing
     and the provider computes the value, a collection is empty, and anything else is OPEN or differs from order to order.
     Raises NotResolvedError for every reason not to ask Terraform, or not to believe its answer.
@@ -153,7 +153,7 @@ class _Resolution:
     _shapes: how the text of each of these begins. The status of a firewall whose endpoints may become known is STATUS.
     """
 
-    def __init__(self, document: Values, folder: Path, program: str | None, scratch: Path) -> None:
+    def __init__(self, document: Values, folder: Path, program: str, scratch: Path) -> None:
         """Find what mocks must stand in for, and check whether to ask Terraform at all."""
         # A data source of the state may be read again during the apply.
         self._rows = {row["address"]: row for row in _rows(document)}

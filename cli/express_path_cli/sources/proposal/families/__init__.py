@@ -37,8 +37,7 @@ NAMED = (*vpcs.SUBNETS, *tables.TABLES)
 
 def lay(draft: Draft, resources: Sequence[Resource]) -> None:
     """Lay resources over a network: first everything is removed that goes, then everything is added."""
-    if draft.has_base:
-        _remove(draft, resources)
+    _remove(draft, resources)
     stays = [one for one in resources if one.action is not Action.DELETE]
     of_type: defaultdict[str, list[Resource]] = defaultdict(list)
     for resource in stays:
@@ -55,7 +54,7 @@ def lay(draft: Draft, resources: Sequence[Resource]) -> None:
         if resource.type not in MODELLED and resource.action is not Action.KEEP and not is_harmless(resource.type):
             draft.leave_undecided(resource)
         elif resource.type in NAMED and resource.action is not Action.DELETE:
-            draft.addresses[draft.same_table.get(resource.id, resource.id)] = resource.address
+            draft.noted.addresses[draft.same_table.get(resource.id, resource.id)] = resource.address
 
 
 def _remove(draft: Draft, resources: Iterable[Resource]) -> None:

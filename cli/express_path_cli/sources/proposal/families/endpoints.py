@@ -7,7 +7,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
-from express_path_cli.sources.proposal.resource import GONE, MADE, Listed, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, Listed, Possible, Resource, UnknownId
 
 _FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Family.IPV4, Family.IPV6)}
 
@@ -93,9 +93,8 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
     if tables.is_open and not possible:
         draft.note_outside(resource)
     # What an existing resource keeps is what the network shows: another one may delete it. An older network does not show it.
-    is_kept = draft.has_base and resource.action not in MADE
     before = (*resource.before.listed("route_table_ids").ids, resource.before.text("route_table_id"))
-    kept = {*before} & {*tables.ids} if is_kept else set[str]()
+    kept = {*before} & {*tables.ids} if draft.existed(resource) else set[str]()
     for table_id in dict.fromkeys((*tables.ids, *possible)):
         if table_id in kept and table_id in draft.base.route_tables and resource.id in draft.base.vpc_endpoints:
             continue
@@ -112,7 +111,7 @@ def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, a
         elif routes:
             key = draft.same_table.get(table_id, table_id)
             draft.possible[key].extend(routes)
-            draft.with_routes[key] = after.unknown(argument)
+            draft.noted.with_routes[key] = after.unknown(argument)
 
 
 def _routes(draft: Draft, endpoint: VpcEndpoint | None, name: UnknownId) -> list[Route]:

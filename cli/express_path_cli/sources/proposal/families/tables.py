@@ -75,7 +75,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
         main = draft.tables.get(draft.main.get(vpc_id, ""))
         local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
         draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
-        if draft.has_base and resource.action not in MADE:  # the network is older than the change
+        if draft.existed(resource):
             draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)
     _add_inline(draft, resource)
@@ -91,7 +91,7 @@ def _add_default(draft: Draft, resource: Resource) -> None:
     draft.same_table[resource.address] = draft.same_table[resource.id] = named
     table = draft.tables.setdefault(named, DraftTable(after.one("vpc_id")))
     table.tags = tags_of(resource)
-    if resource.action in MADE or not draft.has_base:
+    if not draft.existed(resource):
         table.remove(lambda one: not _is_kept(draft, one))
     _add_inline(draft, resource)
 
@@ -111,7 +111,7 @@ def _add_inline(draft: Draft, resource: Resource) -> None:
     after, table = resource.after, draft.table_of(resource.id)
     if table is None:
         return
-    table_id, exists = draft.same_table.get(resource.id, resource.id), draft.has_base and resource.action not in MADE
+    table_id, exists = draft.same_table.get(resource.id, resource.id), draft.existed(resource)
     if "propagating_vgws" in after.values:
         _propagate(resource, table)
     before = resource.before.values.get("route") if exists else None
