@@ -187,9 +187,13 @@ class Draft:
         if resource.action is not Action.KEEP:
             self.noted.changed_by.setdefault(changed, {})[resource.address] = None
 
+    def real(self, table_id: str) -> str:
+        """Return the id of a route table: a default one has another one than its resource."""
+        return self.same_table.get(table_id, table_id)
+
     def table_of(self, table_id: str) -> DraftTable | None:
         """Return a route table of a VPC, None if it is not in the network."""
-        return self.tables.get(self.same_table.get(table_id, table_id))
+        return self.tables.get(self.real(table_id))
 
     def fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
         """Return those of some route tables that may be in a VPC, or all if none is. Many resources share one tuple.
@@ -266,7 +270,7 @@ class Draft:
 
     def _vpc_near(self, arguments: Arguments) -> str | None:
         """Return the VPC that arguments name, by its id or by that of a subnet or route table in it; None if unknown."""
-        subnets = (arguments.text("subnet_id"), *arguments.listed("vpc_zone_identifier").ids)
+        subnets = (arguments.text("subnet_id"), *arguments.listed("vpc_zone_identifier")[0])
         subnet = next((self.subnets[one] for one in subnets if one in self.subnets), None)
         table = self.table_of(arguments.text("route_table_id"))
         found = arguments.text("vpc_id") or (subnet.vpc_id if subnet else "") or (table.vpc_id if table else "")
@@ -299,7 +303,7 @@ class Draft:
         own = self.fitting(table_ids, vpc_id)
         key = (own, vpc_id)
         if key not in self._alike:
-            every = {self.main.get(vpc_id, "") if one == self.MAIN else self.same_table.get(one, one) for one in own}
+            every = {self.main.get(vpc_id, "") if one == self.MAIN else self.real(one) for one in own}
             is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
             self._alike[key] = min(every) if is_one else ""
         return self._alike[key]

@@ -162,15 +162,6 @@ def with_unknown(value: Any, mark: object) -> Any:  # noqa: ANN401  # any JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """What a list of ids contains: certain ids, others that are possible, and is_open if there may be more."""
-
-    ids: tuple[str, ...] = ()
-    possible: tuple[str, ...] = ()
-    is_open: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Arguments:
     """The arguments of a resource or of a block in it, as far as the configuration sets them.
 
@@ -203,15 +194,15 @@ class Arguments:
         """Return the only id that an argument may be, or the name of the value."""
         return self.named(name).certain or self.unknown(name)
 
-    def listed(self, name: str) -> Listed:
-        """Return the ids in a list."""
+    def listed(self, name: str) -> tuple[tuple[str, ...], Possible]:
+        """Return the ids that are certainly in a list, and what else may be in it."""
         found = self.values.get(name)
         if isinstance(found, Possible):
-            return Listed((), found.ids, found.is_open)
+            return (), found
         every = [_named(item) for item in found] if isinstance(found, list) else []
         certain = tuple(dict.fromkeys(one.certain for one in every if one.certain))
-        rest = dict.fromkeys(one for possible in every for one in possible.ids if one not in certain)
-        return Listed(certain, tuple(rest), any(possible.is_open for possible in every))
+        rest = union(every)
+        return certain, Possible(tuple(one for one in rest.ids if one not in certain), rest.is_open)
 
     def blocks(self, name: str) -> Iterator["Arguments"]:
         """Yield the arguments of each nested block; of one that is not known, none but a Possible under every name."""

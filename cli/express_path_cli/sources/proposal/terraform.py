@@ -441,9 +441,7 @@ def _any_of(values: Sequence[Any]) -> Possible:
 
 def _tags(row: Row, name: str) -> Mapping[str, str]:
     """Return the tags that are known and not sensitive."""
-    found = (row.after or {}).get(name)
     hidden = row.hidden.get(name) if isinstance(row.hidden, Mapping) else row.hidden
-    marked = with_unknown(with_unknown(found, row.unknown.get(name)), hidden)
-    if not isinstance(found, Mapping) or not isinstance(marked, Mapping):
-        return {}
-    return {key: str(value or "") for key, value in found.items() if not has_unknown(marked[key])}
+    found = with_unknown(with_unknown((row.after or {}).get(name), row.unknown.get(name)), hidden)
+    rows = found.items() if isinstance(found, Mapping) else ()
+    return {key: str(value or "") for key, value in rows if not isinstance(value, Possible)}

@@ -282,7 +282,7 @@ def test_real_terraform(tmp_path: Path) -> None:
     (tmp_path / "tests" / "evil.tftest.hcl").write_text(EVIL)
     (tmp_path / "root.tftest.hcl").write_text(EVIL)
     before = set(tmp_path.rglob("*"))
-    found = resolve(plan, tmp_path, None)
+    found = resolve(plan, tmp_path, "")
     assert set(tmp_path.rglob("*")) == before
     assert each(found, 'aws_route.r["element"]') == ["aws_route_table.t[1]"] * 3
     assert isinstance(found[0]['aws_route.r["element"]']["route_table_id"], NewId)
@@ -302,4 +302,4 @@ def test_real_terraform(tmp_path: Path) -> None:
     main = tmp_path / "main.tf"
     main.write_text(main.read_text().replace("10.0.0.0/16", "10.9.0.0/16"))
     with pytest.raises(NotResolvedError, match=r"not that of the plan: aws_subnet\.s\[0\]\.cidr_block differs"):
-        resolve(plan, tmp_path, None)
+        resolve(plan, tmp_path, "")

@@ -54,7 +54,7 @@ def lay(draft: Draft, resources: Sequence[Resource]) -> None:
         if resource.type not in MODELLED and resource.action is not Action.KEEP and not is_harmless(resource.type):
             draft.leave_undecided(resource)
         elif resource.type in NAMED and resource.action is not Action.DELETE:
-            draft.noted.addresses[draft.same_table.get(resource.id, resource.id)] = resource.address
+            draft.noted.addresses[draft.real(resource.id)] = resource.address
 
 
 def _remove(draft: Draft, resources: Iterable[Resource]) -> None:

@@ -7,7 +7,7 @@ from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import Route, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.sources.proposal.draft import Draft, tags_of
-from express_path_cli.sources.proposal.resource import GONE, Listed, Possible, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, Possible, Resource, UnknownId
 
 _FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Family.IPV4, Family.IPV6)}
 
@@ -16,9 +16,9 @@ def _remove_endpoint(draft: Draft, resource: Resource) -> None:
     """Remove the routes of an endpoint that is deleted, or from the tables that it lists no longer."""
     gone = list(draft.tables)
     if resource.action not in GONE:
-        after = resource.after.listed("route_table_ids").ids
+        (before, _), (after, _) = (one.listed("route_table_ids") for one in (resource.before, resource.after))
         is_set = "route_table_ids" in resource.after.values
-        gone = [one for one in resource.before.listed("route_table_ids").ids if is_set and one not in after]
+        gone = [one for one in before if is_set and one not in after]
     _detach(draft, resource, resource.id_before, gone)
 
 
@@ -39,8 +39,8 @@ def _detach(draft: Draft, resource: Resource, endpoint_id: str, table_ids: Itera
 
 def _add_association(draft: Draft, resource: Resource) -> None:
     table = resource.after.named("route_table_id")
-    listed = Listed((table.certain,)) if table.certain else Listed((), table.ids, table.is_open)
-    _attach(draft, resource, resource.after.named("vpc_endpoint_id"), listed, "route_table_id")
+    tables = ((table.certain,), Possible()) if table.certain else ((), table)
+    _attach(draft, resource, resource.after.named("vpc_endpoint_id"), tables, "route_table_id")
 
 
 def _add_endpoint(draft: Draft, resource: Resource) -> None:
@@ -52,19 +52,19 @@ def _add_endpoint(draft: Draft, resource: Resource) -> None:
 
 
 def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
-    after, subnets = resource.after, resource.after.listed("subnet_ids")
+    after, (subnets, others) = resource.after, resource.after.listed("subnet_ids")
     # AWS makes an endpoint for its own services available; one that exists keeps its state.
     state = after.text("state").lower() or "available"
     new = VpcEndpoint(resource.id, after.one("vpc_id"), "gateway", "", state, owner_id=draft.owner(resource))
     known = draft.endpoints.get(resource.id, new)
     ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
-    unlisted = (after.unknown("subnet_ids"),) if subnets.is_open else ()
+    unlisted = (after.unknown("subnet_ids"),) if others.is_open else ()
     return replace(
         known,
         endpoint_type=(after.text("vpc_endpoint_type") or known.endpoint_type).lower(),
         service_name=after.text("service_name") or known.service_name or after.unknown("service_name"),
         ip_address_type=ip_type or known.ip_address_type,
-        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted) or known.subnet_ids,
+        subnet_ids=(*subnets, *others.ids, *unlisted) or known.subnet_ids,
         tags=tags_of(resource),
     )
 
@@ -77,41 +77,43 @@ def _add_subnet(draft: Draft, resource: Resource) -> None:
         draft.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, after.one("subnet_id")))
 
 
-def _attach(draft: Draft, resource: Resource, named: Possible, tables: Listed, argument: str) -> None:
+def _attach(
+    draft: Draft, resource: Resource, named: Possible, tables: tuple[tuple[str, ...], Possible], argument: str
+) -> None:
     """Give the routes of an endpoint to tables: a route to an unknown target if the endpoint or the table is not certain.
 
     Terraform associates one table twice without an error, so counting shows nothing:
     https://github.com/hashicorp/terraform-provider-aws/issues/26663.
     """
-    after = resource.after
+    after, (certain, others) = resource.after, tables
     every = [draft.endpoints.get(one) for one in named.ids]
     if not named.is_open and all(one and not _may_be_express(draft, one) for one in every):
         return
     endpoint = every[0] if named.certain else None
-    may_be = (*tables.possible, *(draft.tables if tables.is_open else ()))
+    may_be = (*others.ids, *(draft.tables if others.is_open else ()))
     possible = draft.fitting(may_be, endpoint.vpc_id if endpoint else "")
-    if tables.is_open and not possible:
+    if others.is_open and not possible:
         draft.note_outside(resource)
     # What an existing resource keeps is what the network shows: another one may delete it. An older network does not show it.
-    before = (*resource.before.listed("route_table_ids").ids, resource.before.text("route_table_id"))
-    kept = {*before} & {*tables.ids} if draft.existed(resource) else set[str]()
-    for table_id in dict.fromkeys((*tables.ids, *possible)):
+    before = (*resource.before.listed("route_table_ids")[0], resource.before.text("route_table_id"))
+    kept = {*before} & {*certain} if draft.existed(resource) else set[str]()
+    for table_id in dict.fromkeys((*certain, *possible)):
         if table_id in kept and table_id in draft.base.route_tables and resource.id in draft.base.vpc_endpoints:
             continue
         found = draft.table_of(table_id)
         if found is None:
             draft.note_outside(resource)
             continue
-        draft.note(draft.same_table.get(table_id, table_id), resource)
+        real_id = draft.real(table_id)
+        draft.note(real_id, resource)
         routes = [
             one for one in _routes(draft, endpoint, after.unknown("vpc_endpoint_id")) if not found.has(one.destination)
         ]
-        if table_id in tables.ids and table_id not in kept:
+        if table_id in certain and table_id not in kept:
             found.routes.extend(routes)
         elif routes:
-            key = draft.same_table.get(table_id, table_id)
-            draft.possible[key].extend(routes)
-            draft.noted.with_routes[key] = after.unknown(argument)
+            draft.possible[real_id].extend(routes)
+            draft.noted.with_routes[real_id] = after.unknown(argument)
 
 
 def _routes(draft: Draft, endpoint: VpcEndpoint | None, name: UnknownId) -> list[Route]:

@@ -52,7 +52,7 @@ def remove_propagation(draft: Draft, resource: Resource) -> None:
 
 def _remove(draft: Draft, resource: Resource, is_removed: Callable[[Route], bool]) -> None:
     table_id = resource.before.text(_table_argument(resource))
-    table = _tables(draft, resource).get(draft.same_table.get(table_id, table_id))
+    table = _tables(draft, resource).get(draft.real(table_id))
     if table:
         draft.note(table_id, resource)
         table.remove(is_removed)
@@ -69,10 +69,9 @@ def _tables(draft: Draft, resource: Resource) -> dict[str, DraftTable]:
 
 def _propagate(draft: Draft, resource: Resource) -> None:
     """Add routes of which nothing is known: what a gateway propagates is not in a change."""
-    tables = resource.after.listed("route_table_ids")
-    named = resource.after.named("route_table_id")
-    is_open = tables.is_open or named.is_open
-    for table_id in list(draft.tables) if is_open else (*tables.ids, *tables.possible, *named.ids):
+    certain, others = resource.after.listed("route_table_ids")
+    named = union([others, resource.after.named("route_table_id")])
+    for table_id in list(draft.tables) if named.is_open else (*certain, *named.ids):
         table = draft.table_of(table_id)
         if table:
             draft.note(table_id, resource)
@@ -125,7 +124,7 @@ def add_route(draft: Draft, resource: Resource) -> None:
         if _may_matter(route.destination):
             draft.possible_routes[resource.block, route.destination].append((resource, route))
         return
-    table_id = draft.same_table.get(certain, certain)
+    table_id = draft.real(certain)
     table = _tables(draft, resource).get(table_id)
     draft.note(table_id, resource)
     if table is None and _may_matter(route.destination):
@@ -145,7 +144,7 @@ def place_possible(draft: Draft) -> None:
         argument, tables = _table_argument(resource), _tables(draft, resource)
         named = union([one.after.named(argument) for one, _ in ones])
         possible = draft.fitting(named.ids, _vpc_of_targets(draft, [one for _, one in ones]))
-        ids = tables if named.is_open else dict.fromkeys(draft.same_table.get(one, one) for one in possible)
+        ids = tables if named.is_open else dict.fromkeys(draft.real(one) for one in possible)
         candidates = [one for one in ids if one in tables and not tables[one].has(destination)]
         is_each = not named.is_open and len(candidates) == len(ones)
         is_same = len({draft.alike(one) for _, one in ones}) == 1

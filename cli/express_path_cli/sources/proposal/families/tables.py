@@ -111,7 +111,7 @@ def _add_inline(draft: Draft, resource: Resource) -> None:
     after, table = resource.after, draft.table_of(resource.id)
     if table is None:
         return
-    table_id, exists = draft.same_table.get(resource.id, resource.id), draft.existed(resource)
+    table_id, exists = draft.real(resource.id), draft.existed(resource)
     if "propagating_vgws" in after.values:
         _propagate(resource, table)
     before = resource.before.values.get("route") if exists else None
@@ -142,7 +142,7 @@ def _add_main(draft: Draft, resource: Resource) -> None:
     vpc, table_id = after.named("vpc_id"), after.named("route_table_id").certain
     for vpc_id in list(draft.vpcs) if vpc.is_open else vpc.ids:
         if table_id and vpc.certain and draft.table_of(table_id):
-            draft.main[vpc_id] = draft.same_table.get(table_id, table_id)
+            draft.main[vpc_id] = draft.real(table_id)
         else:
             draft.main[vpc_id] = draft.unknown_table(after.unknown("route_table_id"), vpc_id)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from express_path.domain.network.resources import TransitGatewayAttachment
 from express_path_cli.sources.proposal.draft import Draft, DraftTable, add_nothing
 from express_path_cli.sources.proposal.families.routes import add_route, remove_propagation, remove_route
-from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Resource, UnknownId
+from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Possible, Resource, UnknownId
 
 _BY_DEFAULT = "default_route_table_association"
 
@@ -40,16 +40,16 @@ def _add_table(draft: Draft, resource: Resource) -> None:
 
 
 def _add_attachment(draft: Draft, resource: Resource) -> None:
-    after, subnets = resource.after, resource.after.listed("subnet_ids")
+    after, (subnets, others) = resource.after, resource.after.listed("subnet_ids")
     gateway_id, vpc_id = after.one(Kind.TRANSIT_GATEWAY), after.one("vpc_id")
-    is_certain = not subnets.possible and not subnets.is_open
+    is_certain = others == Possible()
     is_default = after.known(f"transit_gateway_{_BY_DEFAULT}") is not False
     table_id = draft.transit_default.get(gateway_id) if is_default else None
     new = TransitGatewayAttachment(resource.id, gateway_id, "vpc", vpc_id, route_table_id=table_id)
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
     draft.attachments[resource.id] = replace(
         draft.attachments.get(resource.id, new),
-        subnet_ids=(*subnets.ids, *subnets.possible, *unlisted),
+        subnet_ids=(*subnets, *others.ids, *unlisted),
         # If the subnets are not certain, each of them may carry the traffic of any zone.
         appliance_mode=not is_certain
         or after.known("appliance_mode_support") not in (None, "", "disable")

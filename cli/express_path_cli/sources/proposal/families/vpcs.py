@@ -48,7 +48,7 @@ def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | No
     if not key or not tagged:
         draft.leave_undecided(resource)
         return
-    tagged = draft.same_table.get(tagged, tagged)
+    tagged = draft.real(tagged)
     every: tuple[dict[str, Any], ...] = (draft.subnets, draft.vpcs, draft.tables)
     for rows in every:
         if tagged in rows:
