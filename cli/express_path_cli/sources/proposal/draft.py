@@ -7,6 +7,7 @@ a route to a target of an unknown kind, a route whose destination cannot be read
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from express_path.domain.network.addresses import Cidr, parse_cidr
@@ -143,8 +144,7 @@ class Draft:
         self.gone: set[str] = set()
         self.same_table: dict[str, str] = {}
         self.possible: defaultdict[str, list[Route]] = defaultdict(list)
-        self._fitting: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
-        self._alike: dict[tuple[tuple[str, ...], str], str] = {}
+        self.fitting = cache(self._fitting)
         modes = {one.block_mode for rows in (base.vpcs, base.subnets) for one in rows.values()}
         self.may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
         self.new_block_mode = BlockMode.UNKNOWN if modes - {BlockMode.OFF} else BlockMode.OFF
@@ -195,7 +195,7 @@ class Draft:
         """Return a route table of a VPC, None if it is not in the network."""
         return self.tables.get(self.real(table_id))
 
-    def fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
+    def _fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
         """Return those of some route tables that may be in a VPC, or all if none is. Many resources share one tuple.
 
         A route table, its subnets, and the targets of its routes are in one VPC:
@@ -203,10 +203,7 @@ class Draft:
         """
         if not vpc_id or isinstance(vpc_id, UnknownId) or len(table_ids) < 2:  # noqa: PLR2004
             return table_ids
-        key = (table_ids, vpc_id)
-        if key not in self._fitting:
-            self._fitting[key] = tuple(one for one in table_ids if self._may_be_in(one, vpc_id)) or table_ids
-        return self._fitting[key]
+        return tuple(one for one in table_ids if self._may_be_in(one, vpc_id)) or table_ids
 
     def _may_be_in(self, table_id: str, vpc_id: str) -> bool:
         table = self.table_of(table_id)
@@ -279,6 +276,7 @@ class Draft:
     def _associations(self) -> Mapping[str, list[Association]]:
         """Return the associations of each route table."""
         found: defaultdict[str, list[Association]] = defaultdict(list)
+        alike_of = cache(self._alike_of)
         for key, table in self.base.route_tables.items():
             for claim in table.associations:
                 is_own = claim.subnet_id and claim.subnet_id not in (self.released | self.governing.keys())
@@ -287,13 +285,11 @@ class Draft:
         for subnet_id, (name, tables) in self.governing.items():
             subnet = self.subnets.get(subnet_id)
             if subnet:
-                chosen = "" if tables.is_open else self._alike_of(tables.ids, subnet.vpc_id)
-                is_main = (
-                    tables.ids == (self.MAIN,) and subnet.vpc_id not in self.main
-                )  # which the network does not show
-                found[chosen or ("" if is_main else self.unknown_table(name, subnet.vpc_id))].append(
-                    Association(subnet_id=subnet_id)
-                )
+                chosen = "" if tables.is_open else alike_of(tables.ids, subnet.vpc_id)
+                # The network does not show the main table of every VPC.
+                is_main = tables.ids == (self.MAIN,) and subnet.vpc_id not in self.main
+                table_id = chosen or ("" if is_main else self.unknown_table(name, subnet.vpc_id))
+                found[table_id].append(Association(subnet_id=subnet_id))
         for table_id in self.main.values():
             found[table_id].append(Association(main=True))
         return found
@@ -301,12 +297,9 @@ class Draft:
     def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str) -> str:
         """Return a route table that is like all that may govern a subnet; empty if they differ, or are not shown."""
         own = self.fitting(table_ids, vpc_id)
-        key = (own, vpc_id)
-        if key not in self._alike:
-            every = {self.main.get(vpc_id, "") if one == self.MAIN else self.real(one) for one in own}
-            is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
-            self._alike[key] = min(every) if is_one else ""
-        return self._alike[key]
+        every = {self.main.get(vpc_id, "") if one == self.MAIN else self.real(one) for one in own}
+        is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
+        return min(every) if is_one else ""
 
     def _signature(self, table_id: str) -> object:
         table = self.tables[table_id]

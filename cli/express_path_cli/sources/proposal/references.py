@@ -144,16 +144,21 @@ class References:
 
     def certain(self, module: str, expression: object, kind: Kind) -> str | None:
         """Return the only id that is named: the expression is one traversal."""
+        module, expression = self.passed_on(module, expression)
         names = names_in(expression)
-        if len(names) != 1:
-            return None
-        passed, whole = _PASSED.fullmatch(names[0]), _REFERENCE.fullmatch(names[0])
-        if passed:
-            with suppress(RecursionError):
-                return self.certain(*self._source(module, passed), kind)
-        if passed or whole is None or not whole[3]:
+        whole = _REFERENCE.fullmatch(names[0]) if len(names) == 1 else None
+        if whole is None or not whole[3]:
             return None
         return self._ids.get((inside(module, whole[1]), whole[3], kind), {}).get(whole[2] or "")
+
+    def passed_on(self, module: str, expression: object) -> tuple[str, object]:
+        """Return an expression and its module, or if it is a variable or an output as it is, where that is from."""
+        names = names_in(expression)
+        passed = _PASSED.fullmatch(names[0]) if len(names) == 1 else None
+        if passed:
+            with suppress(RecursionError):
+                return self.passed_on(*self._source(module, passed))
+        return module, expression
 
     def _source(self, module: str, passed: re.Match[str]) -> tuple[str, object]:
         """Return the module that decides about a variable or an output, and the expression there."""

@@ -32,6 +32,7 @@ from express_path_cli.sources.proposal.resource import (
     WITH_IDS,
     NewId,
     Values,
+    has_unknown,
     made_id,
     with_unknown,
 )
@@ -110,12 +111,11 @@ def _rows(document: Values) -> Iterator[Values]:
 
 def _known(change: Values) -> dict[str, Any]:
     """Return the values that are known, not secret, and no templates. Versions of Terraform differ in what a template is."""
-    unknown, secret = change.get("after_unknown") or {}, change.get("after_sensitive") or {}
+    marked = with_unknown(with_unknown(change["after"], change.get("after_unknown")), change.get("after_sensitive"))
     return {
         name: value
-        for name, value in change["after"].items()
-        if b"true" not in orjson.dumps([unknown.get(name), secret.get(name)])
-        and not re.search(rb"[$%]\{", orjson.dumps(value))
+        for name, value in marked.items()
+        if not has_unknown(value) and not re.search(rb"[$%]\{", orjson.dumps(value))
     }
 
 

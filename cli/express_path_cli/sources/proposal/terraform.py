@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.references import References, Row, block_of, inside, is_module, names_in, parent
+from express_path_cli.sources.proposal.references import References, Row, block_of, inside, is_module, names_in
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
     WITH_PATHS,
@@ -204,7 +204,8 @@ class TerraformPlan:
             module, roles = str(provider.get("module_address") or ""), self._expression(key, "assume_role")
             arns = [role.get("role_arn") for role in roles] if isinstance(roles, list) else []
             for expression in (self._expression(key, "region"), *arns):
-                match = pattern.match(str(self._constant(module, expression)))
+                _, constant = self._references.passed_on(module, expression)
+                match = pattern.match(str(constant.get("constant_value"))) if isinstance(constant, Mapping) else None
                 if match:
                     said[key] = match[1]
         for row in sorted(self.rows, key=lambda row: row.type not in _IDENTITIES):
@@ -220,18 +221,6 @@ class TerraformPlan:
         """Return an expression in the configuration of a provider."""
         expressions = self._providers.get(key, {}).get("expressions")
         return expressions.get(name) if isinstance(expressions, Mapping) else None
-
-    def _constant(self, module: str, expression: object) -> object:
-        """Return the value of an expression that is a constant, or a variable with one; None for any other."""
-        if not isinstance(expression, Mapping):
-            return None
-        names = names_in(expression)
-        if not names:
-            return expression.get("constant_value")
-        if names[1:] or not names[0].startswith("var."):
-            return None
-        given = self._configuration.given[block_of(module)].get(names[0].removeprefix("var."))
-        return self._constant(parent(module), given)
 
     def _region(self, row: Row) -> str:
         """Return the Region of a resource, empty if nothing says it. Raise ChangeError if it may be one of several.
@@ -321,8 +310,7 @@ class TerraformPlan:
     def _values(self, row: Row, after: Values) -> dict[str, Any]:
         """Return the arguments of a resource after the apply that the configuration sets, and what it is."""
         found = {}
-        for name in {**after, **row.unknown}:
-            value = with_unknown(after.get(name), row.unknown.get(name))
+        for name, value in with_unknown(after, row.unknown).items():
             if _is_set(row, name):
                 found[name] = self._known_by_then(row, name, value) if has_unknown(value) else value
             elif name in _FACTS and not isinstance(value, Possible):  # what is new has an id of its own
