@@ -340,7 +340,12 @@ def test_the_region_of_each_of_several_providers_must_be_known(tmp_path: Path) -
     refused = invoke(command)
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "aws_subnet.dr has a provider whose Region the plan does not say" in refused.stderr
-    assert invoke(command).exit_code == 2
+    plan.output("names", "dr", ["var.dr"]).pass_on("names", "dr", ["var.region"])
+    plan.document["variables"] = {"region": {"value": "eu-west-1"}}
+    for references, status in (["module.names.dr", "module.names"], 1), (["local.dr"], 2):
+        regions["references"] = references
+        plan.write(tmp_path)
+        assert invoke(command).exit_code == status
     zoned = {"id": UNKNOWN, "vpc_id": UNKNOWN, "availability_zone": "eu-west-1a"}
     plan.add("aws_subnet.zoned", zoned, block={"provider_config_key": "aws.dr"})
     plan.write(tmp_path)

@@ -114,8 +114,8 @@ def _known(change: Values) -> dict[str, Any]:
     marked = with_unknown(with_unknown(change["after"], change.get("after_unknown")), change.get("after_sensitive"))
     return {
         name: value
-        for name, value in marked.items()
-        if not has_unknown(value) and not re.search(rb"[$%]\{", orjson.dumps(value))
+        for name, value in change["after"].items()
+        if not has_unknown(marked[name]) and not re.search(rb"[$%]\{", orjson.dumps(value))
     }
 
 
