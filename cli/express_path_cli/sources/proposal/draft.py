@@ -105,16 +105,13 @@ class Draft:
     """In place of the id of a route table: the main one of a VPC."""
 
     def __init__(
-        self,
-        base: Snapshot,
-        noted: Noted,
-        owner: Callable[[Resource], str],
-        zone_ids: Mapping[str, str],
-        *,
-        has_base: bool,
+        self, base: Snapshot, noted: Noted, account: str, zone_ids: Mapping[str, str], *, has_base: bool
     ) -> None:
-        """Copy a network. has_base: it was read; otherwise it contains only what the change itself contains."""
-        self.base, self.has_base, self.noted, self.owner, self.zone_ids = base, has_base, noted, owner, zone_ids
+        """Copy a network. account: that of resources that do not say theirs.
+
+        has_base: the network was read; otherwise it contains only what the change itself contains.
+        """
+        self.base, self.has_base, self.noted, self.account, self.zone_ids = base, has_base, noted, account, zone_ids
         self.vpcs, self.subnets = dict(base.vpcs), dict(base.subnets)
         self.endpoints, self.nats = dict(base.vpc_endpoints), dict(base.nat_gateways)
         self.lists, self.firewalls = dict(base.prefix_lists), dict(base.firewalls or {})

@@ -237,7 +237,7 @@ class Proposal:
         """Return a network with resources laid over it, and with the routes to endpoints that are possible, if any."""
         other = account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
-        draft = Draft(base, noted, lambda resource: resource.account_id or other, zones, has_base=has_base)
+        draft = Draft(base, noted, other, zones, has_base=has_base)
         lay(draft, resources)
         return draft.networks()
 

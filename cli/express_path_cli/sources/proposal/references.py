@@ -123,9 +123,9 @@ class References:
 
     def named(self, module: str, expression: object, kind: Kind) -> Possible:
         """Return what an expression in a module may name."""
-        if isinstance(expression, Mapping) and "constant_value" in expression:
-            return Possible(tuple(one for of, one in _aws_ids(expression["constant_value"]) if of is kind))
         names = names_in(expression)
+        if not names and isinstance(expression, Mapping) and "constant_value" in expression:
+            return Possible(tuple(one for of, one in _aws_ids(expression["constant_value"]) if of is kind))
         key = (module, names, kind)
         if key not in self._found:
             # It stays so in a circle, and if modules pass it on so often that Python stops.

@@ -55,7 +55,9 @@ def _endpoint(draft: Draft, resource: Resource) -> VpcEndpoint:
     after, (subnets, others) = resource.after, resource.after.listed("subnet_ids")
     # AWS makes an endpoint for its own services available; one that exists keeps its state.
     state = after.text("state").lower() or "available"
-    new = VpcEndpoint(resource.id, after.one("vpc_id"), "gateway", "", state, owner_id=draft.owner(resource))
+    new = VpcEndpoint(
+        resource.id, after.one("vpc_id"), "gateway", "", state, owner_id=resource.account_id or draft.account
+    )
     known = draft.endpoints.get(resource.id, new)
     ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
     unlisted = (after.unknown("subnet_ids"),) if others.is_open else ()

@@ -8,16 +8,12 @@ _KINDS = {
     "aws_internet_gateway": TargetKind.INTERNET_GATEWAY,
     "aws_vpn_gateway": TargetKind.VIRTUAL_PRIVATE_GATEWAY,
 }
-_ATTACHMENTS = {
-    "aws_internet_gateway_attachment": "internet_gateway_id",
-    "aws_vpn_gateway_attachment": "vpn_gateway_id",
-}
-"""The attachments of gateways to VPCs, and the argument that names the gateway."""
+_ATTACHMENTS = ("aws_internet_gateway_attachment", "aws_vpn_gateway_attachment")
 
 
 def _detach(draft: Draft, resource: Resource) -> None:
     """Let AWS drop what is routed to a gateway that loses its VPC."""
-    draft.gone.add(resource.before.text(_ATTACHMENTS[resource.type]))
+    draft.gone.add(resource.before.text("internet_gateway_id") or resource.before.text("vpn_gateway_id"))
 
 
 def _move(draft: Draft, resource: Resource) -> None:

@@ -74,7 +74,7 @@ def _add_table(draft: Draft, resource: Resource) -> None:
         vpc_id = after.one("vpc_id")
         main = draft.tables.get(draft.main.get(vpc_id, ""))
         local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
-        draft.tables[resource.id] = DraftTable(vpc_id, local, draft.owner(resource))
+        draft.tables[resource.id] = DraftTable(vpc_id, local, resource.account_id or draft.account)
         if draft.existed(resource):
             draft.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
     draft.tables[resource.id].tags = tags_of(resource)

@@ -59,13 +59,13 @@ def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | No
 def _add_vpc(draft: Draft, resource: Resource) -> None:
     """Add a VPC and its main route table. That of a VPC that exists may have routes that the change does not show."""
     known, table_id = draft.vpcs.get(resource.id), resource.made("main_route_table_id")
-    new = Vpc(resource.id, draft.owner(resource), block_mode=draft.new_block_mode)
+    new = Vpc(resource.id, resource.account_id or draft.account, block_mode=draft.new_block_mode)
     draft.vpcs[resource.id] = replace(known or new, tags=tags_of(resource))
     if known or table_id in draft.tables:
         return
     cidr = cidr_of(resource.after.known("cidr_block"))
     routes = [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
-    draft.tables[table_id] = DraftTable(resource.id, routes, draft.owner(resource))
+    draft.tables[table_id] = DraftTable(resource.id, routes, resource.account_id or draft.account)
     draft.main.setdefault(resource.id, table_id)
     if resource.action not in MADE:
         name = UnknownId(f"what routes the main route table of {resource.address} has")
@@ -75,7 +75,9 @@ def _add_vpc(draft: Draft, resource: Resource) -> None:
 def _add_subnet(draft: Draft, resource: Resource) -> None:
     after, vpc_id = resource.after, resource.after.one("vpc_id")
     mode = draft.vpcs[vpc_id].block_mode if vpc_id in draft.vpcs else draft.new_block_mode
-    known = draft.subnets.get(resource.id) or Subnet(resource.id, vpc_id, draft.owner(resource), block_mode=mode)
+    known = draft.subnets.get(resource.id) or Subnet(
+        resource.id, vpc_id, resource.account_id or draft.account, block_mode=mode
+    )
     zone = after.text("availability_zone")
     draft.subnets[resource.id] = replace(
         known,
