@@ -185,8 +185,8 @@ class Proposal:
     # --- laying ------------------------------------------------------------------------------------------------------
 
     def _check_regions(self, by_region: Mapping[str, Sequence[Resource]], regions: Sequence[str]) -> None:
-        with_paths = [name for name, rows in by_region.items() if any(row.type in WITH_PATHS for row in rows)]
-        missing = [region for region in sorted(with_paths) if region not in regions]
+        with_paths = {name for name, rows in by_region.items() if any(row.type in WITH_PATHS for row in rows)}
+        missing = sorted(with_paths - {*regions})
         if missing:
             raise OptionError(
                 f"{self._file} has resources in {missing[0]}, and the network that was read is in {', '.join(regions)}",
