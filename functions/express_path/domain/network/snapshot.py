@@ -1,7 +1,7 @@
 """A snapshot: the part of the network that one decision needs, as one account sees it, or several together."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple, Protocol, TypeVar
@@ -164,14 +164,18 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         subnets=_owners_view(account_ids, [snapshot.subnets for snapshot in snapshots]),
         route_tables=_owners_view(account_ids, [snapshot.route_tables for snapshot in snapshots]),
         vpc_endpoints=_owners_view(account_ids, [snapshot.vpc_endpoints for snapshot in snapshots]),
-        nat_gateways=_first_view([snapshot.nat_gateways for snapshot in snapshots]),
-        prefix_lists=_prefix_lists([snapshot.prefix_lists for snapshot in snapshots]),
-        firewalls=_firewalls([snapshot.firewalls for snapshot in snapshots]),
+        nat_gateways=_combined([snapshot.nat_gateways for snapshot in snapshots], _first) or {},
+        prefix_lists=_combined([snapshot.prefix_lists for snapshot in snapshots], _prefix_list) or {},
+        firewalls=_combined([snapshot.firewalls for snapshot in snapshots], _firewall),
         lists_ipv6_prefix_lists=any(snapshot.lists_ipv6_prefix_lists for snapshot in snapshots),
-        network_interfaces=_optional_view([snapshot.network_interfaces for snapshot in snapshots]),
-        instances=_first_view([snapshot.instances for snapshot in snapshots]),
-        transit_gateway_attachments=_attachments([snapshot.transit_gateway_attachments for snapshot in snapshots]),
-        transit_gateway_route_tables=_optional_view([snapshot.transit_gateway_route_tables for snapshot in snapshots]),
+        network_interfaces=_combined([snapshot.network_interfaces for snapshot in snapshots], _first),
+        instances=_combined([snapshot.instances for snapshot in snapshots], _first) or {},
+        transit_gateway_attachments=_combined(
+            [snapshot.transit_gateway_attachments for snapshot in snapshots], _attachment
+        ),
+        transit_gateway_route_tables=_combined(
+            [snapshot.transit_gateway_route_tables for snapshot in snapshots], _first
+        ),
     )
 
 
@@ -185,59 +189,43 @@ def _owners_view(account_ids: Sequence[str], views: Sequence[Mapping[str, _Resou
     return found
 
 
-def _first_view(views: Sequence[Mapping[str, _Value]]) -> dict[str, _Value]:
-    """Return every resource as the first account that lists it describes it."""
+def _combined(
+    views: Sequence[Mapping[str, _Value] | None], combine: Callable[[_Value, _Value], _Value]
+) -> dict[str, _Value] | None:
+    """Return every resource as the accounts that list it describe it together; None if no account can read any."""
+    readable = [view for view in views if view is not None]
     found: dict[str, _Value] = {}
-    for view in reversed(views):
-        found.update(view)
-    return found
+    for view in readable:
+        for key, resource in view.items():
+            found[key] = combine(found[key], resource) if key in found else resource
+    return found if readable else None
 
 
-def _optional_view(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _Value] | None:
-    readable = [view for view in views if view is not None]
-    return _first_view(readable) if readable else None
+def _first(known: _Value, _other: _Value) -> _Value:
+    """Return the description of the first account that lists a resource."""
+    return known
 
 
-def _prefix_lists(views: Sequence[Mapping[str, PrefixList]]) -> dict[str, PrefixList]:
+def _prefix_list(known: PrefixList, other: PrefixList) -> PrefixList:
     """Combine prefix lists: one account may read the entries, and another the name and the owner."""
-    found: dict[str, PrefixList] = {}
-    for view in views:
-        for key, prefix_list in view.items():
-            known = found.get(key, prefix_list)
-            described = known if known.name else prefix_list
-            found[key] = replace(described, cidrs=prefix_list.cidrs if known.cidrs is None else known.cidrs)
-    return found
+    described = known if known.name else other
+    return replace(described, cidrs=other.cidrs if known.cidrs is None else known.cidrs)
 
 
-def _firewalls(views: Sequence[Mapping[str, Firewall] | None]) -> dict[str, Firewall] | None:
+def _firewall(known: Firewall, other: Firewall) -> Firewall:
     """Combine firewalls: one account may see the firewall, and another an endpoint in its own VPC."""
-    readable = [view for view in views if view is not None]
-    found: dict[str, Firewall] = {}
-    for view in readable:
-        for arn, firewall in view.items():
-            known = found.get(arn, firewall)
-            endpoint_ids = dict.fromkeys((*known.endpoint_ids, *firewall.endpoint_ids))
-            found[arn] = replace(
-                known,
-                endpoint_ids=tuple(endpoint_ids),
-                nat_gateway_ids={**firewall.nat_gateway_ids, **known.nat_gateway_ids},
-            )
-    return found if readable else None
+    return replace(
+        known,
+        endpoint_ids=tuple(dict.fromkeys((*known.endpoint_ids, *other.endpoint_ids))),
+        nat_gateway_ids={**other.nat_gateway_ids, **known.nat_gateway_ids},
+    )
 
 
-def _attachments(
-    views: Sequence[Mapping[str, TransitGatewayAttachment] | None],
-) -> dict[str, TransitGatewayAttachment] | None:
+def _attachment(known: TransitGatewayAttachment, other: TransitGatewayAttachment) -> TransitGatewayAttachment:
     """Combine attachments: a transit gateway's owner sees associations, and a VPC's owner the attachment's subnets."""
-    readable = [view for view in views if view is not None]
-    found: dict[str, TransitGatewayAttachment] = {}
-    for view in readable:
-        for key, attachment in view.items():
-            known = found.get(key, attachment)
-            found[key] = replace(
-                known,
-                route_table_id=known.route_table_id or attachment.route_table_id,
-                subnet_ids=known.subnet_ids or attachment.subnet_ids,
-                appliance_mode=known.appliance_mode or attachment.appliance_mode,
-            )
-    return found if readable else None
+    return replace(
+        known,
+        route_table_id=known.route_table_id or other.route_table_id,
+        subnet_ids=known.subnet_ids or other.subnet_ids,
+        appliance_mode=known.appliance_mode or other.appliance_mode,
+    )
