@@ -268,7 +268,7 @@ class _Search:
 
     def finds_what_is_not_allowed(self) -> bool:
         """Return whether no Allow statement applies to a request on the endpoint path."""
-        return self._search(partial(self._is_not_allowed, Path.ENDPOINT))
+        return self._search(partial(self._none_applies, Path.ENDPOINT, is_deny=False))
 
     def finds_what_applies(self, statement: Statement, paths: Iterable[Path]) -> bool:
         """Return whether a statement applies to a request on any of some paths."""
@@ -303,21 +303,16 @@ class _Search:
 
     def _would_deny(self, statement: Statement) -> Answer:
         """Whether a Deny statement applies on the endpoint path, and none did on the NAT path."""
-        return _all([self._applies(statement, Path.ENDPOINT), self._is_not_denied(Path.NAT)])
+        return _all([self._applies(statement, Path.ENDPOINT), self._none_applies(Path.NAT, is_deny=True)])
 
     def _no_longer_allows(self, statement: Statement) -> Answer:
         """Whether an Allow statement applied on the NAT path, and none does on the endpoint path."""
-        allowed = [self._applies(statement, Path.NAT), self._is_not_denied(Path.NAT)]
-        return _all([*allowed, self._is_not_allowed(Path.ENDPOINT)])
+        allowed = [self._applies(statement, Path.NAT), self._none_applies(Path.NAT, is_deny=True)]
+        return _all([*allowed, self._none_applies(Path.ENDPOINT, is_deny=False)])
 
-    def _is_not_denied(self, path: Path) -> Answer:
-        return _not(self._applies_any(path, is_deny=True))
-
-    def _is_not_allowed(self, path: Path) -> Answer:
-        return _not(self._applies_any(path, is_deny=False))
-
-    def _applies_any(self, path: Path, *, is_deny: bool) -> Answer:
-        return _any(self._applies(found, path) for found in self.request.statements if found.is_deny is is_deny)
+    def _none_applies(self, path: Path, *, is_deny: bool) -> Answer:
+        """Whether no Deny statement, or no Allow statement, applies on a path."""
+        return _all(_not(self._applies(row, path)) for row in self.request.statements if row.is_deny is is_deny)
 
     def _applies(self, statement: Statement, path: Path) -> Answer:
         self.effort.spend(2)
@@ -576,11 +571,6 @@ def _all(answers: Iterable[Answer]) -> Answer:
         if missing is True:
             missing = answer
     return missing
-
-
-def _any(answers: Iterable[Answer]) -> Answer:
-    """Return whether any is true."""
-    return _not(_all(map(_not, answers)))
 
 
 def _not(answer: Answer) -> Answer:
