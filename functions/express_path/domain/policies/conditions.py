@@ -10,6 +10,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from itertools import chain, combinations, pairwise
 from math import isfinite
+from operator import eq, ge, gt, le, lt
 
 from express_path.domain.policies.documents import Condition
 from express_path.domain.policies.effort import BYTES_OF_CHARACTER, Effort
@@ -42,7 +43,7 @@ def holds(condition: Condition, value: Value, allowed: Sequence[str], effort: Ef
     """
     if condition.operator == "Null":
         return any((word.lower() == "true") is (value == ABSENT) for word in allowed)
-    positive = condition.operator.replace("Not", "")
+    positive = condition.positive
     is_negated = positive != condition.operator
     if value == ABSENT:
         return (
@@ -100,7 +101,7 @@ def sets_of(values: Sequence[str], count: int) -> Iterator[Value]:
 
 def _texts(condition: Condition) -> Iterator[str]:
     """Yield values on each side of every limit of a condition that has no wildcards, and those that it names."""
-    operator = condition.operator.replace("Not", "")
+    operator = condition.positive
     if operator == "Bool":
         yield from ("true", "false")
     for text in () if operator == "Null" else condition.values:
@@ -112,7 +113,7 @@ def _texts(condition: Condition) -> Iterator[str]:
 
 def _beside_limits(conditions: Iterable[Condition]) -> Iterator[str]:
     """Yield the numbers and dates that conditions name, and one number below, between, and above each two of them."""
-    readers = ((_ORDERED.get(row.operator.replace("Not", "")), row.values) for row in conditions)
+    readers = ((_ORDERED.get(row.positive), row.values) for row in conditions)
     read = {limit for reader, texts in readers if reader for limit in map(reader, texts)}
     limits = sorted(limit for limit in read if limit is not None)
     if limits:
@@ -122,11 +123,10 @@ def _beside_limits(conditions: Iterable[Condition]) -> Iterator[str]:
 
 def _patterns(condition: Condition) -> Iterator[Pattern]:
     """Yield the values of a condition that match more than one text."""
-    operator = condition.operator.replace("Not", "")
-    if operator == "StringEqualsIgnoreCase":
+    if condition.positive == "StringEqualsIgnoreCase":
         yield from (compiled(text, any_case=True) for text in condition.values)
-    if operator in _WITH_WILDCARDS:
-        colons = 0 if operator == "StringLike" else ARN
+    if condition.positive in _WITH_WILDCARDS:
+        colons = 0 if condition.positive == "StringLike" else ARN
         yield from (compiled(text, colons) for text in condition.values if is_wild(text))
 
 
@@ -135,8 +135,7 @@ _WITH_WILDCARDS = ("StringLike", "ArnLike", "ArnEquals")
 
 def unreadable(condition: Condition) -> str:
     """Return what is wrong with the first value of a condition that its operator cannot compare; empty if there is none."""
-    operator = condition.operator.replace("Not", "")
-    read = _network if operator == "IpAddress" else _ORDERED.get(operator)
+    read = _network if condition.positive == "IpAddress" else _ORDERED.get(condition.positive)
     wrong = next((text for text in condition.values if read is not None and read(text) is None), None)
     return "" if wrong is None else f"{condition.operator_text} {condition.key} cannot be compared with {wrong!r:.80}"
 
@@ -220,6 +219,10 @@ def _is_in(found: str, block: str) -> bool:
     return address is not None and network is not None and address in network
 
 
+def _is_same_in_any_case(found: str, wanted: str) -> bool:
+    return found.lower() == wanted.lower()
+
+
 def _compared(
     read: Callable[[str], float | None], compare: Callable[[float, float], bool]
 ) -> Callable[[str, str], bool]:
@@ -230,25 +233,16 @@ def _compared(
     return both
 
 
-_ORDER: Mapping[str, Callable[[float, float], bool]] = {
-    "Equals": lambda one, other: one == other,
-    "LessThan": lambda one, other: one < other,
-    "LessThanEquals": lambda one, other: one <= other,
-    "GreaterThan": lambda one, other: one > other,
-    "GreaterThanEquals": lambda one, other: one >= other,
-}
+_ORDER = {"Equals": eq, "LessThan": lt, "LessThanEquals": le, "GreaterThan": gt, "GreaterThanEquals": ge}
 _ORDERED: Mapping[str, Callable[[str], float | None]] = {
     f"{kind}{name}": read for kind, read in (("Numeric", _number), ("Date", _seconds)) for name in _ORDER
 }
 """How the operators that compare numbers and dates read a value."""
 _COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
-    "StringEquals": lambda found, wanted: found == wanted,
-    "StringEqualsIgnoreCase": lambda found, wanted: found.lower() == wanted.lower(),
+    **dict.fromkeys(("StringEquals", "BinaryEquals"), eq),
+    **dict.fromkeys(("StringEqualsIgnoreCase", "Bool"), _is_same_in_any_case),
+    **dict.fromkeys(("ArnEquals", "ArnLike"), is_like_arn),
     "StringLike": is_like,
-    "ArnEquals": is_like_arn,
-    "ArnLike": is_like_arn,
-    "Bool": lambda found, wanted: found.lower() == wanted.lower(),
-    "BinaryEquals": lambda found, wanted: found == wanted,
     "IpAddress": _is_in,
     **{f"Numeric{name}": _compared(_number, compare) for name, compare in _ORDER.items()},
     **{f"Date{name}": _compared(_seconds, compare) for name, compare in _ORDER.items()},

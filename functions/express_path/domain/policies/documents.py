@@ -68,6 +68,11 @@ class Condition:
         return f"{self.operator_text} {self.key} {', '.join(self.values)}"
 
     @property
+    def positive(self) -> str:
+        """The operator without Not: what a negated one negates."""
+        return self.operator.replace("Not", "")
+
+    @property
     def operator_text(self) -> str:
         """The operator as IAM spells it, such as ForAnyValue:StringLikeIfExists."""
         quantifier = f"{self.quantifier}:" if self.quantifier else ""
