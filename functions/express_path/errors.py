@@ -37,8 +37,7 @@ class ContractError(ExpressPathError):
     """A step of a runbook sends a request of another version than the plan function's."""
 
     def __init__(self, found: object, expected: str) -> None:
-        """Keep the version of the request and that of the function."""
-        self.found, self.expected = found, expected
+        """Name the version of the request and that of the function."""
         super().__init__(
             f"the run's runbook has version {_shown(found)} of the contract with the plan function, and the function has "
             f"version {expected!r}: the stack was updated after the run had started; start the run again"
@@ -62,8 +61,7 @@ class PolicyError(ExpressPathError):
     """What a policy says could not be determined."""
 
     def __init__(self, source: str, fault: str) -> None:
-        """Keep where the policy is from, and why it could not be judged."""
-        self.source, self.fault = source, fault
+        """Name where the policy is from, and why it could not be judged."""
         super().__init__(f"{source}: {fault}")
 
 
@@ -121,10 +119,9 @@ class FindingsError(ExpressPathError):
     """Security Hub or EventBridge rejected some findings of an integration."""
 
     def __init__(self, rejected: Sequence[tuple[str, str, str]]) -> None:
-        """Keep the subnet, the error code, and the message of each rejected finding."""
-        self.rejected = tuple(rejected)
-        shown = "; ".join(f"{subnet_id}: {code}, {message}" for subnet_id, code, message in self.rejected[:5])
-        super().__init__(f"{len(self.rejected)} findings were rejected, the first: {shown}")
+        """Name the subnet, the error code, and the message of the first rejected findings."""
+        shown = "; ".join(f"{subnet_id}: {code}, {message}" for subnet_id, code, message in rejected[:5])
+        super().__init__(f"{len(rejected)} findings were rejected, the first: {shown}")
 
 
 class BlockedError(ExpressPathError):
@@ -148,8 +145,7 @@ class TableChangedError(ExpressPathError):
     """While a run healed a subnet, another route table was associated with the subnet."""
 
     def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
-        """Keep the subnet, the route table that the run claimed, and the one that governs the subnet now."""
-        self.subnet_id, self.claimed, self.governing = subnet_id, claimed, governing
+        """Name the subnet, the route table that the run claimed, and the one that governs the subnet now."""
         super().__init__(
             f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}: start the heal again"
         )
@@ -159,8 +155,7 @@ class ApprovedPlanError(ExpressPathError):
     """The plan changed after a heal used its approval, so nobody approved what the heal would do now."""
 
     def __init__(self, subnet_id: str, route_table_id: str) -> None:
-        """Keep the subnet and its route table."""
-        self.subnet_id, self.route_table_id = subnet_id, route_table_id
+        """Name the subnet and its route table."""
         super().__init__(
             f"APPROVAL_REQUIRED: the plan for {subnet_id} changed after it was approved: another endpoint, another policy, "
             f"or other subnets in {route_table_id}; start the approval runbook again"
@@ -171,8 +166,7 @@ class ElectionError(ExpressPathError):
     """No run could be elected to create the endpoint of a VPC."""
 
     def __init__(self, vpc_id: str) -> None:
-        """Keep the VPC."""
-        self.vpc_id = vpc_id
+        """Name the VPC."""
         super().__init__(
             f"the ledger names no run that creates the endpoint of {vpc_id}: see why the step elect failed, and start "
             "the heal again"
@@ -183,8 +177,7 @@ class EndpointNotReadyError(ExpressPathError):
     """The endpoint that a route table is to be associated with is not available."""
 
     def __init__(self, subnet_id: str, found: str) -> None:
-        """Keep the subnet, and what was found instead of an available endpoint."""
-        self.subnet_id, self.found = subnet_id, found
+        """Name the subnet, and what was found instead of an available endpoint."""
         super().__init__(f"no endpoint is available for {subnet_id}: {found}; start the heal again")
 
 
@@ -208,18 +201,12 @@ class UndoBlockedError(UndoError):
 class StepsFailedError(ExpressPathError):
     """A run failed. The message names the steps that failed, AWS's errors, and how to fix them."""
 
-    def __init__(self, run_id: str, explanation: str) -> None:
-        """Keep the run's id, and what failed."""
-        self.run_id, self.explanation = run_id, explanation
-        super().__init__(explanation)
-
 
 class ClaimHeldError(ExpressPathError):
     """Another run has claimed a route table and has not ended."""
 
     def __init__(self, route_table_id: str, owner: str) -> None:
-        """Keep the route table and the run that has claimed it."""
-        self.route_table_id, self.owner = route_table_id, owner
+        """Name the route table and the run that has claimed it."""
         super().__init__(f"timed out: run {owner} is still changing {route_table_id}; start again when it has ended")
 
 
@@ -227,8 +214,7 @@ class ClaimLostError(ExpressPathError):
     """A run's claim on a route table expired or another run took it, so the run must change nothing more."""
 
     def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
-        """Keep the route table, the run that must stop, and the run that claimed the table last, empty for none."""
-        self.route_table_id, self.run_id, self.owner = route_table_id, run_id, owner
+        """Name the route table, the run that must stop, and the run that claimed the table last, empty for none."""
         super().__init__(
             f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
             "start again"
@@ -239,8 +225,7 @@ class NotDisassociatedError(ExpressPathError):
     """An undo removed a route table's association with an endpoint, and EC2 still shows it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
-        """Keep the route table and the endpoint."""
-        self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
+        """Name the route table and the endpoint."""
         super().__init__(
             f"{route_table_id} still uses {endpoint_id}: the step disassociate failed, EC2 is slow to show the change, "
             "or somebody associated it again; start the undo again"
@@ -251,8 +236,7 @@ class NotDeletedError(ExpressPathError):
     """An undo could not delete the endpoint that a heal created; no route table uses it anymore."""
 
     def __init__(self, endpoint_id: str) -> None:
-        """Keep the endpoint."""
-        self.endpoint_id = endpoint_id
+        """Name the endpoint."""
         super().__init__(
             f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it; start the undo "
             "again when it can be deleted"
@@ -263,8 +247,7 @@ class NotAssociatedError(ExpressPathError):
     """A heal associated a route table with an endpoint, and EC2 does not show it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
-        """Keep the route table and the endpoint."""
-        self.route_table_id, self.endpoint_id = route_table_id, endpoint_id
+        """Name the route table and the endpoint."""
         super().__init__(
             f"the call that associates {route_table_id} with {endpoint_id} succeeded, and EC2 does not show the "
             "association: EC2 is slow to show it, or somebody removed it or the endpoint; start the heal again"
@@ -275,6 +258,5 @@ class NotCuredError(ExpressPathError):
     """After a heal, the subnet is still not COMPLIANT."""
 
     def __init__(self, subnet_id: str, annotation: str) -> None:
-        """Keep the subnet and the verdict's annotation."""
-        self.subnet_id, self.annotation = subnet_id, annotation
+        """Name the subnet and the verdict's annotation."""
         super().__init__(f"{subnet_id} is not healed: {annotation}")

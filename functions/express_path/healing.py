@@ -112,7 +112,7 @@ def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
     """Return the answer to one step of a runbook, as JSON. An exception fails the step; its message says why."""
     if isinstance(request, FailureRequest):
         steps = failed_steps(services.aws.ssm, request.run_id)
-        raise StepsFailedError(request.run_id, explain_failure(request.run_id, steps))
+        raise StepsFailedError(explain_failure(request.run_id, steps))
     if isinstance(request, UndoRequest):
         return UndoSteps(services).answer(request)
     planner = Planner(services)
