@@ -53,7 +53,7 @@ from express_path.domain.heal.claims import (
     why_not_healed,
 )
 from express_path.domain.heal.failures import explain_failure
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, TableRecord, marks_of
+from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, marks_of
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, with_policy
@@ -189,37 +189,32 @@ class Planner:
         snapshot = reader.read(account_id, vpc_id, services.parameters) if vpc_id else reader.empty(account_id)
         return Evaluator(Tracer(snapshot), services.parameters)
 
-    def plan(
-        self, subnet_id: str, started_by: StartedBy, *, needs_approval: bool = False, has_preflight: bool = True
-    ) -> Observation:
-        """Plan once. needs_approval: the plan is blocked unless somebody approved the heal. Raise ApiError.
-
-        Without a pre-flight, only the network, the ledger and the change calendar are read.
-        """
-        evaluator = self.evaluator(subnet_id)
-        verdict = evaluator.verdict(subnet_id)
-        table_id = verdict.route_table_id
-        view = self._services.ledger.view(table_id, verdict.vpc_id) if table_id else None
-        now = datetime.now(UTC)
-        evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
-        context = PlanContext(evidence, self.settings, now, view, started_by, needs_approval)
-        return Observation(evaluator, make_plan(evaluator, subnet_id, context), view, now)
-
     def settled_plan(
-        self,
-        subnet_id: str,
-        started_by: StartedBy,
-        policy: RepeatPolicy,
-        *,
-        needs_approval: bool = False,
+        self, request: HealRequest | ApprovalRequest, policy: RepeatPolicy, *, needs_approval: bool = False
     ) -> Observation:
-        """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing."""
+        """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing.
+
+        needs_approval: the plan is blocked unless somebody approved the heal. Raise ApiError.
+        """
         return read_until_two_agree(
-            lambda: self.plan(subnet_id, started_by, needs_approval=needs_approval, has_preflight=policy.has_preflight),
+            lambda: self._plan(request, needs_approval=needs_approval, has_preflight=policy.has_preflight),
             lambda before, now: _decision(before) == _decision(now) and not policy.temporary(now),
             policy.expected,
             policy.attempts or ATTEMPTS,
         )
+
+    def _plan(
+        self, request: HealRequest | ApprovalRequest, *, needs_approval: bool, has_preflight: bool
+    ) -> Observation:
+        """Plan once. Without a pre-flight, only the network, the ledger and the change calendar are read."""
+        evaluator = self.evaluator(request.subnet_id)
+        verdict = evaluator.verdict(request.subnet_id)
+        table_id = verdict.route_table_id
+        view = self._services.ledger.view(table_id, verdict.vpc_id) if table_id else NO_RECORDS
+        now = _now()
+        evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
+        context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval)
+        return Observation(evaluator, make_plan(evaluator, request.subnet_id, context), view, now)
 
     def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:
         """Read what the pre-flight checks; nothing if there is nothing to heal."""
@@ -284,14 +279,12 @@ class HealSteps:
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
         """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
-        observation = self._planner.settled_plan(
-            request.subnet_id, request.started_by, FIRST_PLAN, needs_approval=self._needs_approval(request)
-        )
+        observation = self._planner.settled_plan(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
         if not request.dry_run:
             _check_blocked(observation)
         finished = self._finished_endpoint(observation, request)
-        step = next_before_claim(observation.plan, observation.ledger, dry_run=request.dry_run, finishes=bool(finished))
-        record = observation.records.table
+        step = next_before_claim(observation.plan, dry_run=request.dry_run, finishes=bool(finished))
+        record = observation.ledger.table
         answer = plan_answer(observation.plan, step, self._planner.settings, record, observation.now, finished)
         writer = self._writer(request, observation.now)
         finishes = step is NextStep.FINISH
@@ -299,24 +292,19 @@ class HealSteps:
 
     def turn(self, request: HealRequest) -> dict[str, Any]:
         """Return whether the run can claim its route table now. It plans again if the ledger changed since its plan."""
-        record, now = self._ledger.table(request.route_table_id), datetime.now(UTC)
-        void_run = ""
-        if self._is_held(record, request, now):
-            if not has_ended(self._aws.ssm, record.run_id):
-                return turn_answer(NextStep.WAIT) | {"ledger": []}
-            void_run = record.run_id
+        record, now = self._ledger.table(request.route_table_id), _now()
+        if _is_working(self._aws, record, request.run_id, now):
+            return turn_answer(NextStep.WAIT)
+        void_run = record.run_id if record.is_claimed_by_other(request.run_id, now) else ""
         claim = self._writer(request, now).claim(
             record, void_run=void_run, subnet_id=request.subnet_id, vpc_id=request.vpc_id, lost=WAITING
         )
         if {"seenRun": request.seen_run, "seenState": request.seen_state} == seen(record):
-            return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
-        observation = self._planner.settled_plan(
-            request.subnet_id, request.started_by, FIRST_PLAN, needs_approval=self._needs_approval(request)
-        )
-        self._check(observation, request)
+            return turn_answer(NextStep.CLAIM, claim)
+        observation = self._changeable(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
         if observation.plan.action is Action.NOTHING_TO_DO:
-            return turn_answer(NextStep.DONE) | {"ledger": []}
-        return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
+            return turn_answer(NextStep.DONE)
+        return turn_answer(NextStep.CLAIM, claim)
 
     def confirm(self, request: HealRequest) -> dict[str, Any]:
         """Return what this run changes, now that it has claimed the route table: two plans in a row must agree.
@@ -325,17 +313,13 @@ class HealSteps:
 
         A run without the claim changes nothing. Raise ClaimHeldError if the run that it waited for still has the claim.
         """
-        record, now = self._ledger.table(request.route_table_id), datetime.now(UTC)
-        has_claim = record.is_claimed_by(request.run_id, _seconds(now))
-        if self._is_held(record, request, now) and not has_ended(self._aws.ssm, record.run_id):
+        record, now = self._ledger.table(request.route_table_id), _now()
+        has_claim = record.is_claimed_by(request.run_id, now)
+        if _is_working(self._aws, record, request.run_id, now):
             raise ClaimHeldError(request.route_table_id, record.run_id)
         needs_approval = self._needs_approval(request)
-        observation = self._planner.settled_plan(
-            request.subnet_id, request.started_by, AFTER_CLAIM, needs_approval=needs_approval
-        )
-        self._check(observation, request)
-        snapshot, ledger = observation.evaluator.snapshot, observation.records
-        election = elect(ledger.vpc, snapshot, request.run_id)
+        observation = self._changeable(request, AFTER_CLAIM, needs_approval=needs_approval)
+        election = elect(observation, request.run_id)
         step = next_change(observation.plan)
         if not has_claim:
             if step is not NextStep.VERIFY:
@@ -345,8 +329,8 @@ class HealSteps:
         if needs_approval and step not in (NextStep.VERIFY, NextStep.DONE):
             writes.append(writer.use_approval(request.route_table_id, observation.plan.fingerprint))
         if step is NextStep.CREATE and election.must_elect:
-            writes.append(writer.elect(ledger.vpc.vpc_id, election))
-        if is_unrecorded(observation.plan, ledger.vpc, snapshot):
+            writes.append(writer.elect(observation.ledger.vpc.vpc_id, election))
+        if is_unrecorded(observation):
             step = NextStep.CREATE
         fingerprint = observation.plan.fingerprint or NONE
         return {"next": step.value, "summary": summary(observation.plan), "fingerprint": fingerprint, "ledger": writes}
@@ -357,17 +341,13 @@ class HealSteps:
         Raise ElectionError, and ApprovedPlanError.
         """
         self._check_claim(request)
-        observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_CREATION)
-        self._check(observation, request)
-        snapshot, ledger = observation.evaluator.snapshot, observation.records
-        election = elect(ledger.vpc, snapshot, request.run_id)
+        observation = self._changeable(request, BEFORE_CREATION)
+        election, creates_again = elect(observation, request.run_id), is_unrecorded(observation)
         if election.must_elect:
-            raise ElectionError(ledger.vpc.vpc_id)
+            raise ElectionError(observation.ledger.vpc.vpc_id)
         if observation.plan.action is Action.CREATE_AND_ASSOCIATE and self._needs_approval(request):
             observation = self._confirmed(request)
-        step = (
-            NextStep.CREATE if is_unrecorded(observation.plan, ledger.vpc, snapshot) else next_change(observation.plan)
-        )
+        step = NextStep.CREATE if creates_again else next_change(observation.plan)
         answer = elected_answer(observation.plan, step, election, self._planner.settings)
         run = self._run(request, observation)
         writer = self._writer(request, observation.now)
@@ -376,14 +356,13 @@ class HealSteps:
     def target(self, request: HealRequest) -> dict[str, Any]:
         """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError, ApprovedPlanError."""
         self._check_claim(request)
-        observation = self._planner.settled_plan(request.subnet_id, request.started_by, BEFORE_ASSOCIATION)
-        self._check(observation, request)
+        observation = self._changeable(request, BEFORE_ASSOCIATION)
         if is_ready(observation):
             observation = self._confirmed(request)
         step = next_change(observation.plan)
         if not is_ready(observation) and step is not NextStep.VERIFY:
             raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
-        record = observation.records.vpc
+        record = observation.ledger.vpc
         created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
         writes: list[Write] = []
         if step is NextStep.ASSOCIATE:
@@ -397,12 +376,10 @@ class HealSteps:
 
         Raise ApprovedPlanError if the heal needs an approval, and the plan is no longer the one that was approved.
         """
-        observation = self._planner.settled_plan(
-            request.subnet_id,
-            request.started_by,
-            RepeatPolicy(lambda now: is_change(now) and now.plan.fingerprint == request.confirmed_plan, never),
+        as_confirmed = RepeatPolicy(
+            lambda now: is_change(now) and now.plan.fingerprint == request.confirmed_plan, never
         )
-        self._check(observation, request)
+        observation = self._changeable(request, as_confirmed)
         has_changed = is_change(observation) and observation.plan.fingerprint != request.confirmed_plan
         if has_changed and self._needs_approval(request):
             raise ApprovedPlanError(request.subnet_id, request.route_table_id)
@@ -431,7 +408,7 @@ class HealSteps:
         if not _uses(live, run):
             raise NotAssociatedError(run.route_table_id, run.endpoint_id)
         tag_keys = {key for endpoint in live.endpoints for key in endpoint.tags}
-        writes = [self._writer(request, datetime.now(UTC)).associated(tag_keys)]
+        writes = [self._writer(request, _now()).associated(tag_keys)]
         return {"routeTableId": run.route_table_id, "endpointId": run.endpoint_id, "ledger": writes}
 
     def verify(self, request: HealRequest) -> dict[str, Any]:
@@ -443,9 +420,9 @@ class HealSteps:
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)
         table = self._ledger.table(str(verdict.route_table_id))
-        heal = self._ledger.run(table.heal_run_id) if table.heal_run_id else None
+        heal = self._ledger.run(table.heal_run_id)
         endpoint_id, changed = endpoint_in_use(evaluator, request.subnet_id), table.heal_run_id == request.run_id
-        writer = self._writer(request, datetime.now(UTC))
+        writer = self._writer(request, _now())
         return {
             **verdict_answer(verdict),
             "endpointId": endpoint_id,
@@ -482,32 +459,29 @@ class HealSteps:
 
     def _finished_endpoint(self, observation: Observation, request: HealRequest) -> str:
         """Return the endpoint that an interrupted heal associated and did not record; empty if there is none."""
-        record = observation.records.table
-        if self._is_held(record, request, observation.now) and not has_ended(self._aws.ssm, record.run_id):
+        record = observation.ledger.table
+        if _is_working(self._aws, record, request.run_id, observation.now):
             return ""
-        heal = self._ledger.run(record.heal_run_id) if record.heal_run_id else None
-        if heal and may_be_finished(observation.plan, record, heal, observation.evaluator.snapshot):
-            return heal.endpoint_id
-        return ""
-
-    @staticmethod
-    def _is_held(record: TableRecord, request: HealRequest, now: datetime) -> bool:
-        """Return whether the ledger lists another run's claim, whether or not that run has ended."""
-        return record.is_claimed(_seconds(now)) and record.run_id != request.run_id
+        heal = self._ledger.run(record.heal_run_id)
+        return heal.endpoint_id if heal and may_be_finished(observation, heal) else ""
 
     def _check_claim(self, request: HealRequest) -> None:
         """Raise ClaimLostError if this run does not, or no longer, have the claim on the route table."""
         record = self._ledger.table(request.route_table_id)
-        if not record.is_claimed_by(request.run_id, _seconds(datetime.now(UTC))):
+        if not record.is_claimed_by(request.run_id, _now()):
             raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
 
-    @staticmethod
-    def _check(observation: Observation, request: HealRequest) -> None:
-        """Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now."""
+    def _changeable(self, request: HealRequest, policy: RepeatPolicy, *, needs_approval: bool = False) -> Observation:
+        """Plan the change of the route table that the run has claimed or will claim.
+
+        Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now.
+        """
+        observation = self._planner.settled_plan(request, policy, needs_approval=needs_approval)
         _check_blocked(observation)
         governing = observation.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
+        return observation
 
 
 def _uses(live: LiveResources, run: RunRecord) -> bool:
@@ -519,8 +493,13 @@ def _check_blocked(observation: Observation) -> None:
         raise blocked_error(observation.plan)
 
 
-def _seconds(now: datetime) -> int:
-    return int(now.timestamp())
+def _is_working(aws: Aws, record: TableRecord, run_id: str, now: datetime) -> bool:
+    """Return whether another run has claimed a route table and has not ended."""
+    return record.is_claimed_by_other(run_id, now) and not has_ended(aws.ssm, record.run_id)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 class ApprovalSteps:
@@ -541,18 +520,16 @@ class ApprovalSteps:
         if stop and request.action is ApprovalAction.PLAN:
             return stopped_answer(stop)
         if request.action is ApprovalAction.APPROVED:
-            writer = Writer(self._ledger.table_name, request.run_id, datetime.now(UTC))
+            writer = Writer(self._ledger.table_name, request.run_id, _now())
             return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
         return self._plan(request)
 
     def _plan(self, request: ApprovalRequest) -> dict[str, Any]:
         """Return whether to ask for approval, whom to ask, and the message."""
-        observation = self._blocked_if_denied(
-            self._planner.settled_plan(request.subnet_id, request.started_by, FIRST_PLAN), request
-        )
-        if observation.plan.action is Action.BLOCKED and not request.dry_run:
-            raise blocked_error(observation.plan)
-        other = self._open_request(observation, request)
+        observation = self._blocked_if_denied(self._planner.settled_plan(request, FIRST_PLAN), request)
+        if not request.dry_run:
+            _check_blocked(observation)
+        other = open_request(observation.ledger.table.approval, request.run_id, observation.now)
         void_run = other if other and has_ended(self._aws.ssm, other) else ""
         step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
         settings = self._planner.settings
@@ -574,18 +551,11 @@ class ApprovalSteps:
     @staticmethod
     def _blocked_if_denied(observation: Observation, request: ApprovalRequest) -> Observation:
         """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
-        denied = denial(observation.ledger.table, request.started_by) if observation.ledger else None
+        denied = denial(observation.ledger.table, request.started_by)
         if denied is None or observation.plan.action is Action.NOTHING_TO_DO:
             return observation
         blockers = (*observation.plan.blockers, denied)
         return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
-
-    @staticmethod
-    def _open_request(observation: Observation, request: ApprovalRequest) -> str:
-        """Return the run that is already asking for approval, empty if there is none."""
-        if observation.ledger is None:
-            return ""
-        return open_request(observation.ledger.table.approval, request.run_id, int(observation.now.timestamp()))
 
 
 def _check_approvers(settings: HealSettings) -> None:
@@ -648,16 +618,15 @@ class UndoSteps:
 
     def _turn(self, request: UndoRequest) -> dict[str, Any]:
         """Return whether the run can claim the table now; it need not if another run undid the same heal."""
-        records = self._records(request)
-        void_run = ""
-        if not records.heal.undo_run_id and self._is_claimed_by_other(records.table, request.run_id):
-            if not has_ended(self._aws.ssm, records.table.run_id):
-                return turn_answer(NextStep.WAIT) | {"ledger": []}
-            void_run = records.table.run_id
+        records, now = self._records(request), _now()
         if records.heal.undo_run_id:
-            return turn_answer(NextStep.DONE) | {"ledger": []}
-        claim = self._writer(request).claim_for_undo(records.heal, void_run=void_run, lost=WAITING)
-        return turn_answer(NextStep.CLAIM) | {"ledger": [claim]}
+            return turn_answer(NextStep.DONE)
+        if _is_working(self._aws, records.table, request.run_id, now):
+            return turn_answer(NextStep.WAIT)
+        void_run = records.table.run_id if records.table.is_claimed_by_other(request.run_id, now) else ""
+        return turn_answer(
+            NextStep.CLAIM, self._writer(request).claim_for_undo(records.heal, void_run=void_run, lost=WAITING)
+        )
 
     def _check(self, request: UndoRequest) -> dict[str, Any]:
         """Plan again, now that this run has claimed the table; nothing is left to do if another run undid the heal.
@@ -668,9 +637,7 @@ class UndoSteps:
         if records.heal.undo_run_id:
             undone = Undo(records.heal, associated=False, is_live=False)
             return self._answer(undone, UNDONE, [])
-        if self._is_claimed_by_other(records.table, request.run_id) and not has_ended(
-            self._aws.ssm, records.table.run_id
-        ):
+        if _is_working(self._aws, records.table, request.run_id, _now()):
             raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
         undo = self._still_associated(self._claimed(request))
         writes = [self._writer(request).intend_disassociation()] if undo.associated else []
@@ -714,19 +681,13 @@ class UndoSteps:
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
         runs = map(self._ledger.run, sorted(view.vpc.token_runs) if heal.endpoint_id in view.vpc.token_ids else ())
         creators = tuple(run for run in runs if run and run.endpoint_id == heal.endpoint_id)
-        last, since = self._associated_last(view.table, heal), self._ledger.created_at()
+        last, since = self._ledger.run(view.table.heal_run_id), self._ledger.created_at()
         return Records(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
-
-    def _associated_last(self, table: TableRecord, heal: RunRecord) -> RunRecord | None:
-        """Return the last heal that started to associate the table, which usually is the one to undo."""
-        if table.heal_run_id == heal.run_id:
-            return heal
-        return self._ledger.run(table.heal_run_id) if table.heal_run_id else None
 
     def _claimed(self, request: UndoRequest) -> Records:
         """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
-        if not records.table.is_claimed_by(request.run_id, _seconds(_now())):
+        if not records.table.is_claimed_by(request.run_id, _now()):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
         return records
 
@@ -738,9 +699,6 @@ class UndoSteps:
         """Plan the undo from what EC2 shows now."""
         live = read_live_resources(self._aws, records.heal.vpc_id, records.heal.endpoint_id)
         return make_undo(records, live, self._aws.region, self._settings)
-
-    def _is_claimed_by_other(self, table: TableRecord, run_id: str) -> bool:
-        return table.is_claimed(_seconds(_now())) and table.run_id != run_id
 
     def _writer(self, request: UndoRequest) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, _now())
@@ -756,7 +714,3 @@ class UndoSteps:
         heal = undo.heal
         snapshot = self._services.snapshots.read(self._services.account_id, heal.vpc_id, parameters)
         return moves(Evaluator(Tracer(snapshot), parameters), heal.route_table_id, heal.endpoint_id)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

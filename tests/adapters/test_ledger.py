@@ -61,12 +61,13 @@ def test_item_of_a_route_table() -> None:
         "2026-11-22T12:00:00+00:00",
         Approval(ApprovalState.APPROVED, "run-2", 2000),
     )
-    assert record.is_claimed_by(RUN, 999)
-    assert not record.is_claimed_by(RUN, 1000)
-    assert not record.is_claimed_by("another", 999)
+    in_time, too_late = (datetime.fromtimestamp(seconds, UTC) for seconds in (999, 1000))
+    assert (record.is_claimed_by(RUN, in_time), record.is_claimed_by_other(RUN, in_time)) == (True, False)
+    assert (record.is_claimed_by("another", in_time), record.is_claimed_by_other("another", in_time)) == (False, True)
+    assert (record.is_claimed_by(RUN, too_late), record.is_claimed_by_other("another", too_late)) == (False, False)
     assert record.approval is not None
-    assert record.approval.is_current(1999)
-    assert not record.approval.is_current(2000)
+    assert record.approval.is_current(datetime.fromtimestamp(1999.9, UTC))
+    assert not record.approval.is_current(datetime.fromtimestamp(2000, UTC))
 
 
 def test_item_of_a_route_table_that_was_only_asked_about() -> None:
@@ -74,7 +75,7 @@ def test_item_of_a_route_table_that_was_only_asked_about() -> None:
     item = {key: TABLE_ITEM[key] for key in ("id", "approvalState", "approvalRunId", "approvalExpiresAt")}
     record = table_record("rtb-1", item)
     assert record.state is None
-    assert not record.is_claimed(0)
+    assert not record.is_claimed(datetime.fromtimestamp(0, UTC))
     assert record.approval is not None
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from express_path.domain.heal.ledger import LedgerView, StartedBy, TableRecord, TableState, VpcRecord
+from express_path.domain.heal.ledger import NO_RECORDS, LedgerView, StartedBy, TableRecord, TableState, VpcRecord
 from express_path.domain.heal.plan import PlanContext, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
@@ -59,7 +59,7 @@ def planned(  # as much as a plan depends on
     *,
     now: datetime = NOW,
     parameters: RuleParameters | None = None,
-    ledger: LedgerView | None = None,
+    ledger: LedgerView = NO_RECORDS,
     started_by: StartedBy = StartedBy.PERSON,
     needs_approval: bool = False,
     **settings: Any,

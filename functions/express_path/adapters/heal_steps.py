@@ -1,12 +1,12 @@
 """What the steps of the runbooks ask the plan function, and the answers: plain JSON, read strictly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from express_path.adapters.ledger import ledger_time
+from express_path.adapters.ledger import Write, ledger_time
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
@@ -101,11 +101,6 @@ class FailureRequest:
     action: str = EXPLAIN_FAILURE
 
 
-def is_failure(event: Description) -> bool:
-    """Return whether an event is the request of a run that failed."""
-    return event.get("action") == EXPLAIN_FAILURE
-
-
 def parse_failure_request(event: Description) -> FailureRequest:
     """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, frozenset({"action", "contract", "runId"}))
@@ -187,9 +182,10 @@ def plan_answer(
     }
 
 
-def turn_answer(next_step: NextStep) -> dict[str, str]:
-    """Return whether a run can claim a route table now, and how long it sleeps before it goes on."""
-    return dict(WAITING) if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
+def turn_answer(next_step: NextStep, *writes: Write) -> dict[str, Any]:
+    """Return whether a run can claim a route table now, by these writes, and how long it sleeps before it goes on."""
+    answer = WAITING if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
+    return {**answer, "ledger": list(writes)}
 
 
 def stopped_answer(stop: Stop) -> dict[str, Any]:
@@ -337,11 +333,6 @@ class UndoRequest:
     dry_run: bool = False
 
 
-def is_undo(event: object) -> bool:
-    """Return whether an event is a request of the undo runbook."""
-    return isinstance(event, Mapping) and event.get("action") in tuple(UndoAction)
-
-
 def parse_undo_request(event: Description) -> UndoRequest:
     """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, _UNDO_FIELDS)
@@ -412,11 +403,6 @@ class ApprovalRequest:
     started_by: StartedBy
     route_table_id: str = ""
     fingerprint: str = ""
-
-
-def is_approval(event: object) -> bool:
-    """Return whether an event is a request of the approval runbook."""
-    return isinstance(event, Mapping) and event.get("action") in tuple(ApprovalAction)
 
 
 def parse_approval_request(event: Description) -> ApprovalRequest:

@@ -71,8 +71,8 @@ class Ledger:
         return vpc_record(vpc_id, item) if item else VpcRecord(vpc_id)
 
     def run(self, run_id: str) -> RunRecord | None:
-        """Return the record of a run, None if the ledger has none."""
-        item = self._item(RUN_PREFIX + run_id)
+        """Return the record of a run, None if the ledger has none, or if the id is empty."""
+        item = self._item(RUN_PREFIX + run_id) if run_id else None
         return run_record(item) if item else None
 
     def stop(self) -> Stop | None:

@@ -11,10 +11,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_steps import (
+    EXPLAIN_FAILURE,
+    ApprovalAction,
+    UndoAction,
     check_contract,
-    is_approval,
-    is_failure,
-    is_undo,
     parse_approval_request,
     parse_failure_request,
     parse_heal_request,
@@ -88,9 +88,10 @@ def parse_request(event: dict[str, Any]) -> Request:
     The last step of a run that failed is answered in every version: its answer says which step failed, and why.
     """
     plain_json(event, "request")
-    if is_failure(event):
+    action = event.get("action")
+    if action == EXPLAIN_FAILURE:
         return parse_failure_request(event)
     check_contract(event)
-    if is_undo(event):
+    if action in tuple(UndoAction):
         return parse_undo_request(event)
-    return parse_approval_request(event) if is_approval(event) else parse_heal_request(event)
+    return parse_approval_request(event) if action in tuple(ApprovalAction) else parse_heal_request(event)

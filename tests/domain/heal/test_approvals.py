@@ -1,6 +1,7 @@
 """Approvals: which run may send a request, which request is open, and the text that approvers read."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -36,7 +37,7 @@ SUBNETS = ["subnet-1", "subnet-2"]
 )
 def test_request_of_another_run_is_open_until_answered_or_expired(approval: Approval | None, expected: str) -> None:
     """A route table has one open request: only other runs count, and only while approvers can still answer."""
-    assert open_request(approval, "own", 100) == expected
+    assert open_request(approval, "own", datetime.fromtimestamp(100, UTC)) == expected
 
 
 @pytest.mark.parametrize(

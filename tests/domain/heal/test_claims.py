@@ -1,7 +1,6 @@
 """Who creates the endpoint with which token, and what a run does next."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -44,6 +43,12 @@ from tests.support.make import EXPRESS_LIST, endpoint, evaluator, route
 ELECTED = VpcRecord("vpc-1", generation=3, token_run="run-1")
 CREATED = replace(ELECTED, token_ids=frozenset({"vpce-express"}), created_ids=frozenset({"vpce-express"}))
 MANAGED = {"express-path:managed": "true"}
+UNCLAIMED = TableRecord("rtb-1")
+
+
+def observed(found: Snapshot, vpc: VpcRecord = ELECTED, table: TableRecord = UNCLAIMED) -> Observation:
+    """Return what a run observes of a network and of the records of its VPC and its table."""
+    return Observation(evaluator(found), planned(found), LedgerView(table, vpc), NOW)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +80,7 @@ def test_token_is_used_until_its_endpoint_is_gone(
     record: VpcRecord, endpoints: tuple[VpcEndpoint, ...], expected: Election
 ) -> None:
     """EC2 answers a repeated token with the first endpoint, even a deleted one, so then another run is elected."""
-    assert elect(record, network(endpoints=endpoints), "run-2") == expected
+    assert elect(observed(network(endpoints=endpoints), record), "run-2") == expected
 
 
 def token(plan: Plan | None = None, vpc_id: str = "vpc-1", policy: str = "{}", **more: object) -> str:
@@ -116,9 +121,8 @@ def test_another_request_has_another_token() -> None:
 )
 def test_endpoint_whose_creator_died_is_told(record: VpcRecord, tags: dict[str, str], expected: bool) -> None:
     """Only where an elected run has recorded no endpoint, and there is one that a heal may have created."""
-    found = network(endpoints=(endpoint(tags=tags),))
-    assert is_unrecorded(planned(found), record, found) is expected
-    assert not is_unrecorded(planned(network()), record, network())
+    assert is_unrecorded(observed(network(endpoints=(endpoint(tags=tags),)), record)) is expected
+    assert not is_unrecorded(observed(network(), record))
 
 
 HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "123456789012", "subnet-1", "vpc-1", "rtb-1", "vpce-express")
@@ -129,7 +133,7 @@ ROUTED = network(TO_NAT, route("pl-express", "vpce-express"), endpoints=(endpoin
 @pytest.mark.parametrize("state", [TableState.CLAIMED, TableState.FAILED])
 def test_interrupted_heal_that_associated_the_table_is_finished(state: TableState) -> None:
     """Nothing is left to do but to record it."""
-    assert may_be_finished(planned(ROUTED), replace(CLAIMED, state=state), HEAL, ROUTED)
+    assert may_be_finished(observed(ROUTED, table=replace(CLAIMED, state=state)), HEAL)
 
 
 @pytest.mark.parametrize(
@@ -138,39 +142,33 @@ def test_interrupted_heal_that_associated_the_table_is_finished(state: TableStat
         (replace(CLAIMED, state=TableState.HEALED), HEAL),
         (replace(CLAIMED, state=TableState.UNDONE), HEAL),
         (replace(CLAIMED, undo_run_id="run-1"), HEAL),
-        (CLAIMED, None),
         (CLAIMED, replace(HEAL, endpoint_id="vpce-other")),
         (replace(CLAIMED, route_table_id="rtb-gone"), HEAL),
     ],
-    ids=["healed", "undone", "being undone", "no heal", "another endpoint", "table gone"],
+    ids=["healed", "undone", "being undone", "another endpoint", "table gone"],
 )
-def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord | None) -> None:
+def test_other_records_are_left_as_they_are(table: TableRecord, heal: RunRecord) -> None:
     """Only a heal that made its change but stopped before recording it is finished."""
-    assert not may_be_finished(planned(ROUTED), table, heal, ROUTED)
-    assert not may_be_finished(planned(network()), table, heal, network())
-
-
-LEDGER = LedgerView(CLAIMED, ELECTED)
+    assert not may_be_finished(observed(ROUTED, table=table), heal)
+    assert not may_be_finished(observed(network(), table=table), heal)
 
 
 @pytest.mark.parametrize(
-    ("plan", "ledger", "dry_run", "finishes", "expected"),
+    ("plan", "dry_run", "finishes", "expected"),
     [
-        (planned(network()), LEDGER, False, False, NextStep.CLAIM),
-        (planned(network(endpoints=(endpoint(),))), LEDGER, False, False, NextStep.CLAIM),
-        (planned(network()), LEDGER, True, False, NextStep.DONE),
-        (planned(network(), Evidence(gateway_endpoints=20)), LEDGER, False, False, NextStep.DONE),
-        (planned(ROUTED), LEDGER, False, False, NextStep.DONE),
-        (planned(ROUTED), LEDGER, False, True, NextStep.FINISH),
-        (planned(network(subnets=())), None, False, False, NextStep.DONE),
+        (planned(network()), False, False, NextStep.CLAIM),
+        (planned(network(endpoints=(endpoint(),))), False, False, NextStep.CLAIM),
+        (planned(network()), True, False, NextStep.DONE),
+        (planned(network(), Evidence(gateway_endpoints=20)), False, False, NextStep.DONE),
+        (planned(ROUTED), False, False, NextStep.DONE),
+        (planned(ROUTED), False, True, NextStep.FINISH),
+        (planned(network(subnets=())), False, False, NextStep.DONE),
     ],
     ids=["create", "associate", "dry run", "blocked", "nothing to do", "to be finished", "subnet gone"],
 )
-def test_first_plan_says_what_to_do_next(
-    plan: Plan, ledger: LedgerView | None, dry_run: bool, finishes: bool, expected: NextStep
-) -> None:
+def test_first_plan_says_what_to_do_next(plan: Plan, dry_run: bool, finishes: bool, expected: NextStep) -> None:
     """Only a change needs a claim."""
-    assert next_before_claim(plan, ledger, dry_run=dry_run, finishes=finishes) is expected
+    assert next_before_claim(plan, dry_run=dry_run, finishes=finishes) is expected
 
 
 def test_run_verifies_where_nothing_is_to_be_changed() -> None:
@@ -179,11 +177,6 @@ def test_run_verifies_where_nothing_is_to_be_changed() -> None:
     assert next_change(plan) is NextStep.CREATE
     assert next_change(planned(network(endpoints=(endpoint(),)))) is NextStep.ASSOCIATE
     assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is NextStep.VERIFY
-
-
-def observed(found: Snapshot, vpc: VpcRecord = ELECTED, **more: Any) -> Observation:
-    """Return what a run observes of a network and of the record of its VPC."""
-    return Observation(evaluator(found), planned(found, **more), LedgerView(TableRecord("rtb-1"), vpc), NOW)
 
 
 PENDING = network(endpoints=(endpoint(state="pending"),))
@@ -243,6 +236,6 @@ def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
     """Its state, or that it no longer exists."""
     found = network(endpoints=(endpoint("vpce-1", state="pending"),))
     plan = replace(planned(found), endpoint_id="vpce-1")
-    observation = Observation(evaluator(found), plan, None, NOW)
+    observation = replace(observed(found), plan=plan)
     assert found_instead(observation) == "vpce-1 is pending"
     assert "no longer exists" in found_instead(replace(observation, plan=replace(plan, endpoint_id="vpce-2")))

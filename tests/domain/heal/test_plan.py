@@ -9,6 +9,7 @@ import pytest
 from express_path.adapters.heal_steps import blocked_error, plan_answer
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import (
+    NO_RECORDS,
     Approval,
     ApprovalState,
     LedgerView,
@@ -310,11 +311,11 @@ def test_reverted_heal_is_not_repeated(ago: timedelta, endpoints: tuple[VpcEndpo
         healed(NOW.replace(tzinfo=None).isoformat()),
         healed(NOW.isoformat(), state=TableState.FAILED),
         healed(NOW.isoformat(), state=TableState.UNDONE),
-        None,
+        NO_RECORDS,
     ],
-    ids=["a day ago", "empty", "no time", "without a time zone", "failed", "undone", "no ledger"],
+    ids=["a day ago", "empty", "no time", "without a time zone", "failed", "undone", "no record"],
 )
-def test_what_was_not_healed_lately_may_be_healed(ledger: LedgerView | None) -> None:
+def test_what_was_not_healed_lately_may_be_healed(ledger: LedgerView) -> None:
     """After a day, or where no heal ended well, a table is healed as if for the first time."""
     assert planned(network(endpoints=(endpoint(),)), ledger=ledger).blockers == ()
 

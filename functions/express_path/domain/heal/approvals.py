@@ -37,7 +37,7 @@ def is_approved(record: TableRecord, fingerprint: str, now: datetime) -> bool:
         approval is not None
         and approval.state is ApprovalState.APPROVED
         and approval.fingerprint == fingerprint
-        and approval.is_current(round(now.timestamp()))
+        and approval.is_current(now)
     )
 
 
@@ -55,10 +55,10 @@ class ApprovalStep(StrEnum):
     """Nothing, because somebody stopped all heals."""
 
 
-def open_request(approval: Approval | None, run_id: str, now: int) -> str:
+def open_request(approval: Approval | None, run_id: str, now: datetime) -> str:
     """Return the other run whose request or approval is valid; empty if there is none.
 
-    now is in seconds since 1970. A request also ends with its run; Systems Manager shows whether that has ended.
+    A request also ends with its run; Systems Manager shows whether that has ended.
     """
     if approval is None or approval.state not in _OPEN or approval.run_id == run_id or not approval.is_current(now):
         return ""

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.endpoints import USABLE, express_endpoints
-from express_path.domain.heal.ledger import LedgerView, RunRecord, TableRecord, TableState, VpcRecord
+from express_path.domain.heal.ledger import LedgerView, RunRecord, TableState, VpcRecord
 from express_path.domain.heal.records import MANAGED_TAG, Action, Blocker, Plan
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
@@ -36,17 +36,14 @@ class NextStep(StrEnum):
     """Only verify: another run or a person has already made the change."""
 
 
-def may_be_finished(plan: Plan, table: TableRecord, heal: RunRecord | None, snapshot: Snapshot) -> bool:
-    """Return whether the last heal associated the route table, but ended before it could record that.
-
-    heal is that run's record, None if the ledger has none.
-    """
-    route_table = snapshot.route_tables.get(table.route_table_id)
+def may_be_finished(observation: "Observation", heal: RunRecord) -> bool:
+    """Return whether the last heal of the route table associated it, but ended before it could record that."""
+    table = observation.ledger.table
+    route_table = observation.evaluator.snapshot.route_tables.get(table.route_table_id)
     return (
-        plan.action is Action.NOTHING_TO_DO
+        observation.plan.action is Action.NOTHING_TO_DO
         and table.state in (TableState.CLAIMED, TableState.FAILED)
         and not table.is_undone
-        and heal is not None
         and route_table is not None
         and any(route.target_id == heal.endpoint_id for route in route_table.routes)
     )
@@ -66,14 +63,15 @@ class Election:
     generation: int
 
 
-def elect(record: VpcRecord, snapshot: Snapshot, run_id: str) -> Election:
+def elect(observation: "Observation", run_id: str) -> Election:
     """Return the election in a VPC: the elected creator stays until an endpoint of its token is deleted.
 
     EC2 does nothing for a token that it knows, so a token must not be used again after its endpoint is deleted
     (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
     """
+    record = observation.ledger.vpc
     current = record.generation
-    if record.token_run and not is_token_spent(record, snapshot):
+    if record.token_run and not is_token_spent(record, observation.evaluator.snapshot):
         return Election(must_elect=False, token_run=record.token_run, ledger_generation=current, generation=current)
     return Election(must_elect=True, token_run=run_id, ledger_generation=current, generation=current + 1)
 
@@ -94,13 +92,13 @@ def _is_usable(snapshot: Snapshot, endpoint_id: str) -> bool:
     return endpoint is not None and endpoint.state in USABLE
 
 
-def is_unrecorded(plan: Plan, record: VpcRecord, snapshot: Snapshot) -> bool:
+def is_unrecorded(observation: "Observation") -> bool:
     """Return whether the endpoint to associate may be one whose creator ended before it could record it.
 
     To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
     """
-    endpoint = snapshot.vpc_endpoints.get(plan.endpoint_id or "")
-    return plan.action is Action.ASSOCIATE and endpoint is not None and may_be_token_of(record, endpoint)
+    endpoint, record = observation.endpoint, observation.ledger.vpc
+    return observation.plan.action is Action.ASSOCIATE and endpoint is not None and may_be_token_of(record, endpoint)
 
 
 def may_be_token_of(record: VpcRecord, endpoint: VpcEndpoint) -> bool:
@@ -122,9 +120,9 @@ def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> st
     return hashlib.sha256("|".join(parts).encode()).hexdigest()
 
 
-def next_before_claim(plan: Plan, ledger: LedgerView | None, *, dry_run: bool, finishes: bool) -> NextStep:
+def next_before_claim(plan: Plan, *, dry_run: bool, finishes: bool) -> NextStep:
     """Return what a run does after its first plan."""
-    if dry_run or ledger is None or plan.action is Action.BLOCKED:
+    if dry_run or plan.action is Action.BLOCKED:
         return NextStep.DONE
     if plan.action is Action.NOTHING_TO_DO:
         return NextStep.FINISH if finishes else NextStep.DONE
@@ -137,17 +135,12 @@ AVAILABLE_ATTEMPTS = 15
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A plan and what it was made from; ledger is None if no route table governs the subnet."""
+    """A plan and what it was made from."""
 
     evaluator: Evaluator
     plan: Plan
-    ledger: LedgerView | None
+    ledger: LedgerView
     now: datetime
-
-    @property
-    def records(self) -> LedgerView:
-        """The ledger's records of the route table and its VPC; the defaults if there is no route table."""
-        return self.ledger or LedgerView(TableRecord(""), VpcRecord(self.plan.verdict.vpc_id))
 
     @property
     def endpoint(self) -> VpcEndpoint | None:
@@ -182,7 +175,7 @@ def may_create(observation: Observation) -> bool:
     the ledger. The next observation then shows the endpoint.
     """
     creates = observation.plan.action is Action.CREATE_AND_ASSOCIATE
-    return creates and not is_token_spent(observation.records.vpc, observation.evaluator.snapshot)
+    return creates and not is_token_spent(observation.ledger.vpc, observation.evaluator.snapshot)
 
 
 def is_ready(observation: Observation) -> bool:

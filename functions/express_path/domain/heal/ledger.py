@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -80,9 +81,9 @@ class Approval:
     expires_at: int
     fingerprint: str = ""
 
-    def is_current(self, now: int) -> bool:
-        """Return whether the request or the approval is still valid at a time, in seconds since 1970."""
-        return now < self.expires_at
+    def is_current(self, now: datetime) -> bool:
+        """Return whether the request or the approval is still valid at a time."""
+        return now.timestamp() < self.expires_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +120,17 @@ class TableRecord:
             or (is_claimed and self.state_before is TableState.UNDONE)
         )
 
-    def is_claimed(self, now: int) -> bool:
-        """Return whether a run's claim lasts at a time, in seconds since 1970."""
-        return self.state is TableState.CLAIMED and now < self.expires_at
+    def is_claimed(self, now: datetime) -> bool:
+        """Return whether a run's claim lasts at a time."""
+        return self.state is TableState.CLAIMED and now.timestamp() < self.expires_at
 
-    def is_claimed_by(self, run_id: str, now: int) -> bool:
-        """Return whether this run may change the route table at a time, in seconds since 1970."""
+    def is_claimed_by(self, run_id: str, now: datetime) -> bool:
+        """Return whether this run may change the route table at a time."""
         return self.is_claimed(now) and self.run_id == run_id
+
+    def is_claimed_by_other(self, run_id: str, now: datetime) -> bool:
+        """Return whether another run's claim lasts at a time, whether or not that run has ended."""
+        return self.is_claimed(now) and self.run_id != run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +215,10 @@ class LedgerView:
 
     table: TableRecord
     vpc: VpcRecord
+
+
+NO_RECORDS = LedgerView(TableRecord(""), VpcRecord(""))
+"""What the ledger has of a subnet without a route table: nothing."""
 
 
 MAX_NAMED_KEYS = 10

@@ -19,7 +19,15 @@ from express_path.domain.heal.endpoints import (
     quota_concerns,
     usable_endpoints,
 )
-from express_path.domain.heal.ledger import ApprovalState, LedgerView, StartedBy, TableRecord, TableState, owner_tag
+from express_path.domain.heal.ledger import (
+    NO_RECORDS,
+    ApprovalState,
+    LedgerView,
+    StartedBy,
+    TableRecord,
+    TableState,
+    owner_tag,
+)
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Evidence, calendar_concerns, preflight
@@ -62,7 +70,7 @@ def _why_not_approved(record: TableRecord, now: datetime) -> str:
         return f"no heal of {record.route_table_id} has been approved"
     if approval.state is not ApprovalState.APPROVED:
         return f"the last request, run {approval.run_id}, is {approval.state}"
-    if not approval.is_current(round(now.timestamp())):
+    if not approval.is_current(now):
         return f"the approval of run {approval.run_id} has expired"
     return (
         f"the plan has changed since the approval of run {approval.run_id}: another endpoint, another policy, or other "
@@ -116,14 +124,14 @@ WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED, Blocker.CHANGE_CA
 class PlanContext:
     """What a plan is made from, in addition to the snapshot.
 
-    ledger has the records of the subnet's route table and VPC, None if there is no ledger. needs_approval is true if
-    the heal needs an approval that has not been used.
+    ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
+    has not been used.
     """
 
     evidence: Evidence
     settings: HealSettings
     now: datetime
-    ledger: LedgerView | None = None
+    ledger: LedgerView = NO_RECORDS
     started_by: StartedBy = StartedBy.PERSON
     needs_approval: bool = False
 
@@ -203,8 +211,8 @@ def _owner(table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings) -> 
 def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
     """Return the fingerprint of a plan: the same as long as approvers would read the same plan."""
     is_new = endpoint.id == NEW_ENDPOINT
-    record = context.ledger.vpc if context.ledger else None
-    of_heals = record is not None and (endpoint.id in record.created_ids or may_be_token_of(record, endpoint))
+    record = context.ledger.vpc
+    of_heals = endpoint.id in record.created_ids or may_be_token_of(record, endpoint)
     policies = [policy.document for policy in context.evidence.policies if policy.holder == endpoint.id]
     return plan_fingerprint(
         table.id,
@@ -220,11 +228,10 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
     The best endpoint with which the verdict would be COMPLIANT comes first, then the one in use, then the best one that
     EC2 accepts, then a new one. An endpoint that an undo deletes, or is about to delete, is not used again.
     """
-    deleted = context.ledger.vpc.deleted_ids if context.ledger else frozenset()
     usable = [
         endpoint
         for endpoint in usable_endpoints(evaluator.tracer, table, context.settings)
-        if endpoint.id not in deleted
+        if endpoint.id not in context.ledger.vpc.deleted_ids
     ]
     curing = [endpoint for endpoint in usable if cures(evaluator, table, endpoint, verdict.subnet_id)]
     in_use = [endpoint for endpoint in usable if is_associated(evaluator.snapshot, table, endpoint)]
@@ -238,8 +245,7 @@ def _concerns(
     table = snapshot.route_tables[str(verdict.route_table_id)]
     yield from network_concerns(evaluator, verdict, endpoint, settings)
     yield from quota_concerns(snapshot, table, endpoint, evidence)
-    if context.ledger:
-        yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
+    yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from policy_concerns(evidence.policies, endpoint, settings)
     yield from preflight(evidence, readable)
