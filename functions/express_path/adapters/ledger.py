@@ -4,6 +4,7 @@ Reads are consistent, because a claim must be visible immediately. The plan func
 writes, and the runbook's own role makes them, in their order.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -200,6 +201,10 @@ def _place(item: Description) -> str:
     return f"ledger item {item.get('id', '')}"
 
 
+_STATES = {f":{state.lower()}": state for state in (*TableState, *ApprovalState)}
+"""The states as expressions name them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Makes the writes of one run of a runbook, at one time."""
@@ -220,16 +225,12 @@ class Writer:
             "attribute_not_exists(runId) OR runId = :run OR (runId = :seenRun AND #state = :seenState AND "
             "(#state <> :claimed OR expiresAt < :now OR runId = :void))",
             {
-                ":claimed": TableState.CLAIMED,
                 ":before": TableState.UNDONE if heal.is_undone else NONE,
-                ":run": self.run_id,
                 ":subnet": subnet_id,
                 ":vpc": vpc_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": ledger_time(self.now),
                 ":seenRun": heal.run_id or NONE,
                 ":seenState": heal.state or NONE,
-                ":now": self._seconds,
                 ":void": void_run or NONE,
             },
             lost,
@@ -243,14 +244,10 @@ class Writer:
             "endpointId = :endpoint, expiresAt = :expires, changedAt = :time",
             "attribute_not_exists(runId) OR #state <> :claimed OR runId = :run OR runId = :void OR expiresAt < :now",
             {
-                ":claimed": TableState.CLAIMED,
-                ":run": self.run_id,
                 ":subnet": heal.subnet_id,
                 ":vpc": heal.vpc_id,
                 ":endpoint": heal.endpoint_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":time": ledger_time(self.now),
-                ":now": self._seconds,
                 ":void": void_run or NONE,
             },
             lost,
@@ -264,12 +261,8 @@ class Writer:
             "attribute_not_exists(approvalState) OR NOT approvalState IN (:requested, :approved) OR "
             "approvalRunId = :run OR approvalRunId = :void OR approvalExpiresAt <= :now",
             {
-                ":requested": ApprovalState.REQUESTED,
-                ":approved": ApprovalState.APPROVED,
-                ":run": self.run_id,
                 ":plan": fingerprint or NONE,
                 ":expires": self._seconds + REQUEST_SECONDS,
-                ":now": self._seconds,
                 ":void": void_run or NONE,
             },
             lost,
@@ -281,12 +274,7 @@ class Writer:
             TABLE_PREFIX + table_id,
             "SET approvalState = :approved, approvalExpiresAt = :expires",
             "approvalRunId = :run AND approvalState IN (:requested, :approved)",
-            {
-                ":approved": ApprovalState.APPROVED,
-                ":requested": ApprovalState.REQUESTED,
-                ":run": self.run_id,
-                ":expires": self._seconds + APPROVED_SECONDS,
-            },
+            {":expires": self._seconds + APPROVED_SECONDS},
         )
 
     def use_approval(self, table_id: str, fingerprint: str) -> Write:
@@ -296,14 +284,7 @@ class Writer:
             "SET approvalState = :used",
             "runId = :run AND #state = :claimed AND approvalState = :approved AND approvalExpiresAt > :now AND "
             "approvalPlan = :plan",
-            {
-                ":used": ApprovalState.USED,
-                ":run": self.run_id,
-                ":claimed": TableState.CLAIMED,
-                ":approved": ApprovalState.APPROVED,
-                ":plan": fingerprint or NONE,
-                ":now": self._seconds,
-            },
+            {":plan": fingerprint or NONE},
         )
 
     def elect(self, vpc_id: str, election: Election) -> Write:
@@ -312,7 +293,7 @@ class Writer:
             VPC_PREFIX + vpc_id,
             "SET tokenRun = :run, generation = :next REMOVE tokenIds, tokenRuns",
             "attribute_not_exists(generation) OR generation = :seen",
-            {":run": self.run_id, ":next": election.generation, ":seen": election.ledger_generation},
+            {":next": election.generation, ":seen": election.ledger_generation},
             {},
         )
 
@@ -334,7 +315,7 @@ class Writer:
             TABLE_PREFIX + run.route_table_id,
             "SET healRunId = :run, endpointId = :endpoint",
             "runId = :run AND #state = :claimed",
-            {":run": self.run_id, ":endpoint": run.endpoint_id, ":claimed": TableState.CLAIMED},
+            {":endpoint": run.endpoint_id},
         )
         return [self._intention(run, seen), table]
 
@@ -349,12 +330,7 @@ class Writer:
             TABLE_PREFIX + table_id,
             "SET #state = :healed, endpointId = :endpoint, changedAt = :time",
             "runId = :run",
-            {
-                ":healed": TableState.HEALED,
-                ":endpoint": endpoint_id,
-                ":time": ledger_time(self.now),
-                ":run": self.run_id,
-            },
+            {":endpoint": endpoint_id},
         )
         return [self._once(self.run_id, "finishedAt", "attribute_exists(id)"), table] if finishes_run else [table]
 
@@ -365,9 +341,7 @@ class Writer:
             "SET #state = :healed, endpointId = :endpoint, changedAt = :time",
             "runId = :seenRun AND #state = :seenState",
             {
-                ":healed": TableState.HEALED,
                 ":endpoint": endpoint_id,
-                ":time": ledger_time(self.now),
                 ":seenRun": record.run_id,
                 ":seenState": record.state or NONE,
             },
@@ -413,7 +387,7 @@ class Writer:
             TABLE_PREFIX + heal.route_table_id,
             "SET #state = :undone, changedAt = :time",
             "runId = :run",
-            {":undone": TableState.UNDONE, ":time": ledger_time(self.now), ":run": self.run_id},
+            {},
         )
         undo = {"undoRunId": self.run_id}
         return [
@@ -447,15 +421,18 @@ class Writer:
         values: Mapping[str, Any],
         if_lost: Mapping[str, str] | None = None,
     ) -> Write:
-        """Return a write. `state` is a reserved word, so expressions name it #state.
+        """Return a write. values are those of the expressions' names, besides the ones that every write may use.
 
-        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
+        These are :run, :time, :now, and the states in lower case, such as :claimed. `state` is a reserved word, so
+        expressions name it #state (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html).
         """
+        known = {":run": self.run_id, ":time": ledger_time(self.now), ":now": self._seconds, **_STATES, **values}
+        named = re.findall(r":\w+", f"{update} {condition}")
         request: dict[str, Any] = {
             "TableName": self.table_name,
             "Key": {"id": {"S": item_id}},
             "UpdateExpression": update,
-            "ExpressionAttributeValues": {name: _value(value) for name, value in values.items()},
+            "ExpressionAttributeValues": {name: _value(known[name]) for name in named},
         }
         if condition:
             request["ConditionExpression"] = condition
