@@ -73,10 +73,15 @@ def prefix_lists_of(snapshot: Snapshot, endpoint: VpcEndpoint) -> list[PrefixLis
     ]
 
 
+def _lists_without_route(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> list[PrefixList]:
+    """Return the prefix lists of an endpoint to which a table has no route through it."""
+    routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
+    return [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.id not in routed]
+
+
 def is_associated(snapshot: Snapshot, table: RouteTable, endpoint: VpcEndpoint) -> bool:
     """Return whether a table has every route that its association with an endpoint would add."""
-    routed = {route.destination for route in table.routes if route.target_id == endpoint.id}
-    return routed >= {prefix_list.id for prefix_list in prefix_lists_of(snapshot, endpoint)}
+    return not _lists_without_route(snapshot, table, endpoint)
 
 
 def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
@@ -84,20 +89,16 @@ def endpoint_to_create(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
     snapshot = tracer.snapshot
     lists = snapshot.express_prefix_lists
     name = next((prefix_list.name for prefix_list in lists if prefix_list.family is Family.IPV4), lists[0].name)
+    offers_ipv6 = any(prefix_list.family is Family.IPV6 for prefix_list in lists)
     return VpcEndpoint(
         id=NEW_ENDPOINT,
         vpc_id=table.vpc_id,
         endpoint_type="gateway",
         service_name=name.replace(".ipv6.", "."),
         state="available",
-        ip_address_type=_ip_address_type(tracer, table, {prefix_list.family for prefix_list in lists}),
+        ip_address_type=_widest_ip_address_type(tracer, table) if offers_ipv6 else "ipv4",
         owner_id=snapshot.account_id,
     )
-
-
-def _ip_address_type(tracer: Tracer, table: RouteTable, offered: set[Family]) -> str:
-    """Return the widest type that the table's subnets accept and for which the Region has prefix lists."""
-    return _widest_ip_address_type(tracer, table) if Family.IPV6 in offered else "ipv4"
 
 
 def _widest_ip_address_type(tracer: Tracer, table: RouteTable) -> str:
@@ -332,12 +333,7 @@ def quota_concerns(
             f"the Region has {evidence.gateway_endpoints} gateway endpoints; the quota is {quota}",
             f"request an increase of quota {quota.code}",
         )
-    added = {
-        prefix_list.family
-        for prefix_list in prefix_lists_of(snapshot, endpoint)
-        if not _has_route(table, prefix_list.id, endpoint.id)
-    }
-    for family in sorted(added):
+    for family in sorted({added.family for added in _lists_without_route(snapshot, table, endpoint)}):
         needed, quota = _routes_with_endpoint(snapshot, table, family), evidence.route_quota
         if needed > quota.value:
             yield Concern(
@@ -351,10 +347,6 @@ def quota_concerns(
 def _routes_with_endpoint(snapshot: Snapshot, table: RouteTable, family: Family) -> int:
     """Return how many routes of a family count against the quota once the table has the s3express prefix list."""
     return sum(_weight(snapshot, route, family) for route in table.routes) + EXPRESS_WEIGHT
-
-
-def _has_route(table: RouteTable, destination: str, target_id: str) -> bool:
-    return any(route.destination == destination and route.target_id == target_id for route in table.routes)
 
 
 def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:

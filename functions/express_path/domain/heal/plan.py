@@ -1,7 +1,7 @@
 """The plan of a heal: what the runbook would change to make the verdict COMPLIANT, or what blocks the heal."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from express_path.domain.heal.approvals import is_approved, plan_fingerprint
@@ -175,37 +175,39 @@ def _not_a_nat(verdict: Verdict) -> Concern:
 
 
 def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
+    settings, evidence = context.settings, context.evidence
     table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
     endpoint = _endpoint(evaluator, verdict, table, context)
+    is_new = endpoint.id == NEW_ENDPOINT
     fingerprint = _fingerprint(evaluator, table, endpoint, context)
     concerns = list(_concerns(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
-    may_warn = context.settings.warn_only & MAY_WARN
-    concerns = [replace(found, only_warns=found.only_warns or found.blocker in may_warn) for found in concerns]
-    warnings = tuple(found for found in concerns if found.only_warns)
-    blockers = tuple(found for found in concerns if not found.only_warns)
-    plan = (
-        _create(verdict, endpoint, context) if endpoint.id == NEW_ENDPOINT else _associate(verdict, endpoint, context)
-    )
-    return replace(
-        plan,
-        action=Action.BLOCKED if blockers else plan.action,
+    may_warn = settings.warn_only & MAY_WARN
+    warnings = tuple(found for found in concerns if found.only_warns or found.blocker in may_warn)
+    blockers = tuple(found for found in concerns if found not in warnings)
+    if is_new:
+        action, patches = Action.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
+    else:
+        action, patches = Action.ASSOCIATE, associate_patches(endpoint, [table.id], evidence.policies)
+    owner = owner_tag(endpoint, settings) or owner_tag(table, settings)
+    return Plan(
+        Action.BLOCKED if blockers else action,
+        verdict,
+        service_name=endpoint.service_name,
+        endpoint_id=None if is_new else endpoint.id,
+        policy=settings.policy if is_new else "",
+        ip_address_type=endpoint.ip_address_type,
         blockers=shortened(blockers),
         warnings=shortened(warnings),
         patches={
             tool: patch
-            for tool, patch in fitting(plan.patches, _owner(table, endpoint, context.settings)).items()
+            for tool, patch in fitting(patches, owner).items()
             if len(patch) <= MAX_PATCH
             and {found.blocker for found in blockers} <= WITH_PATCH
             and not is_associated(evaluator.snapshot, table, endpoint)
         },
         fingerprint=fingerprint,
-        judged=tuple(policy.holder for policy in context.evidence.policies if not policy.fault),
+        judged=tuple(policy.holder for policy in evidence.policies if not policy.fault),
     )
-
-
-def _owner(table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings) -> str:
-    """Return the tag that shows which tool owns the endpoint or the route table; empty if none does."""
-    return owner_tag(endpoint, settings) or owner_tag(table, settings)
 
 
 def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
@@ -265,26 +267,3 @@ def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:
                 break
             kept.append(Concern(blocker, evidence, cure))
     return tuple(kept)
-
-
-def _associate(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Plan:
-    return Plan(
-        Action.ASSOCIATE,
-        verdict,
-        service_name=endpoint.service_name,
-        endpoint_id=endpoint.id,
-        ip_address_type=endpoint.ip_address_type,
-        patches=associate_patches(endpoint, [str(verdict.route_table_id)], context.evidence.policies),
-    )
-
-
-def _create(verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext) -> Plan:
-    settings = context.settings
-    return Plan(
-        Action.CREATE_AND_ASSOCIATE,
-        verdict,
-        service_name=endpoint.service_name,
-        policy=settings.policy,
-        ip_address_type=endpoint.ip_address_type,
-        patches=create_patches(endpoint, [str(verdict.route_table_id)], settings.policy),
-    )
