@@ -14,7 +14,15 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.failures import FailedStep
-from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, EgressRule, Evidence, Policy, Ports, Quota
+from express_path.domain.heal.preflight import (
+    ENDPOINT_QUOTA,
+    ROUTE_QUOTA,
+    EgressRule,
+    Evidence,
+    Policy,
+    PortRange,
+    Quota,
+)
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
@@ -76,8 +84,8 @@ def test_security_groups_and_their_prefix_lists(read: Read, builder: Builder, vp
     builder.ec2.create_network_interface(SubnetId=vpc.public_subnet)
     found = read(vpc)
     assert found.group_sets == {frozenset({group})}
-    to_list = EgressRule(Ports("tcp", 443, 443), (), (list_id,))
-    assert set(found.egress_rules[group]) == {to_list, EgressRule(Ports("-1", None, None), (parse_cidr("0.0.0.0/0"),))}
+    to_list = EgressRule(PortRange(443, 443), (), (list_id,))
+    assert set(found.egress_rules[group]) == {to_list, EgressRule(PortRange(0, 65535), (parse_cidr("0.0.0.0/0"),))}
     assert found.prefix_lists[list_id] == (parse_cidr("0.0.0.0/1"), parse_cidr("128.0.0.0/1"))
 
 
@@ -120,7 +128,7 @@ def test_network_acl_and_dns_attributes(read: Read, builder: Builder, vpc: Priva
     [shown] = found.network_acls
     first = min(shown.entries, key=lambda found: (found.number, not found.egress))
     assert (shown.id, first.number, first.egress, first.allow) == (acl["NetworkAclId"], 1, True, False)
-    assert (first.ports, first.cidr) == (Ports("6", 443, 443), parse_cidr("10.0.0.0/8"))
+    assert (first.ports, first.cidr) == (PortRange(443, 443), parse_cidr("10.0.0.0/8"))
     assert (found.dns_support, found.dns_hostnames) == (True, True)
     builder.ec2.modify_vpc_attribute(VpcId=vpc.vpc, EnableDnsHostnames={"Value": False})
     assert (read(vpc).dns_support, read(vpc).dns_hostnames) == (True, False)

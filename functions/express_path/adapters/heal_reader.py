@@ -19,8 +19,9 @@ from express_path.domain.heal.preflight import (
     EgressRule,
     Evidence,
     NetworkAcl,
-    Ports,
+    PortRange,
     Quota,
+    tcp_ports,
 )
 from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
@@ -51,18 +52,36 @@ def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_o
     Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known. Only for a quota
     that cannot be read, AWS's default counts.
     """
-    snapshot = evaluator.snapshot
+    snapshot, vpc_id = evaluator.snapshot, verdict.vpc_id
     table = snapshot.route_tables[str(verdict.route_table_id)]
-    governed = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
-    endpoint_ids = [endpoint.id for endpoint in express_endpoints(snapshot, verdict.vpc_id)]
+    subnet_ids = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
+    endpoint_ids = [endpoint.id for endpoint in express_endpoints(snapshot, vpc_id)]
     known = {key: record.cidrs for key, record in snapshot.prefix_lists.items() if record.cidrs is not None}
-    evidence = _read(aws, snapshot.account_id, verdict.vpc_id, governed, endpoint_ids, known)
+    endpoints = filtered(aws.ec2, "describe_vpc_endpoints", "VpcEndpoints", "vpc-endpoint-type", ["Gateway"])
+    interfaces = filtered(aws.ec2, "describe_network_interfaces", "NetworkInterfaces", "vpc-id", [vpc_id])
+    acls = filtered(aws.ec2, "describe_network_acls", "NetworkAcls", "vpc-id", [vpc_id])
+    group_sets = frozenset(_groups(interface) for interface in interfaces if interface.get("SubnetId") in subnet_ids)
+    # By id: a group may be of another VPC (https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html).
+    group_ids = sorted(frozenset().union(*group_sets))
+    groups = filtered(aws.ec2, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
+    egress_rules = {identifier(group, "GroupId", "SecurityGroups"): _egress_rules(group) for group in groups}
+    gateway_endpoints = sum(counts_against_quota(str(endpoint.get("State"))) for endpoint in endpoints)
     # No quota is lower than AWS's default, so most heals need none. Service Quotas accepts only a few calls per second.
-    if evidence.gateway_endpoints >= ENDPOINT_QUOTA.value:
-        evidence = replace(evidence, endpoint_quota=_quota_or_default(aws, ENDPOINT_QUOTA))
-    if needs_more_routes_than_default(snapshot, table):
-        evidence = replace(evidence, route_quota=_quota_or_default(aws, ROUTE_QUOTA))
-    return replace(evidence, calendar_open=calendar_open)
+    needs_endpoint_quota = gateway_endpoints >= ENDPOINT_QUOTA.value
+    needs_route_quota = needs_more_routes_than_default(snapshot, table)
+    return Evidence(
+        group_sets=group_sets,
+        egress_rules=egress_rules,
+        prefix_lists={**known, **_unknown_lists(aws, egress_rules.values(), known)},
+        network_acls=tuple(_network_acl(acl) for acl in acls if _is_associated(acl, subnet_ids)),
+        dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
+        dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
+        policies=(*endpoint_policies(endpoints, endpoint_ids), *resource_policies(aws, snapshot.account_id)),
+        gateway_endpoints=gateway_endpoints,
+        endpoint_quota=_quota_or_default(aws, ENDPOINT_QUOTA) if needs_endpoint_quota else ENDPOINT_QUOTA,
+        route_quota=_quota_or_default(aws, ROUTE_QUOTA) if needs_route_quota else ROUTE_QUOTA,
+        calendar_open=calendar_open,
+    )
 
 
 def read_quota(aws: Aws, quota: Quota) -> Quota:
@@ -90,36 +109,6 @@ def _quota_or_default(aws: Aws, quota: Quota) -> Quota:
         return replace(quota, fault=f"{error.operation} failed with {error.code}")
 
 
-def _read(
-    aws: Aws,
-    account_id: str,
-    vpc_id: str,
-    subnet_ids: frozenset[str],
-    endpoint_ids: Sequence[str],
-    known: Mapping[str, Blocks],
-) -> Evidence:
-    of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
-    gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
-    endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
-    interfaces = pages(aws.ec2, "ec2", "describe_network_interfaces", "NetworkInterfaces", **of_vpc)
-    acls = pages(aws.ec2, "ec2", "describe_network_acls", "NetworkAcls", **of_vpc)
-    group_sets = frozenset(_groups(interface) for interface in interfaces if interface.get("SubnetId") in subnet_ids)
-    # By id: a group may be of another VPC (https://docs.aws.amazon.com/vpc/latest/userguide/security-group-assoc.html).
-    group_ids = sorted(frozenset().union(*group_sets))
-    groups = filtered(aws.ec2, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
-    egress_rules = {identifier(group, "GroupId", "SecurityGroups"): _egress_rules(group) for group in groups}
-    return Evidence(
-        group_sets=group_sets,
-        egress_rules=egress_rules,
-        prefix_lists={**known, **_unknown_lists(aws, egress_rules.values(), known)},
-        network_acls=tuple(_network_acl(acl) for acl in acls if _is_associated(acl, subnet_ids)),
-        dns_support=_vpc_attribute(aws, vpc_id, "enableDnsSupport"),
-        dns_hostnames=_vpc_attribute(aws, vpc_id, "enableDnsHostnames"),
-        policies=(*endpoint_policies(endpoints, endpoint_ids), *resource_policies(aws, account_id)),
-        gateway_endpoints=sum(counts_against_quota(str(endpoint.get("State"))) for endpoint in endpoints),
-    )
-
-
 def _groups(interface: Description) -> frozenset[str]:
     return frozenset(identifier(group, "GroupId", "Groups") for group in rows(interface, "Groups", "NetworkInterfaces"))
 
@@ -141,14 +130,14 @@ def _blocks(aws: Aws, list_id: str) -> Blocks:
     return entry_blocks(entries, list_id)
 
 
-def _ports(rule: Description, resource: str) -> Ports:
-    """Return the protocol and the ports of a rule of a security group or of a network ACL, which spell them differently."""
+def _ports(rule: Description, resource: str) -> PortRange | None:
+    """Return the TCP ports of a rule of a security group or of a network ACL, which spell them differently."""
     if rule.get("IpProtocol") is None:
         ports = nested(rule, "PortRange", resource)
         first, last = number(ports, "From", resource), number(ports, "To", resource)
-        return Ports(identifier(rule, "Protocol", resource).lower(), first, last)
+        return tcp_ports(identifier(rule, "Protocol", resource).lower(), first, last)
     first, last = number(rule, "FromPort", resource), number(rule, "ToPort", resource)
-    return Ports(identifier(rule, "IpProtocol", resource).lower(), first, last)
+    return tcp_ports(identifier(rule, "IpProtocol", resource).lower(), first, last)
 
 
 def _egress_rules(group: Description) -> tuple[EgressRule, ...]:
@@ -199,10 +188,8 @@ def read_live_resources(aws: Aws, vpc_id: str, endpoint_id: str) -> LiveResource
 
     Both reads filter, so a deleted resource is missing instead of an error. Raise ApiError and RecordError.
     """
-    of_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
-    of_id = [{"Name": "vpc-endpoint-id", "Values": [endpoint_id]}]
-    endpoints = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=of_id)
-    tables = pages(aws.ec2, "ec2", "describe_route_tables", "RouteTables", Filters=of_vpc)
+    endpoints = filtered(aws.ec2, "describe_vpc_endpoints", "VpcEndpoints", "vpc-endpoint-id", [endpoint_id])
+    tables = filtered(aws.ec2, "describe_route_tables", "RouteTables", "vpc-id", [vpc_id])
     live = LiveResources(tuple(map(route_table, tables)), tuple(map(vpc_endpoint, endpoints)))
     for endpoint in endpoints:
         policy = optional_free_text(endpoint, "PolicyDocument", endpoint_id)

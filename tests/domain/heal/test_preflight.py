@@ -4,13 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.preflight import AclEntry, EgressRule, Evidence, NetworkAcl, Ports, preflight
+from express_path.domain.heal.preflight import (
+    AclEntry,
+    EgressRule,
+    Evidence,
+    NetworkAcl,
+    PortRange,
+    preflight,
+    tcp_ports,
+)
 from express_path.domain.heal.records import Blocker
 from express_path.domain.network.addresses import parse_cidr
 from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint
 
-ALL, HTTPS, ANY_TCP = Ports("-1", None, None), Ports("tcp", 443, 443), Ports("tcp", 0, 65535)
+ALL, HTTPS, ANY_TCP = tcp_ports("-1", None, None), tcp_ports("tcp", 443, 443), tcp_ports("tcp", 0, 65535)
 
 
 LISTS = {
@@ -27,7 +35,7 @@ def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     return [concern.blocker for concern in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
 
 
-def to(*blocks: str, ports: Ports = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
+def to(*blocks: str, ports: PortRange | None = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
     """A rule that lets traffic out."""
     return EgressRule(ports, tuple(map(parse_cidr, blocks)), lists)
 
@@ -42,8 +50,8 @@ def groups(**rules: tuple[EgressRule, ...]) -> Evidence:
     [
         (to("0.0.0.0/0", ports=ALL),),
         (to("0.0.0.0/0", ports=ANY_TCP),),
-        (to("0.0.0.0/0", ports=Ports("6", 443, 443)),),
-        (to("0.0.0.0/0", ports=Ports("tcp", 400, 500)),),
+        (to("0.0.0.0/0", ports=tcp_ports("6", 443, 443)),),
+        (to("0.0.0.0/0", ports=tcp_ports("tcp", 400, 500)),),
         (to("198.51.100.0/24"),),
         (to("198.51.100.0/25"), to("198.51.100.128/25")),
         (to("198.51.100.0/25", "198.51.100.128/25"),),
@@ -66,18 +74,18 @@ def test_group_that_lets_https_out_is_fine(rules: tuple[EgressRule, ...]) -> Non
         (),
         (to("198.51.100.0/25"),),
         (to("198.51.100.0/25", "198.51.100.128/26", "198.51.100.192/27"),),
-        (to("0.0.0.0/0", ports=Ports("tcp", 80, 80)),),
-        (to("0.0.0.0/0", ports=Ports("udp", 443, 443)),),
-        (to("0.0.0.0/0", ports=Ports("17", 0, 65535)),),
-        (to("0.0.0.0/0", ports=Ports("icmp", -1, -1)),),
-        (to("0.0.0.0/0", ports=Ports("tcp", 444, 65535)),),
-        (to("0.0.0.0/0", ports=Ports("tcp", None, 443)),),
-        (to("0.0.0.0/0", ports=Ports("tcp", 443, None)),),
+        (to("0.0.0.0/0", ports=tcp_ports("tcp", 80, 80)),),
+        (to("0.0.0.0/0", ports=tcp_ports("udp", 443, 443)),),
+        (to("0.0.0.0/0", ports=tcp_ports("17", 0, 65535)),),
+        (to("0.0.0.0/0", ports=tcp_ports("icmp", -1, -1)),),
+        (to("0.0.0.0/0", ports=tcp_ports("tcp", 444, 65535)),),
+        (to("0.0.0.0/0", ports=tcp_ports("tcp", None, 443)),),
+        (to("0.0.0.0/0", ports=tcp_ports("tcp", 443, None)),),
         (to("::/0"),),
         (to(lists=("pl-elsewhere",)),),
         (to(lists=("pl-half",)),),
-        (to(lists=("pl-whole",), ports=Ports("tcp", 80, 80)),),
-        (to(lists=("pl-hidden",), ports=Ports("tcp", 80, 80)),),
+        (to(lists=("pl-whole",), ports=tcp_ports("tcp", 80, 80)),),
+        (to(lists=("pl-hidden",), ports=tcp_ports("tcp", 80, 80)),),
     ],
     ids=[
         *["none", "half", "all but an eighth", "HTTP", "UDP", "UDP by number", "ICMP", "above 443"],
@@ -162,19 +170,19 @@ def test_every_list_that_the_endpoint_brings_is_asked() -> None:
 
 
 def entry(
-    number: int, block: str = "0.0.0.0/0", ports: Ports = ALL, *, allow: bool = True, out: bool = True
+    number: int, block: str = "0.0.0.0/0", ports: PortRange | None = ALL, *, allow: bool = True, out: bool = True
 ) -> AclEntry:
     """An entry of a network ACL."""
     return AclEntry(number, egress=out, allow=allow, ports=ports, cidr=parse_cidr(block))
 
 
-def deny(number: int, block: str = "0.0.0.0/0", ports: Ports = ALL) -> AclEntry:
+def deny(number: int, block: str = "0.0.0.0/0", ports: PortRange | None = ALL) -> AclEntry:
     """An entry that denies outgoing traffic."""
     return entry(number, block, ports, allow=False)
 
 
 IN = entry(100, out=False)
-EPHEMERAL = Ports("6", 1024, 65535)
+EPHEMERAL = tcp_ports("6", 1024, 65535)
 
 
 def acl(*entries: AclEntry) -> Evidence:
@@ -193,13 +201,13 @@ def acl(*entries: AclEntry) -> Evidence:
         (entry(100), deny(200), IN),
         (deny(200), entry(100), IN),
         (deny(50, "10.0.0.0/8"), entry(100), IN),
-        (deny(50, ports=Ports("6", 80, 80)), entry(100), IN),
-        (deny(50, ports=Ports("17", 443, 443)), entry(100), IN),
-        (deny(50, ports=Ports("1", None, None)), entry(100), IN),
+        (deny(50, ports=tcp_ports("6", 80, 80)), entry(100), IN),
+        (deny(50, ports=tcp_ports("17", 443, 443)), entry(100), IN),
+        (deny(50, ports=tcp_ports("1", None, None)), entry(100), IN),
         (deny(50, "::/0"), entry(100), IN),
         (entry(100, "198.51.100.0/25"), deny(110, "198.51.100.0/25"), entry(120), IN),
-        (entry(100, ports=Ports("6", 1024, 65535)), entry(110, ports=HTTPS), IN),
-        (deny(10, "0.0.0.0/0", Ports("6", 32768, 60999)), entry(100), IN),
+        (entry(100, ports=tcp_ports("6", 1024, 65535)), entry(110, ports=HTTPS), IN),
+        (deny(10, "0.0.0.0/0", tcp_ports("6", 32768, 60999)), entry(100), IN),
     ],
     ids=[
         *["everything", "just enough", "list's block", "halves", "part, then all", "denied later", "not in order"],
@@ -218,18 +226,18 @@ def test_network_acl_that_lets_through_is_fine(entries: tuple[AclEntry, ...]) ->
         ((IN,), "to"),
         ((deny(50), entry(100), IN), "to"),
         ((entry(100), deny(50, "198.51.100.0/28"), IN), "to"),
-        ((deny(50, "198.51.0.0/16", Ports("6", 443, 443)), entry(100), IN), "to"),
-        ((deny(50, ports=Ports("6", 0, 1024)), entry(100), IN), "to"),
+        ((deny(50, "198.51.0.0/16", tcp_ports("6", 443, 443)), entry(100), IN), "to"),
+        ((deny(50, ports=tcp_ports("6", 0, 1024)), entry(100), IN), "to"),
         ((entry(100, "198.51.100.0/25"), IN), "to"),
         ((entry(100, "198.51.100.0/25"), deny(110), entry(120), IN), "to"),
         ((entry(100, "198.51.100.0/26"), entry(101, "198.51.100.128/25"), IN), "to"),
-        ((entry(100, ports=Ports("6", 80, 80)), IN), "to"),
-        ((entry(100, ports=Ports("17", 0, 65535)), IN), "to"),
+        ((entry(100, ports=tcp_ports("6", 80, 80)), IN), "to"),
+        ((entry(100, ports=tcp_ports("17", 0, 65535)), IN), "to"),
         ((entry(100),), "from"),
         ((entry(100), entry(100, ports=HTTPS, out=False)), "from"),
-        ((entry(100), entry(100, ports=Ports("6", 49152, 65535), out=False)), "from"),
+        ((entry(100), entry(100, ports=tcp_ports("6", 49152, 65535), out=False)), "from"),
         ((entry(100), entry(100, "10.0.0.0/8", out=False)), "from"),
-        ((entry(100), entry(90, ports=Ports("6", 40000, 40000), out=False, allow=False), IN), "from"),
+        ((entry(100), entry(90, ports=tcp_ports("6", 40000, 40000), out=False, allow=False), IN), "from"),
     ],
     ids=[
         *["nothing allowed", "denied first", "part denied first", "port denied", "range of ports denied"],
@@ -295,7 +303,7 @@ def test_interface_without_security_groups_blocks_nothing() -> None:
 def coming_in(*entries: tuple[int, int, int, bool]) -> Evidence:
     """A network ACL with these ingress entries (number, ports, allow); everything may leave."""
     coming = (
-        entry(number, ports=Ports("6", low, high), allow=allow, out=False) for number, low, high, allow in entries
+        entry(number, ports=tcp_ports("6", low, high), allow=allow, out=False) for number, low, high, allow in entries
     )
     return acl(entry(1), *coming)
 

@@ -32,40 +32,35 @@ class PortRange:
 _ALL_PORTS = PortRange(0, 65535)
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
-    """The traffic that a rule is about: a protocol in lower case (-1, tcp, and 6 include TCP) and a range of ports."""
-
-    protocol: str
-    first: int | None
-    last: int | None
-
-    def tcp_range(self) -> PortRange | None:
-        """Return the TCP ports that the rule is about; None if it is not about TCP."""
-        if self.protocol == "-1":
-            return _ALL_PORTS
-        if self.protocol not in ("tcp", "6") or self.first is None or self.last is None:
-            return None
-        return PortRange(self.first, self.last)
+def tcp_ports(protocol: str, first: int | None, last: int | None) -> PortRange | None:
+    """Return the TCP ports that a rule is about, None if it is not about TCP: -1, tcp, and 6 include it."""
+    if protocol == "-1":
+        return _ALL_PORTS
+    if protocol not in ("tcp", "6") or first is None or last is None:
+        return None
+    return PortRange(first, last)
 
 
 @dataclass(frozen=True, slots=True)
 class EgressRule:
-    """A security group's rule for outbound traffic."""
+    """A security group's rule for outbound traffic. ports are its TCP ports, None if it is not about TCP."""
 
-    ports: Ports
+    ports: PortRange | None
     cidrs: tuple[Cidr, ...] = ()
     prefix_list_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AclEntry:
-    """A network ACL's entry. Entries are checked in the order of their numbers, and the first that matches decides."""
+    """A network ACL's entry. Entries are checked in the order of their numbers, and the first that matches decides.
+
+    ports are its TCP ports, None if it is not about TCP.
+    """
 
     number: int
     egress: bool
     allow: bool
-    ports: Ports
+    ports: PortRange | None
     cidr: Cidr
 
 
@@ -179,7 +174,8 @@ def _security_groups(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterato
     """
     blocks_of = {**evidence.prefix_lists, **{prefix_list.id: prefix_list.cidrs for prefix_list in lists}}
     for groups in sorted(filter(None, evidence.group_sets), key=sorted):
-        rules = [rule for group in groups for rule in evidence.egress_rules.get(group, ()) if _allows_https(rule.ports)]
+        of_groups = (rule for group in groups for rule in evidence.egress_rules.get(group, ()))
+        rules = [rule for rule in of_groups if rule.ports and rule.ports.contains(HTTPS)]
         named = {list_id for rule in rules for list_id in rule.prefix_list_ids}
         allowed = [block for rule in rules for block in rule.cidrs]
         allowed += [block for list_id in named for block in blocks_of.get(list_id) or ()]
@@ -260,7 +256,7 @@ def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
     if not entries:
         return False
     entry, later = entries[0], entries[1:]
-    matched = entry.ports.tcp_range()
+    matched = entry.ports
     if matched is None or not matched.overlaps(ports) or not overlap(entry.cidr, block):
         return _allows(later, block, ports)
     if not entry.allow:
@@ -270,8 +266,3 @@ def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
     below = ports.first >= matched.first or _allows(later, inside, PortRange(ports.first, matched.first - 1))
     above = ports.last <= matched.last or _allows(later, inside, PortRange(matched.last + 1, ports.last))
     return below and above and all(_allows(later, rest, ports) for rest in outside)
-
-
-def _allows_https(ports: Ports) -> bool:
-    tcp_ports = ports.tcp_range()
-    return tcp_ports is not None and tcp_ports.contains(HTTPS)
