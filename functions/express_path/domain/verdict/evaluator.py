@@ -1,8 +1,6 @@
 """The verdict on a subnet: compliance, reason, and path."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass, fields
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from express_path.domain.network.addresses import Family
@@ -127,8 +125,6 @@ class Account:
 
 
 _NOT_LISTED = "rule parameter vpcIds does not list its VPC"
-_shared_fields = attrgetter(*(field.name for field in fields(Subnet) if field.name not in ("id", "tags")))
-"""Return what a subnet may have in common with others: all its fields but its id and its tags."""
 
 
 class Evaluator:
@@ -143,7 +139,6 @@ class Evaluator:
         self.snapshot = tracer.snapshot
         self.account = account or Account.of(self.snapshot)
         self.parameters = parameters
-        self._decisions: dict[Hashable, Decision] = {}
         self._from_origins: dict[Origin, Decision] = {}
 
     def after(self, change: Snapshot) -> "Evaluator":
@@ -185,18 +180,6 @@ class Evaluator:
         return next(lost, "")
 
     def _decide(self, subnet: Subnet, table: RouteTable | None) -> Decision:
-        """Decide once for all subnets with the same route table that differ only in their ids and in other tags."""
-        if has_tag(subnet.tags, self.parameters.exclude_tag):
-            return self._decide_on(subnet, table)
-        if table is None:
-            return self._decide_on(subnet, None)
-        key = (table.id, _shared_fields(subnet), self._lacks_directory_buckets(subnet))
-        decision = self._decisions.get(key)
-        if decision is None:
-            decision = self._decisions[key] = self._decide_on(subnet, table)
-        return decision
-
-    def _decide_on(self, subnet: Subnet, table: RouteTable | None) -> Decision:
         before_routing = self._before_routing(subnet, table)
         if before_routing:
             return decision_by(before_routing, None, self.parameters)
