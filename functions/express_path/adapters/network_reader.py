@@ -4,7 +4,7 @@ Route tables and endpoints are always read. What following hops needs in additio
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -69,14 +69,16 @@ class SnapshotReader:
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
     @gc_paused()
-    def read(self, account_id: str, vpc_id: str | None, parameters: RuleParameters) -> Snapshot:
+    def read(
+        self, account_id: str, vpc_id: str | None, parameters: RuleParameters, optional: OptionalReads | None = None
+    ) -> Snapshot:
         """Read the network of one VPC, or of the account's whole Region if vpc_id is None.
 
         The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raise
         ApiError if a required read fails, and RecordError if a description lacks a field. The snapshot names the
-        optional reads that were denied.
+        optional reads that were denied; `optional` collects them for the caller, too.
         """
-        optional = OptionalReads()
+        optional = optional or OptionalReads()
         snapshot = self._with_hops(self._network(account_id, vpc_id, optional), vpc_id, parameters, optional)
         if parameters.network_role_arn and _leads_to_transit_gateway(snapshot):
             snapshot = self._with_network_account(snapshot, parameters.network_role_arn, optional)
@@ -140,7 +142,8 @@ class SnapshotReader:
         """
         of_role = OptionalReads()
         role = of_role.read(lambda: assuming(self._aws, role_arn, self._external_id))
-        central = of_role.read(partial(_read_central, role, role_arn.split(":")[4], of_role)) if role else None
+        reader, account_id = SnapshotReader(role) if role else None, role_arn.split(":")[4]
+        central = of_role.read(partial(reader.read, account_id, None, RuleParameters(), of_role)) if reader else None
         optional.denied += of_role.denied
         seen = merged([snapshot, central]) if central else snapshot
         return replace(seen, denied_to_role=tuple(of_role.refused))
@@ -157,9 +160,8 @@ class SnapshotReader:
 
     def vpc_of(self, subnet_id: str) -> str | None:
         """Return the VPC of a subnet, None if there is no such subnet."""
-        by_id = {"Filters": [{"Name": "subnet-id", "Values": [subnet_id]}]}
-        found = self._read("describe_subnets", "Subnets", subnet, by_id)
-        return found[subnet_id].vpc_id if subnet_id in found else None
+        found = filtered(self._aws.ec2, "describe_subnets", "Subnets", "subnet-id", [subnet_id])
+        return next((subnet(row).vpc_id for row in found), None)
 
     def nat_gateways(self, vpc_id: str) -> dict[str, NatGateway]:
         """Return the NAT gateways of a VPC."""
@@ -168,9 +170,8 @@ class SnapshotReader:
 
     def leads_to_transit_gateway(self, vpc_id: str) -> bool:
         """Return whether a route table of a VPC has a route to a transit gateway."""
-        of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]}
-        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
-        return bool(target_ids(tables.values(), TargetKind.TRANSIT_GATEWAY))
+        tables = filtered(self._aws.ec2, "describe_route_tables", "RouteTables", "vpc-id", [vpc_id])
+        return bool(target_ids(map(route_table, tables), TargetKind.TRANSIT_GATEWAY))
 
     def empty(self, account_id: str) -> Snapshot:
         """Return a snapshot without any resource, in which every subnet counts as deleted."""
@@ -205,12 +206,6 @@ def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
         "aws_session_token": answer["SessionToken"],
     }
     return replace(aws, credentials=credentials)
-
-
-def _read_central(role: Aws, account_id: str, optional: OptionalReads) -> Snapshot:
-    """Read the whole Region of the network account."""
-    reader = SnapshotReader(role)
-    return reader._with_hops(reader._network(account_id, None, optional), None, RuleParameters(), optional)  # noqa: SLF001
 
 
 def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:
@@ -386,7 +381,7 @@ class PrefixListReader:
         self._managed: list[Description] | None = None
         self._entries: dict[_Version, list[Description] | None] = {}
 
-    def read(self, wanted: Iterable[str], families: Iterable[Family], optional: OptionalReads) -> PrefixLists:
+    def read(self, wanted: Collection[str], families: Collection[Family], optional: OptionalReads) -> PrefixLists:
         """Return every AWS-managed list, and those among wanted that can be read.
 
         families are those of the subnets' addresses. Usually one call of DescribePrefixLists is enough. Only if it does
@@ -402,30 +397,7 @@ class PrefixListReader:
             self._managed = optional.read(
                 lambda: pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
             )
-        managed = self._managed or []
-        self._read_entries(managed, plain, set(wanted), set(families), optional)
-        found = {
-            str(description.get("PrefixListId")): self._entries.get(_version(description)) for description in managed
-        }
-        entries = {list_id: rows for list_id, rows in found.items() if rows is not None}
-        are_all_listed = shows_express_lists(managed, self._region)
-        return PrefixLists(prefix_lists(self._plain, managed, entries), are_all_listed)
-
-    def _lacks(self, known: Mapping[str, PrefixList], wanted: Iterable[str], families: Iterable[Family]) -> bool:
-        """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
-        express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
-        lacks_family = bool(express) and self._managed is None and not set(families) <= express
-        return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
-
-    def _read_entries(
-        self,
-        managed: Iterable[Description],
-        plain: Mapping[str, PrefixList],
-        wanted: set[str],
-        families: set[Family],
-        optional: OptionalReads,
-    ) -> None:
-        """Read the entries of wanted lists, and of S3 Express's lists of the families, if their blocks are unknown."""
+        managed, entries = self._managed or [], {}
         for description in managed:
             list_id, version = str(description.get("PrefixListId")), _version(description)
             is_express = is_express_service(str(description.get("PrefixListName")), self._region)
@@ -433,6 +405,17 @@ class PrefixListReader:
             readable = list_id in plain and plain[list_id].cidrs is not None
             if is_wanted and not readable and version not in self._entries:
                 self._entries[version] = optional.read(partial(self._entries_of, list_id))
+            rows = self._entries.get(version)
+            if rows is not None:
+                entries[list_id] = rows
+        are_all_listed = shows_express_lists(managed, self._region)
+        return PrefixLists(prefix_lists(self._plain, managed, entries), are_all_listed)
+
+    def _lacks(self, known: Mapping[str, PrefixList], wanted: Collection[str], families: Collection[Family]) -> bool:
+        """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
+        express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
+        lacks_family = bool(express) and self._managed is None and not set(families) <= express
+        return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
 
     def _entries_of(self, list_id: str) -> list[Description]:
         return pages(self._ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
