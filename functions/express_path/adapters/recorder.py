@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling
 from express_path.domain.verdict.fanout import ResourceType
-from express_path.errors import RecordError
-from express_path.fields import Description, identifier, ids, nested, rows
+from express_path.fields import Description, identifier, ids, member, nested, rows
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
@@ -83,41 +82,32 @@ def read_recorder(config: "ConfigServiceClient") -> Recorder | None:
     return next(map(_recorder, rows(found, "ConfigurationRecorders", "config")), None)
 
 
-_Word = TypeVar("_Word", bound=StrEnum)
-
-
 def _recorder(row: Description) -> Recorder:
     name = identifier(row, "name", "recorder")
+    place = f"recorder {name}"
     group, mode = nested(row, "recordingGroup", name), nested(row, "recordingMode", name)
-    strategy = _strategy(group, name)
+    strategy = _strategy(group, place)
     excluded = nested(group, "exclusionByResourceTypes", name)
     listed = {Strategy.INCLUSION: group, Strategy.EXCLUSION: excluded}.get(strategy, {})
     return Recorder(
         name,
         strategy,
         frozenset(ids(listed, "resourceTypes", name)),
-        _word(Frequency, mode.get("recordingFrequency") or Frequency.CONTINUOUS, "recordingFrequency", name),
+        member({"recordingFrequency": Frequency.CONTINUOUS, **mode}, "recordingFrequency", place, Frequency),
         {
-            resource_type: _word(Frequency, override.get("recordingFrequency"), "recordingFrequency", name)
+            resource_type: member(override, "recordingFrequency", place, Frequency)
             for override in rows(mode, "recordingModeOverrides", name)
             for resource_type in ids(override, "resourceTypes", name)
         },
     )
 
 
-def _strategy(group: Description, name: str) -> Strategy:
+def _strategy(group: Description, place: str) -> Strategy:
     """Return the recording strategy. Settings older than strategies are converted to the equivalent one."""
-    named = nested(group, "recordingStrategy", name).get("useOnly")
-    if named:
-        return _word(Strategy, named, "recordingStrategy", name)
+    named = nested(group, "recordingStrategy", place)
+    if named.get("useOnly"):
+        return member(named, "useOnly", place, Strategy)
     return Strategy.INCLUSION if group and not group.get("allSupported") else Strategy.ALL
-
-
-def _word(words: type[_Word], found: object, field: str, name: str) -> _Word:
-    for word in words:
-        if word == found:
-            return word
-    raise RecordError(f"recorder {name}", field, found, ", ".join(words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def test_how_often_they_are_recorded() -> None:
 @pytest.mark.parametrize(
     ("row", "field"),
     [
-        ({"recordingGroup": {"recordingStrategy": {"useOnly": "SOME"}}}, "recordingStrategy"),
+        ({"recordingGroup": {"recordingStrategy": {"useOnly": "SOME"}}}, "useOnly"),
         ({"recordingMode": {"recordingFrequency": "HOURLY"}}, "recordingFrequency"),
         ({"recordingMode": {"recordingModeOverrides": [{"resourceTypes": [SUBNET]}]}}, "recordingFrequency"),
         ({"name": ""}, "name"),
