@@ -125,14 +125,13 @@ def denials(
     paths_matter = [
         row for row in document.statements if any(_depends_on_path(one, document) for one in row.conditions)
     ]
-    requests = _requests(document, effort) if paths_matter else []
-    found, computed = [], dict[object, Any]()
+    searches = _searches(document, known, effort) if paths_matter else []
+    found = []
     for statement in paths_matter:
-        searches = [_Search(document, known, request, effort, computed) for request in requests]
         search = next((search for search in searches if search.finds(statement)), None)
         if search:
             of_path = [condition for condition in statement.conditions if _depends_on_path(condition, document)]
-            found.append(Denial(document.source, statement, tuple(of_path), _fix(statement, of_path, search, requests)))
+            found.append(Denial(document.source, statement, tuple(of_path), _fix(statement, of_path, search, searches)))
     return found
 
 
@@ -145,17 +144,17 @@ def restrictions(
     PolicyError.
     """
     effort = effort or Effort(endpoint_policy.source)
-    computed = dict[object, Any]()
-    requests = _requests(endpoint_policy, effort)
-    searches = [_Search(endpoint_policy, known, request, effort, computed) for request in requests]
+    searches = _searches(endpoint_policy, known, effort)
     allows_too_little = any(search.finds_what_is_not_allowed() for search in searches)
     found = []
     for statement in endpoint_policy.statements:
-        if statement.is_deny and any(search.finds_what_applies(statement, [Path.ENDPOINT]) for search in searches):
+        if statement.is_deny:
             fix = "delete the statement"
-            found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
-        elif not statement.is_deny and allows_too_little:
+            restricts = any(search.finds_what_applies(statement, [Path.ENDPOINT]) for search in searches)
+        else:
             fix = "add a statement that allows every principal every action on every resource"
+            restricts = allows_too_little
+        if restricts:
             found.append(Denial(endpoint_policy.source, statement, statement.conditions, fix))
     return found
 
@@ -539,6 +538,12 @@ class _Search:
         return [compiled(f"arn:{partition}:{rest}", ARN_WITHOUT_COLONS) for partition in partitions]
 
 
+def _searches(document: PolicyDocument, known: KnownContext, effort: Effort) -> list[_Search]:
+    """Return a search for each request that a policy is asked about."""
+    computed = dict[object, Any]()
+    return [_Search(document, known, request, effort, computed) for request in _requests(document, effort)]
+
+
 def _partitions(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found[1] for found in map(_PARTITION.match, texts) if found))
 
@@ -580,10 +585,11 @@ def _not(answer: Answer) -> Answer:
 _NO_FIX = "change or delete the statement: with a condition on the endpoint or its VPC, it would deny something else, or nothing"
 
 
-def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, requests: Sequence[_Request]) -> str:
+def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, of_requests: Sequence[_Search]) -> str:
     """Return how to change a statement so that it allows both paths, if that denies nothing else and leaves something.
 
-    of_path are its conditions that depend on the path, and search is the one that found what it would deny.
+    of_path are its conditions that depend on the path, and search is the one, of all requests, that found what it would
+    deny.
     """
     known = search.known
     vpc_id = known.vpc_id or search.values.get(_Unknown(Path.ENDPOINT, _VPC), (_FORMS[_VPC] + OTHER[0],))[0]
@@ -594,9 +600,9 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: _Search, re
     fixed = replace(statement, conditions=(*kept, more))
     instead = [fixed] if statement.is_deny else [statement, fixed]
     searches = []
-    for request in requests:
-        rows = chain.from_iterable(instead if row is statement else [row] for row in request.statements)
-        changed = _Request(request.session_mode, tuple(rows))
+    for one in of_requests:
+        rows = chain.from_iterable(instead if row is statement else [row] for row in one.request.statements)
+        changed = _Request(one.request.session_mode, tuple(rows))
         searches.append(replace(search, request=changed, known=replace(known, vpc_id=vpc_id)))
     denies = any(one.finds(instead[0]) for one in searches)
     if denies or not any(replace(one, known=NOTHING_KNOWN).finds_what_applies(fixed, Path) for one in searches):

@@ -173,42 +173,33 @@ def _statement(place: str, found: object, number: int) -> Statement:
         effect == "Deny",
         _element(place, found, "Action"),
         _element(place, found, "Resource"),
-        _principal(place, found),
+        _element(place, found, "Principal"),
         tuple(_conditions(place, found.get("Condition"))),
     )
 
 
-def _is_negated(place: str, statement: Json, name: str) -> bool:
+def _element(place: str, statement: Json, name: str) -> Element:
+    """Return an element, or its negated form if the statement has that instead; without either, it matches everything."""
     negated = f"Not{name}"
     if negated in statement and name in statement:
         raise RecordError(place, negated, statement[negated], f"left out, because there is {name}")
-    return negated in statement
-
-
-def _element(place: str, statement: Json, name: str) -> Element:
-    is_negated = _is_negated(place, statement, name)
-    full_name = f"Not{name}" if is_negated else name
-    return (
-        Element(_strings(place, full_name, statement[full_name]), is_negated) if full_name in statement else EVERYTHING
-    )
-
-
-def _principal(place: str, statement: Json) -> Element:
-    """Return the principals that can send requests from a subnet. Services cannot, so they are left out."""
-    is_negated = _is_negated(place, statement, "Principal")
-    name = "NotPrincipal" if is_negated else "Principal"
-    if name not in statement:
+    full_name = negated if negated in statement else name
+    if full_name not in statement:
         return EVERYTHING
-    found = statement[name]
+    read = _principals if name == "Principal" else _strings
+    return Element(read(place, full_name, statement[full_name]), full_name == negated)
+
+
+def _principals(place: str, name: str, found: object) -> tuple[str, ...]:
+    """Return the principals that can send requests from a subnet. Services cannot, so they are left out."""
     if not isinstance(found, Mapping):
-        return Element(_strings(place, name, found), is_negated)
-    named = [
+        return _strings(place, name, found)
+    return tuple(
         value if kind == "AWS" or value == "*" else f"{kind}:{value}"
         for kind, values in found.items()
         if kind != "Service"
         for value in _strings(place, f"{name}.{kind}", values)
-    ]
-    return Element(tuple(named), is_negated)
+    )
 
 
 def _conditions(place: str, found: object) -> Iterator[Condition]:
