@@ -32,12 +32,6 @@ CLUTTER = (
 class UnknownOperationError(Exception):
     """operations.json names an operation that botocore's newest model of the service does not have."""
 
-    def __init__(self, service: str, operation: str, model: Path) -> None:
-        super().__init__(f"{OPERATIONS.name}: {service} has no operation {operation} in {model}")
-        self.service = service
-        self.operation = operation
-        self.model = model
-
 
 def remove(path: Path) -> None:
     """Delete a file or a whole folder."""
@@ -122,7 +116,9 @@ def trim_service(folder: Path, operations: list[str]) -> str:
     model = without_documentation(read_json(model_path))
     for operation in operations:
         if operation not in model["operations"]:
-            raise UnknownOperationError(folder.name, operation, model_path)
+            raise UnknownOperationError(
+                f"{OPERATIONS.name}: {folder.name} has no operation {operation} in {model_path}"
+            )
     model["operations"] = {name: model["operations"][name] for name in operations}
     model["shapes"] = reachable_shapes(model["operations"], model["shapes"])
     paginators = read_json(newest / "paginators-1.json")["pagination"]

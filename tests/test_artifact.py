@@ -278,9 +278,8 @@ def test_an_operation_that_botocore_does_not_have_stops_the_build(tmp_path: Path
     loader = Loader()
     model = Path(loader.load_data_with_path("sts/2011-06-15/service-2")[1])
     (folder / "service-2.json.gz").write_bytes(model.with_suffix(".json.gz").read_bytes())
-    with pytest.raises(trim_artifact.UnknownOperationError, match="sts has no operation AssumeRoll") as caught:
+    with pytest.raises(trim_artifact.UnknownOperationError, match="sts has no operation AssumeRoll in "):
         trim_artifact.trim_service(folder.parent, ["AssumeRole", "AssumeRoll"])
-    assert (caught.value.service, caught.value.operation) == ("sts", "AssumeRoll")
 
 
 def test_build_refuses_a_folder_that_is_not_empty(artifact: Path) -> None:
