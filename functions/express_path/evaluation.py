@@ -140,10 +140,12 @@ class _Rule:
         result with another reason, because an account may never have granted the read.
         """
         evaluator = evaluation.evaluator
-        verdicts = {verdict.subnet_id: verdict for verdict in (*evaluation.everything, *evaluation.verdicts)}
-        lost = {subnet_id: evaluator.lost_read(found) for subnet_id, found in verdicts.items()} if evaluator else {}
-        lost = {subnet_id: operation for subnet_id, operation in lost.items() if operation}
-        if not lost or evaluator is None:
+        if evaluator is None:
+            return evaluation
+        verdicts = (*evaluation.everything, *evaluation.verdicts)
+        reads = {verdict.subnet_id: evaluator.lost_read(verdict) for verdict in verdicts}
+        lost = {subnet_id: operation for subnet_id, operation in reads.items() if operation}
+        if not lost:
             return evaluation
         of_role = set(evaluator.snapshot.denied_to_role)
         stored = evaluation.stored
@@ -176,7 +178,8 @@ class _Rule:
             return _nothing("this change cannot change a path")
         change = self._change(item)
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
-            return Evaluation([self._removed(change)])
+            verdict_of = deleted_verdict if change.deleted else out_of_scope
+            return Evaluation([verdict_of(Account(self.event.account_id), region, change.resource_id)])
         if shows_no_change(item, self.event.diff):
             return self._evaluate_again(change)
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
@@ -255,7 +258,8 @@ class _Rule:
     def _evaluate_concerned(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts of the subnets concerned.
 
-        Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest.
+        Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest. The
+        VPC of a deleted subnet is not known, so its verdict is reported, too.
         """
         is_exclusion = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
         evaluator = self._evaluator(None if is_exclusion else change.vpc_id)
@@ -263,15 +267,12 @@ class _Rule:
             # Only these show which paths lead through the subnet.
             gateways = self.services.snapshots.nat_gateways(change.vpc_id)
             evaluator = Evaluator(Tracer(replace(evaluator.snapshot, nat_gateways=gateways)), self.parameters)
-        verdicts = map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
-        return Evaluation(list(self._included(verdicts, change)), evaluator)
-
-    def _included(self, verdicts: Iterable[Verdict], change: ChangedResource) -> Iterable[Verdict]:
-        """Yield the verdicts to report; the VPC of a deleted subnet is not known, so its verdict is one of them."""
-        for verdict in verdicts:
-            is_changed = verdict.subnet_id == change.resource_id
-            if is_changed or not verdict.vpc_id or self.parameters.includes(verdict.vpc_id):
-                yield verdict
+        verdicts = [
+            verdict
+            for verdict in map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
+            if verdict.subnet_id == change.resource_id or not verdict.vpc_id or self.parameters.includes(verdict.vpc_id)
+        ]
+        return Evaluation(verdicts, evaluator)
 
     def _evaluator(self, vpc_id: str | None) -> Evaluator:
         """Read the network of one VPC, or of the whole account and Region."""
@@ -284,11 +285,6 @@ class _Rule:
         change_of(item, None)  # rejects a summary without type or id before the item is fetched
         recorded = whole_item(self.services.aws.config, item)
         return change_of(recorded.item, None, recorded.previous)
-
-    def _removed(self, change: ChangedResource) -> Verdict:
-        """Return the verdict of a subnet that was deleted or left the rule's scope; no network is read."""
-        verdict_of = deleted_verdict if change.deleted else out_of_scope
-        return verdict_of(Account(self.event.account_id), self.services.aws.region, change.resource_id)
 
 
 def _nothing(reason: str) -> Evaluation:
