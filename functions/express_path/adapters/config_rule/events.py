@@ -62,39 +62,24 @@ class ConfigEvent:
 
 
 def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
-    """Read an event. Raise RecordError that names the field which is missing or invalid."""
+    """Read an event. Raise RecordError that names the field which is missing or invalid.
+
+    The item, or the scheduled notification, must be of the rule's own account.
+    """
     plain_json(event, "event")
     invoking = json_text(event, "invokingEvent", "event")
-    readers = {_CHANGE: _of_change, _OVERSIZED: _of_oversized, _SCHEDULED: _of_schedule}
-    return readers[word(invoking, "messageType", "invokingEvent", readers)](event, invoking)
-
-
-def _of_change(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    item = required_object(invoking, "configurationItem", "invokingEvent")
+    kind = word(invoking, "messageType", "invokingEvent", (_CHANGE, _OVERSIZED, _SCHEDULED))
+    item, diff = None, None
+    if kind == _SCHEDULED:
+        ordering_timestamp = time(invoking, "notificationCreationTime", "invokingEvent")
+    else:
+        name = "configurationItem" if kind == _CHANGE else "configurationItemSummary"
+        item = required_object(invoking, name, "invokingEvent")
+        ordering_timestamp = time(item, "configurationItemCaptureTime", f"invokingEvent.{name}")
     # AWS Config's own sample of a change has no difference at all, and that of an item that it sends again is null.
-    diff = nested(invoking, "configurationItemDiff", "invokingEvent") if "configurationItemDiff" in invoking else None
-    captured = time(item, "configurationItemCaptureTime", "invokingEvent.configurationItem")
-    return _event(event, item, captured, item=item, diff=diff)
-
-
-def _of_oversized(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    summary = required_object(invoking, "configurationItemSummary", "invokingEvent")
-    captured = time(summary, "configurationItemCaptureTime", "invokingEvent.configurationItemSummary")
-    return _event(event, summary, captured, item=summary, is_oversized=True)
-
-
-def _of_schedule(event: Mapping[str, Any], invoking: Mapping[str, Any]) -> ConfigEvent:
-    return _event(event, invoking, time(invoking, "notificationCreationTime", "invokingEvent"))
-
-
-def _event(
-    event: Mapping[str, Any],
-    cause: Mapping[str, Any],
-    ordering_timestamp: datetime,
-    **why: Any,  # noqa: ANN401  # fields of ConfigEvent
-) -> ConfigEvent:
-    """Return the event; cause is the item or the notification, which must be of the rule's own account."""
-    account_id = cause.get("awsAccountId") or event.get("accountId")
+    if kind == _CHANGE and "configurationItemDiff" in invoking:
+        diff = nested(invoking, "configurationItemDiff", "invokingEvent")
+    account_id = (invoking if item is None else item).get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise RecordError("event", "awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
     # AWS Config omits ruleParameters if the rule has none.
@@ -107,7 +92,9 @@ def _event(
         ordering_timestamp=ordering_timestamp,
         # AWS Config always sends it; events written by hand may omit it.
         left_scope="eventLeftScope" in event and required_flag(event, "eventLeftScope", "event"),
-        **why,
+        item=item,
+        diff=diff,
+        is_oversized=kind == _OVERSIZED,
     )
 
 
