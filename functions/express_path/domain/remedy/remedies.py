@@ -158,7 +158,6 @@ class Remedies:
         """Name the endpoints of these networks; without the network of a verdict, its remedy has no command."""
         self._evaluators = {(one.account.id, one.snapshot.region): one for one in evaluators}
         self._networks: dict[Tracer, VpcNetworks] = {}
-        self._in_vpcs: dict[tuple[str, str, str], Evaluator] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
     def of(self, verdict: Verdict) -> Remedy | None:
@@ -174,14 +173,13 @@ class Remedies:
         return self._remedies[key]
 
     def _evaluator(self, verdict: Verdict) -> Evaluator | None:
-        key = (verdict.account_id, verdict.region, verdict.vpc_id)
-        evaluator = self._evaluators.get(key[:2])
-        if evaluator and key not in self._in_vpcs:
-            # The accounts of one Region share a tracer.
-            if evaluator.tracer not in self._networks:
-                self._networks[evaluator.tracer] = VpcNetworks(evaluator.snapshot)
-            self._in_vpcs[key] = evaluator.in_network(self._networks[evaluator.tracer].tracer(verdict.vpc_id))
-        return self._in_vpcs.get(key)
+        evaluator = self._evaluators.get((verdict.account_id, verdict.region))
+        if evaluator is None:
+            return None
+        # The accounts of one Region share a tracer.
+        if evaluator.tracer not in self._networks:
+            self._networks[evaluator.tracer] = VpcNetworks(evaluator.snapshot)
+        return evaluator.in_network(self._networks[evaluator.tracer].tracer(verdict.vpc_id))
 
 
 def needs_remedy(verdict: Verdict) -> bool:
