@@ -56,7 +56,7 @@ from express_path.domain.heal.failures import explain_failure
 from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, marks_of
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, with_policy
+from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, parse_endpoint_policy
 from express_path.domain.heal.undo import (
     LiveResources,
     Records,
@@ -68,6 +68,7 @@ from express_path.domain.heal.undo import (
     make_undo,
     moves,
 )
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -182,11 +183,11 @@ class Planner:
         self.settings = with_endpoint_policy(services.aws, services.read_settings())
 
     def evaluator(self, subnet_id: str) -> Evaluator:
-        """Return an evaluator for a snapshot of the subnet's VPC as it is now. Raise ApiError."""
+        """Return an evaluator for a snapshot of the subnet's VPC as it is now, empty without the subnet. Raise ApiError."""
         services = self._services
-        reader, account_id = services.snapshots, services.account_id
-        vpc_id = reader.vpc_of(subnet_id)
-        snapshot = reader.read(account_id, vpc_id, services.parameters) if vpc_id else reader.empty(account_id)
+        snapshot = Snapshot(services.account_id, services.aws.region)
+        if vpc_id := services.snapshots.vpc_of(subnet_id):
+            snapshot = services.snapshots.read(services.account_id, vpc_id, services.parameters)
         return Evaluator(Tracer(snapshot), services.parameters)
 
     def settled_plan(
@@ -245,7 +246,7 @@ def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
         return settings
     with calling("ssm:GetParameter"):
         found = aws.ssm.get_parameter(Name=settings.policy_parameter, WithDecryption=True)
-    return with_policy(settings, found["Parameter"]["Value"])
+    return replace(settings, policy=parse_endpoint_policy(found["Parameter"]["Value"]))
 
 
 BEFORE_CHANGES = frozenset(

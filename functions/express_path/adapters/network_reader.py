@@ -173,10 +173,6 @@ class SnapshotReader:
         tables = filtered(self._aws.ec2, "describe_route_tables", "RouteTables", "vpc-id", [vpc_id])
         return bool(target_ids(map(route_table, tables), TargetKind.TRANSIT_GATEWAY))
 
-    def empty(self, account_id: str) -> Snapshot:
-        """Return a snapshot without any resource, in which every subnet counts as deleted."""
-        return Snapshot(account_id, self._aws.region)
-
     def _read(
         self, operation: str, field: str, reader: Callable[[Description], Record], parameters: Mapping[str, Any]
     ) -> dict[str, Record]:

@@ -13,8 +13,8 @@ from express_path.domain.heal.records import (
     Blocker,
     HealSettings,
     RemediationMode,
+    parse_endpoint_policy,
     parse_settings,
-    with_policy,
 )
 from express_path.errors import SettingError
 
@@ -71,12 +71,11 @@ def test_every_setting_is_read() -> None:
         "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
         "HEAL_DOCUMENT_NAME": "Heal",
     }
-    assert with_policy(parse_settings(values, ACCOUNT_ID), '{"Statement": []}') == HealSettings(
+    assert parse_settings(values, ACCOUNT_ID) == HealSettings(
         owner_tags=("terraform", "managed-by=pulumi"),
         automatic_tag_keys=frozenset({"Cost Center", "map-migrated"}),
         adopt_iac_owned=True,
         warn_only=frozenset({Blocker.NETWORK_ACL, Blocker.DNS_ATTRIBUTES}),
-        policy='{"Statement": []}',
         ledger_table="heals",
         mode=RemediationMode.APPROVAL,
         calendar="changes",
@@ -138,7 +137,7 @@ def padded(length: int) -> str:
 def test_policy_may_be_as_long_as_ec2_takes() -> None:
     """An endpoint's policy has at most 20,480 characters."""
     assert len(padded(LONGEST_POLICY)) == LONGEST_POLICY == 20480
-    assert with_policy(HealSettings(), padded(LONGEST_POLICY)).policy == padded(LONGEST_POLICY)
+    assert parse_endpoint_policy(padded(LONGEST_POLICY)) == padded(LONGEST_POLICY)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +148,6 @@ def test_policy_may_be_as_long_as_ec2_takes() -> None:
 def test_malformed_policy_is_refused(text: str) -> None:
     """A policy that is empty or that EC2 would reject is an error before any change."""
     with pytest.raises(SettingError) as raised:
-        with_policy(HealSettings(), text)
+        parse_endpoint_policy(text)
     assert raised.value.name == "ENDPOINT_POLICY_PARAMETER"
     assert raised.value.value == text[:80]

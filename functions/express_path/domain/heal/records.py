@@ -141,7 +141,7 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
     """Read the settings from the environment variables of the plan function, in an account. Raise SettingError.
 
     LEDGER_TABLE_NAME is required; everything else has a default. If WARN_ONLY is empty, no blocker is only a warning.
-    The policy is full access until with_policy() replaces it.
+    The policy is full access until the SSM parameter policy_parameter is read.
     """
     defaults = HealSettings()
     warn_only = _words(values.get("WARN_ONLY", ",".join(defaults.warn_only)))
@@ -167,11 +167,6 @@ def parse_owners(values: Mapping[str, str]) -> HealSettings:
         automatic_tag_keys=frozenset(_words(values.get("AUTOMATIC_TAG_KEYS", ""))),
         adopt_iac_owned=_boolean("ADOPT_IAC_OWNED", values.get("ADOPT_IAC_OWNED") or "false"),
     )
-
-
-def with_policy(settings: HealSettings, text: str) -> HealSettings:
-    """Return the settings with the policy of the SSM parameter policy_parameter. Raise SettingError."""
-    return replace(settings, policy=_policy(text))
 
 
 def parse_ledger_table(values: Mapping[str, str]) -> str:
@@ -212,7 +207,8 @@ def _blocker(value: str) -> Blocker:
     return Blocker(value)
 
 
-def _policy(text: str) -> str:
+def parse_endpoint_policy(text: str) -> str:
+    """Return the text of the SSM parameter policy_parameter if it is an endpoint's policy. Raise SettingError."""
     try:
         document = json.loads(text)
     except ValueError as error:
