@@ -131,9 +131,9 @@ class BlockedError(ExpressPathError):
         self,
         summary: str,
         patches: Mapping[str, str],
-        subnet_id: str = "",
-        route_table_id: str = "",
-        blockers: Sequence[str] = (),
+        subnet_id: str,
+        route_table_id: str,
+        blockers: Sequence[str],
     ) -> None:
         """Keep the plan in one line, its patches by tool, its subnet and route table, and the codes of its blockers."""
         self.summary, self.patches = summary, dict(patches)

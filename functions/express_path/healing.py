@@ -11,14 +11,13 @@ from express_path.adapters.heal_reader import evidence_for, failed_steps, has_en
 from express_path.adapters.heal_steps import (
     WAITING,
     ApprovalAction,
-    ApprovalRequest,
     FailureRequest,
     HealAction,
     HealRequest,
     UndoAction,
     UndoRequest,
     approval_answer,
-    blocked_error,
+    check_not_blocked,
     elected_answer,
     how_to_undo,
     plan_answer,
@@ -106,7 +105,7 @@ class HealServices:
     read_owners: Callable[[], HealSettings]
 
 
-Request = HealRequest | ApprovalRequest | UndoRequest | FailureRequest
+Request = HealRequest | UndoRequest | FailureRequest
 
 
 def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
@@ -117,8 +116,8 @@ def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
     if isinstance(request, UndoRequest):
         return UndoSteps(services).answer(request)
     planner = Planner(services)
-    if isinstance(request, ApprovalRequest):
-        return ApprovalSteps(services, planner).answer(request)
+    if isinstance(request.action, ApprovalAction):
+        return answer_approval(services, planner, request)
     return HealSteps(services, planner).answer(request)
 
 
@@ -190,9 +189,7 @@ class Planner:
             snapshot = services.snapshots.read(services.account_id, vpc_id, services.parameters)
         return Evaluator(Tracer(snapshot), services.parameters)
 
-    def settled_plan(
-        self, request: HealRequest | ApprovalRequest, policy: RepeatPolicy, *, needs_approval: bool = False
-    ) -> Observation:
+    def settled_plan(self, request: HealRequest, policy: RepeatPolicy, *, needs_approval: bool = False) -> Observation:
         """Plan until a plan is as expected, or two plans in a row agree, so that one late answer decides nothing.
 
         needs_approval: the plan is blocked unless somebody approved the heal. Raise ApiError.
@@ -204,9 +201,7 @@ class Planner:
             policy.attempts or ATTEMPTS,
         )
 
-    def _plan(
-        self, request: HealRequest | ApprovalRequest, *, needs_approval: bool, has_preflight: bool
-    ) -> Observation:
+    def _plan(self, request: HealRequest, *, needs_approval: bool, has_preflight: bool) -> Observation:
         """Plan once. Without a pre-flight, only the network, the ledger and the change calendar are read."""
         evaluator = self.evaluator(request.subnet_id)
         verdict = evaluator.verdict(request.subnet_id)
@@ -266,7 +261,7 @@ class HealSteps:
 
     def answer(self, request: HealRequest) -> dict[str, Any]:
         """Answer one step. An exception fails the step."""
-        steps = {
+        steps: Mapping[HealAction | ApprovalAction, Callable[[HealRequest], dict[str, Any]]] = {
             HealAction.PLAN: self.plan,
             HealAction.TURN: self.turn,
             HealAction.CONFIRM: self.confirm,
@@ -282,7 +277,7 @@ class HealSteps:
         """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
         observation = self._planner.settled_plan(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
         if not request.dry_run:
-            _check_blocked(observation)
+            check_not_blocked(observation.plan)
         finished = self._finished_endpoint(observation, request)
         step = next_before_claim(observation.plan, dry_run=request.dry_run, finishes=bool(finished))
         record = observation.ledger.table
@@ -377,11 +372,9 @@ class HealSteps:
 
         Raise ApprovedPlanError if the heal needs an approval, and the plan is no longer the one that was approved.
         """
-        as_confirmed = RepeatPolicy(
-            lambda now: is_change(now) and now.plan.fingerprint == request.confirmed_plan, never
-        )
+        as_confirmed = RepeatPolicy(lambda now: is_change(now) and now.plan.fingerprint == request.fingerprint, never)
         observation = self._changeable(request, as_confirmed)
-        has_changed = is_change(observation) and observation.plan.fingerprint != request.confirmed_plan
+        has_changed = is_change(observation) and observation.plan.fingerprint != request.fingerprint
         if has_changed and self._needs_approval(request):
             raise ApprovedPlanError(request.subnet_id, request.route_table_id)
         return observation
@@ -478,7 +471,7 @@ class HealSteps:
         Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now.
         """
         observation = self._planner.settled_plan(request, policy, needs_approval=needs_approval)
-        _check_blocked(observation)
+        check_not_blocked(observation.plan)
         governing = observation.plan.verdict.route_table_id or ""
         if governing != request.route_table_id:
             raise TableChangedError(request.subnet_id, request.route_table_id, governing)
@@ -487,11 +480,6 @@ class HealSteps:
 
 def _uses(live: LiveResources, run: RunRecord) -> bool:
     return any(table.id == run.route_table_id and leads_to(table, run.endpoint_id) for table in live.tables)
-
-
-def _check_blocked(observation: Observation) -> None:
-    if observation.plan.action is Action.BLOCKED:
-        raise blocked_error(observation.plan)
 
 
 def _is_working(aws: Aws, record: TableRecord, run_id: str, now: datetime) -> bool:
@@ -503,60 +491,46 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class ApprovalSteps:
-    """Answers the steps that ask people to approve heals in one account."""
+def answer_approval(services: HealServices, planner: Planner, request: HealRequest) -> dict[str, Any]:
+    """Answer a step that asks people to approve a heal: whether to ask, whom, and the message.
 
-    def __init__(self, services: HealServices, planner: Planner) -> None:
-        """Prepare; nothing is read yet."""
-        self._aws = services.aws
-        self._ledger = services.ledger
-        self._planner = planner
+    Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
+    """
+    if request.action is ApprovalAction.APPROVED:
+        writer = Writer(services.ledger.table_name, request.run_id, _now())
+        return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
+    stop = None if request.dry_run else services.ledger.stop()
+    if stop:
+        return stopped_answer(stop)
+    observation = _blocked_if_denied(planner.settled_plan(request, FIRST_PLAN), request)
+    if not request.dry_run:
+        check_not_blocked(observation.plan)
+    other = open_request(observation.ledger.table.approval, request.run_id, observation.now)
+    void_run = other if other and has_ended(services.aws.ssm, other) else ""
+    step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
+    writes: list[Write] = []
+    if step is ApprovalStep.ASK:
+        _check_approvers(planner.settings)
+        writer = Writer(services.ledger.table_name, request.run_id, observation.now)
+        writes = [
+            writer.request_approval(
+                observation.plan.verdict.route_table_id or "",
+                request.fingerprint or observation.plan.fingerprint,
+                void_run=void_run,
+                lost={"next": ApprovalStep.ASK_AGAIN},
+            )
+        ]
+    answer = approval_answer(observation.plan, step, planner.settings, _governed_subnets(observation))
+    return {**answer, "ledger": writes}
 
-    def answer(self, request: ApprovalRequest) -> dict[str, Any]:
-        """Answer one step.
 
-        Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
-        """
-        stop = None if request.dry_run else self._ledger.stop()
-        if stop and request.action is ApprovalAction.PLAN:
-            return stopped_answer(stop)
-        if request.action is ApprovalAction.APPROVED:
-            writer = Writer(self._ledger.table_name, request.run_id, _now())
-            return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
-        return self._plan(request)
-
-    def _plan(self, request: ApprovalRequest) -> dict[str, Any]:
-        """Return whether to ask for approval, whom to ask, and the message."""
-        observation = self._blocked_if_denied(self._planner.settled_plan(request, FIRST_PLAN), request)
-        if not request.dry_run:
-            _check_blocked(observation)
-        other = open_request(observation.ledger.table.approval, request.run_id, observation.now)
-        void_run = other if other and has_ended(self._aws.ssm, other) else ""
-        step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(other) and not void_run)
-        settings = self._planner.settings
-        writes: list[Write] = []
-        if step is ApprovalStep.ASK:
-            _check_approvers(settings)
-            writer = Writer(self._ledger.table_name, request.run_id, observation.now)
-            writes = [
-                writer.request_approval(
-                    observation.plan.verdict.route_table_id or "",
-                    request.fingerprint or observation.plan.fingerprint,
-                    void_run=void_run,
-                    lost={"next": ApprovalStep.ASK_AGAIN},
-                )
-            ]
-        answer = approval_answer(observation.plan, step, settings, _governed_subnets(observation))
-        return {**answer, "ledger": writes}
-
-    @staticmethod
-    def _blocked_if_denied(observation: Observation, request: ApprovalRequest) -> Observation:
-        """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
-        denied = denial(observation.ledger.table, request.started_by)
-        if denied is None or observation.plan.action is Action.NOTHING_TO_DO:
-            return observation
-        blockers = (*observation.plan.blockers, denied)
-        return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
+def _blocked_if_denied(observation: Observation, request: HealRequest) -> Observation:
+    """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
+    denied = denial(observation.ledger.table, request.started_by)
+    if denied is None or observation.plan.action is Action.NOTHING_TO_DO:
+        return observation
+    blockers = (*observation.plan.blockers, denied)
+    return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
 
 
 def _check_approvers(settings: HealSettings) -> None:
@@ -615,7 +589,7 @@ class UndoSteps:
         check_not_undone(records.heal)
         undo = self._still_associated(records)
         writes = [] if request.dry_run else [self._writer(request).start_undo(records.heal)]
-        return self._answer(undo, undo.change, writes, self._moves(undo))
+        return self._answer(undo, writes, moves=self._moves(undo))
 
     def _turn(self, request: UndoRequest) -> dict[str, Any]:
         """Return whether the run can claim the table now; it need not if another run undid the same heal."""
@@ -637,12 +611,12 @@ class UndoSteps:
         records = self._records(request)
         if records.heal.undo_run_id:
             undone = Undo(records.heal, associated=False, is_live=False)
-            return self._answer(undone, UNDONE, [])
+            return self._answer(undone, [], UNDONE)
         if _is_working(self._aws, records.table, request.run_id, _now()):
             raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
         undo = self._still_associated(self._claimed(request))
         writes = [self._writer(request).intend_disassociation()] if undo.associated else []
-        return self._answer(undo, undo.change, writes)
+        return self._answer(undo, writes)
 
     def _rest(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do after the association was removed."""
@@ -653,9 +627,7 @@ class UndoSteps:
         undo = read_settled(lambda: self._current(records))
         writer = self._writer(request)
         deletes = undo.change is UndoChange.DELETE_ENDPOINT
-        return self._answer(
-            undo, undo.change, [writer.mark_deleted(undo.heal)] if deletes else writer.undone(undo.heal)
-        )
+        return self._answer(undo, [writer.mark_deleted(undo.heal)] if deletes else writer.undone(undo.heal))
 
     def _confirm(self, request: UndoRequest) -> dict[str, Any]:
         """Plan once more after the ledger records the endpoint as deleted: no heal uses it from then on."""
@@ -664,9 +636,9 @@ class UndoSteps:
         writer = self._writer(request)
         if undo.is_live and not undo.deletes:
             writes = [writer.unmark_deleted(undo.heal), *writer.undone(undo.heal)]
-            return self._answer(undo, UndoChange.KEEP_ENDPOINT, writes)
+            return self._answer(undo, writes, UndoChange.KEEP_ENDPOINT)
         deletes = undo.change is UndoChange.DELETE_ENDPOINT
-        return self._answer(undo, undo.change, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
+        return self._answer(undo, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do once EC2 deleted the endpoint."""
@@ -675,7 +647,7 @@ class UndoSteps:
         if undo.is_live:
             raise NotDeletedError(undo.heal.endpoint_id)
         writer = self._writer(request)
-        return self._answer(undo, undo.change, [writer.deleted(), *writer.undone(undo.heal)])
+        return self._answer(undo, [writer.deleted(), *writer.undone(undo.heal)])
 
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
@@ -704,8 +676,10 @@ class UndoSteps:
     def _writer(self, request: UndoRequest) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, _now())
 
-    def _answer(self, undo: Undo, action: str, writes: list[Write], moves: tuple[str, ...] = ()) -> dict[str, Any]:
-        return {**undo_answer(undo, action, self._ledger.table_name, _now(), moves), "ledger": writes}
+    def _answer(self, undo: Undo, writes: list[Write], action: str = "", moves: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the answer with these writes. The next change is that of the undo, unless another action is given."""
+        answer = undo_answer(undo, action or undo.change, self._ledger.table_name, _now(), moves)
+        return {**answer, "ledger": writes}
 
     def _moves(self, undo: Undo) -> tuple[str, ...]:
         """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""

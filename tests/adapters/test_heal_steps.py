@@ -1,6 +1,7 @@
 """What the steps of the runbooks may ask the plan function, and the answers that they select from."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,6 @@ from express_path.adapters.heal_steps import (
     NONE,
     WAIT_PAUSE,
     ApprovalAction,
-    ApprovalRequest,
     HealAction,
     HealRequest,
     UndoAction,
@@ -164,7 +164,9 @@ def test_answer_shows_concerns_and_verdict() -> None:
 def test_requests_of_the_approval_runbook() -> None:
     """They have the fields of a heal's requests; the last one has the fingerprint of the plan that was shown."""
     plan = {**PLAN, "action": "planApproval", "runId": "run-1", "startedBy": "CONFIG", "fingerprint": "hash"}
-    asked = ApprovalRequest(ApprovalAction.PLAN, "subnet-1", False, "run-1", StartedBy.CONFIG, fingerprint="hash")
+    asked = replace(
+        PLANNED, action=ApprovalAction.PLAN, run_id="run-1", started_by=StartedBy.CONFIG, fingerprint="hash"
+    )
     assert parse_approval_request(plan) == asked
     with pytest.raises(RecordError, match="routeTableId"):
         parse_approval_request({**plan, "action": "approved"})

@@ -1,7 +1,7 @@
 """What the steps of the runbooks ask the plan function, and the answers: plain JSON, read strictly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -54,6 +54,16 @@ class HealAction(StrEnum):
     VERIFY = "verify"
 
 
+class ApprovalAction(StrEnum):
+    """The steps of the approval runbook that need an answer, in their order.
+
+    PLAN: must the run ask, whom, and what? APPROVED: how to record that an approver approved?
+    """
+
+    PLAN = "planApproval"
+    APPROVED = "approved"
+
+
 CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
 """The steps that name the route table which their run has claimed or will claim."""
 _FIELDS = frozenset(
@@ -62,21 +72,21 @@ _FIELDS = frozenset(
         *("startedAt", "startedBy", "subnetId", "vpcId"),
     }
 )
-_OPTIONAL = frozenset({"routeTableId", "runId", "startedBy", "dryRun"})
+_OPTIONAL = frozenset({"startedBy", "dryRun"})
 
 
 @dataclass(frozen=True, slots=True)
 class HealRequest:
-    """One request of the runbook.
+    """One request of the runbook that heals, or of the one that asks for approval first.
 
     In a dry run, a blocked plan is the answer; else it is an error. run_id is the run that sends the request,
-    route_table_id the route table that it claims, empty before there is a plan. seen_run and seen_state are the last run
-    and the state that the ledger had for that table when the run made its plan; vpc_id is its VPC, and started_at the
-    time of that plan. confirmed_plan is the fingerprint of the plan that the run confirmed after its claim. They are
-    empty in most requests.
+    route_table_id the route table that it claims or that was approved, empty before there is a plan. seen_run and
+    seen_state are the last run and the state that the ledger had for that table when the run made its plan; vpc_id is its
+    VPC, and started_at the time of that plan. fingerprint is that of the plan that the run confirmed after its claim, or
+    will show to approvers. They are empty in most requests.
     """
 
-    action: HealAction
+    action: HealAction | ApprovalAction
     subnet_id: str
     dry_run: bool = False
     run_id: str = ""
@@ -86,7 +96,7 @@ class HealRequest:
     seen_run: str = ""
     seen_state: str = ""
     started_at: str = ""
-    confirmed_plan: str = ""
+    fingerprint: str = ""
 
 
 EXPLAIN_FAILURE = "explainFailure"
@@ -110,19 +120,19 @@ def parse_failure_request(event: Description) -> FailureRequest:
 def parse_heal_request(event: Description) -> HealRequest:
     """Read a request. Raise RecordError that names the invalid field."""
     _check_fields(event, _FIELDS)
-    action = HealAction(_one_of(event, "action", [action.value for action in HealAction]))
+    action = HealAction(_one_of(event, "action", tuple(HealAction)))
     return HealRequest(
         action,
         identifier(event, "subnetId", _REQUEST),
         dry_run=_one_of(event, "dryRun", ["false", "true"]) == "true",
         run_id=optional_identifier(event, "runId", _REQUEST),
-        started_by=StartedBy(_one_of(event, "startedBy", [starter.value for starter in StartedBy])),
+        started_by=StartedBy(_one_of(event, "startedBy", tuple(StartedBy))),
         route_table_id=identifier(event, "routeTableId", _REQUEST) if action in CLAIMED else "",
         vpc_id=identifier(event, "vpcId", _REQUEST) if action is HealAction.TURN else "",
         seen_run=optional_free_text(event, "seenRun", _REQUEST),
         seen_state=optional_free_text(event, "seenState", _REQUEST),
         started_at=optional_free_text(event, "startedAt", _REQUEST),
-        confirmed_plan=optional_free_text(event, "confirmedPlan", _REQUEST),
+        fingerprint=optional_free_text(event, "confirmedPlan", _REQUEST),
     )
 
 
@@ -273,12 +283,12 @@ def _concern(concern: Concern) -> dict[str, str]:
     return {"name": concern.blocker.value, "evidence": concern.evidence, "cure": concern.cure}
 
 
-def blocked_error(plan: Plan) -> BlockedError:
-    """Return the error that fails a step whose plan is blocked."""
-    blockers = [found.blocker.value for found in plan.blockers]
-    return BlockedError(
-        summary(plan), plan.patches, plan.verdict.subnet_id, plan.verdict.route_table_id or "", blockers
-    )
+def check_not_blocked(plan: Plan) -> None:
+    """Raise BlockedError, which fails the step, if the plan is blocked."""
+    if plan.action is Action.BLOCKED:
+        blockers = [found.blocker.value for found in plan.blockers]
+        table_id = plan.verdict.route_table_id or ""
+        raise BlockedError(summary(plan), plan.patches, plan.verdict.subnet_id, table_id, blockers)
 
 
 def summary(plan: Plan) -> str:
@@ -378,43 +388,14 @@ def _lines(undo: Undo) -> list[str]:
     return lines
 
 
-class ApprovalAction(StrEnum):
-    """The steps of the approval runbook that need an answer, in their order.
-
-    PLAN: must the run ask, whom, and what? APPROVED: how to record that an approver approved?
-    """
-
-    PLAN = "planApproval"
-    APPROVED = "approved"
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """One request about the heal of a subnet; run_id is the run that asks the approvers.
-
-    fingerprint is that of the plan that the run will show them, empty if it has no plan yet. route_table_id is the route
-    table of an approved plan.
-    """
-
-    action: ApprovalAction
-    subnet_id: str
-    dry_run: bool
-    run_id: str
-    started_by: StartedBy
-    route_table_id: str = ""
-    fingerprint: str = ""
-
-
-def parse_approval_request(event: Description) -> ApprovalRequest:
+def parse_approval_request(event: Description) -> HealRequest:
     """Read a request. Raise RecordError that names the invalid field."""
     action, fingerprint = ApprovalAction(event["action"]), optional_free_text(event, "fingerprint", _REQUEST)
     others = {name: value for name, value in event.items() if name != "fingerprint"}
     # The other fields are those of a heal: of its first request, or of one that names a route table.
     as_heal = HealAction.PLAN if action is ApprovalAction.PLAN else HealAction.CONFIRM
     found = parse_heal_request({**others, "action": as_heal.value})
-    return ApprovalRequest(
-        action, found.subnet_id, found.dry_run, found.run_id, found.started_by, found.route_table_id, fingerprint
-    )
+    return replace(found, action=action, fingerprint=fingerprint)
 
 
 def approval_answer(plan: Plan, step: ApprovalStep, settings: HealSettings, moved: Sequence[str]) -> dict[str, Any]:

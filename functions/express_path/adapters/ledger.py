@@ -153,7 +153,6 @@ def run_record(item: LedgerItem) -> RunRecord:
         creation_intended_at=_text(found, "creationIntendedAt"),
         intended_at=_text(found, "intendedAt"),
         associated_at=_text(found, "associatedAt"),
-        deletion_intended_at=_text(found, "deletionIntendedAt"),
         deleted_at=_text(found, "deletedAt"),
         finished_at=_text(found, "finishedAt"),
         heal_run_id=_text(found, "healRunId"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from express_path.adapters.heal_steps import blocked_error, plan_answer
+from express_path.adapters.heal_steps import check_not_blocked, plan_answer
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import (
     NO_RECORDS,
@@ -25,6 +25,7 @@ from express_path.domain.network.resources import PrefixList, Subnet, VpcEndpoin
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.errors import BlockedError
 from tests.support.heal_situation import (
     BOTH,
     DUAL_STACK,
@@ -271,7 +272,9 @@ def test_answer_is_small_however_long_policies_are() -> None:
         answer = plan_answer(plan, NextStep.DONE, HealSettings(), TableRecord("rtb-1"), NOW)
         assert set(blockers(plan)) == {Blocker.SECURITY_GROUP_EGRESS, Blocker.POLICY_WOULD_DENY}
         assert plan.warnings[-1].evidence.startswith("and ")
-        assert max(len(json.dumps(answer)), len(json.dumps(str(blocked_error(plan))))) < 200_000
+        with pytest.raises(BlockedError) as raised:
+            check_not_blocked(plan)
+        assert max(len(json.dumps(answer)), len(json.dumps(str(raised.value)))) < 200_000
     too_long = Evidence(policies=(Policy("vpce-express", padded(20_000, "\u00e9")),))
     assert set(planned(network(endpoints=(endpoint(),)), too_long).patches) == {"terraform", "cli"}
 

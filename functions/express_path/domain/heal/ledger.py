@@ -191,7 +191,6 @@ class RunRecord:
     creation_intended_at: str = ""
     intended_at: str = ""
     associated_at: str = ""
-    deletion_intended_at: str = ""
     deleted_at: str = ""
     finished_at: str = ""
     heal_run_id: str = ""
