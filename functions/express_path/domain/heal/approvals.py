@@ -30,15 +30,21 @@ def plan_fingerprint(table_id: str, subnet_ids: Iterable[str], endpoint_id: str,
     return hashlib.sha256(json.dumps(approved).encode()).hexdigest()
 
 
-def is_approved(record: TableRecord, fingerprint: str, now: datetime) -> bool:
-    """Return whether this plan for a route table is approved, and the approval is not used yet."""
+def why_not_approved(record: TableRecord, fingerprint: str, now: datetime) -> str:
+    """Return why the last request to approve a heal does not approve this plan; empty if it does, and was not used."""
     approval = record.approval
-    return (
-        approval is not None
-        and approval.state is ApprovalState.APPROVED
-        and approval.fingerprint == fingerprint
-        and approval.is_current(now)
-    )
+    if approval is None:
+        return f"no heal of {record.route_table_id} has been approved"
+    if approval.state is not ApprovalState.APPROVED:
+        return f"the last request, run {approval.run_id}, is {approval.state}"
+    if not approval.is_current(now):
+        return f"the approval of run {approval.run_id} has expired"
+    if approval.fingerprint != fingerprint:
+        return (
+            f"the plan has changed since the approval of run {approval.run_id}: another endpoint, another policy, or other "
+            f"subnets in {record.route_table_id}"
+        )
+    return ""
 
 
 class ApprovalStep(StrEnum):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from express_path.domain.heal.approvals import is_approved, plan_fingerprint
+from express_path.domain.heal.approvals import plan_fingerprint, why_not_approved
 from express_path.domain.heal.claims import may_be_token_of
 from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
@@ -21,7 +21,6 @@ from express_path.domain.heal.endpoints import (
 )
 from express_path.domain.heal.ledger import (
     NO_RECORDS,
-    ApprovalState,
     LedgerView,
     StartedBy,
     TableRecord,
@@ -55,27 +54,13 @@ def ledger_concerns(
             f"the last heal of {table.id} was undone",
             "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
-    if approval_of and not is_approved(record, approval_of, now):
+    missing = why_not_approved(record, approval_of, now) if approval_of else ""
+    if missing:
         yield Concern(
             Blocker.APPROVAL_REQUIRED,
-            f"the stack's RemediationMode is APPROVAL, and {_why_not_approved(record, now)}",
+            f"the stack's RemediationMode is APPROVAL, and {missing}",
             "start the approval runbook instead (stack output ApprovalDocumentName)",
         )
-
-
-def _why_not_approved(record: TableRecord, now: datetime) -> str:
-    """Return why the last request to approve a heal does not approve this one, in words."""
-    approval = record.approval
-    if approval is None:
-        return f"no heal of {record.route_table_id} has been approved"
-    if approval.state is not ApprovalState.APPROVED:
-        return f"the last request, run {approval.run_id}, is {approval.state}"
-    if not approval.is_current(now):
-        return f"the approval of run {approval.run_id} has expired"
-    return (
-        f"the plan has changed since the approval of run {approval.run_id}: another endpoint, another policy, or other "
-        f"subnets in {record.route_table_id}"
-    )
 
 
 def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator[Concern]:
