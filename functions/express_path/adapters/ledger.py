@@ -331,7 +331,7 @@ class Writer:
             "runId = :run",
             {":endpoint": endpoint_id},
         )
-        return [self._once(self.run_id, "finishedAt", "attribute_exists(id)"), table] if finishes_run else [table]
+        return [self._once("finishedAt", "attribute_exists(id)"), table] if finishes_run else [table]
 
     def healed_earlier(self, record: TableRecord, endpoint_id: str) -> Write:
         """Record that a table is healed whose last heal was interrupted after its change, unless the record changed."""
@@ -349,13 +349,13 @@ class Writer:
 
     def start_undo(self, heal: RunRecord) -> Write:
         """Record that this run undoes a heal."""
-        values = _start_of(replace(heal, run_id=self.run_id, kind=RunKind.UNDO, started_by=StartedBy.PERSON))
+        values = _start_of(replace(heal, kind=RunKind.UNDO, started_by=StartedBy.PERSON))
         values |= {"endpointId": heal.endpoint_id, "healRunId": heal.run_id, "startedAt": ledger_time(self.now)}
         return self._once_each(self.run_id, values, "attribute_not_exists(id) OR healRunId = :healRunId")
 
     def intend_disassociation(self) -> Write:
         """Record that this run is about to remove the association."""
-        return self._once(self.run_id, "intendedAt")
+        return self._once("intendedAt")
 
     def mark_deleted(self, heal: RunRecord) -> Write:
         """Mark the endpoint, so that no heal uses it or its client token again."""
@@ -374,11 +374,11 @@ class Writer:
 
     def intend_deletion(self) -> Write:
         """Record that this run is about to delete the endpoint."""
-        return self._once(self.run_id, "deletionIntendedAt")
+        return self._once("deletionIntendedAt")
 
     def deleted(self) -> Write:
         """Record that this run deleted the endpoint."""
-        return self._once(self.run_id, "deletedAt")
+        return self._once("deletedAt")
 
     def undone(self, heal: RunRecord) -> list[Write]:
         """Release the table, and record that this run has ended and that it undid the heal."""
@@ -391,7 +391,7 @@ class Writer:
         undo = {"undoRunId": self.run_id}
         return [
             table,
-            self._once(self.run_id, "finishedAt"),
+            self._once("finishedAt"),
             self._once_each(heal.run_id, undo, "attribute_exists(id)"),
         ]
 
@@ -402,8 +402,9 @@ class Writer:
     def _intention(self, run: RunRecord, values: Mapping[str, Any]) -> Write:
         return self._once_each(self.run_id, {**_start_of(run), "startedAt": run.started_at, **values})
 
-    def _once(self, run_id: str, name: str, condition: str = "") -> Write:
-        return self._once_each(run_id, {name: ledger_time(self.now)}, condition)
+    def _once(self, name: str, condition: str = "") -> Write:
+        """Set a time of this run."""
+        return self._once_each(self.run_id, {name: ledger_time(self.now)}, condition)
 
     def _once_each(self, run_id: str, values: Mapping[str, Any], condition: str = "") -> Write:
         """Set attributes of a run that it does not have yet: history is never overwritten."""

@@ -273,13 +273,9 @@ def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Conc
             )
 
 
-def _where(outcome: Outcome, table_id: str) -> str:
-    route = outcome.route
-    return f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
-
-
 def _obstacle(changed: Snapshot, traced: TracedAddresses, outcome: Outcome, table_id: str) -> _Obstacle:
-    where, route = _where(outcome, table_id), outcome.route
+    route = outcome.route
+    where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
     if outcome.lacks == ENTRIES:
         return _Obstacle(Blocker.WOULD_NOT_CURE, where, READ_ENTRIES)
     if route and _is_more_specific(changed, traced, route):

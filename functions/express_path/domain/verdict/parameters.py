@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 
 from express_path.domain.network.ids import wrong_form
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.errors import ParameterError
 
 
@@ -56,11 +56,7 @@ class RuleParameters:
 _FIXED_COMPLIANCE = {
     **dict.fromkeys(Reason, Compliance.NOT_APPLICABLE),
     Reason.ENDPOINT: Compliance.COMPLIANT,
-    Reason.PARTLY_NAT: Compliance.NON_COMPLIANT,
-    Reason.NAT_GATEWAY: Compliance.NON_COMPLIANT,
-    Reason.NAT_INSTANCE: Compliance.NON_COMPLIANT,
-    Reason.NAT_BEHIND_APPLIANCE: Compliance.NON_COMPLIANT,
-    Reason.NAT_BEYOND_TRANSIT_GATEWAY: Compliance.NON_COMPLIANT,
+    **dict.fromkeys((Reason.PARTLY_NAT, *NAT_REASONS), Compliance.NON_COMPLIANT),
 }
 
 
