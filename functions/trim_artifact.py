@@ -33,19 +33,14 @@ class UnknownOperationError(Exception):
     """operations.json names an operation that botocore's newest model of the service does not have."""
 
 
-def remove(path: Path) -> None:
-    """Delete a file or a whole folder."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
-
-
 def remove_clutter(artifact: Path) -> None:
     """Delete what an installation leaves and the functions never read."""
     for pattern in CLUTTER:
         for path in sorted(artifact.glob(pattern)):
-            remove(path)
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -5,7 +5,6 @@ import shlex
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from ipaddress import ip_network
 from typing import Protocol, TypeVar
 
 from express_path.domain.heal.endpoints import (
@@ -18,10 +17,12 @@ from express_path.domain.heal.endpoints import (
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
+from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
+from express_path.domain.path.routing import overlap
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.texts import (
     ASSOCIATED,
@@ -148,7 +149,7 @@ def _by_vpc(resources: Mapping[str, _Resource]) -> Mapping[str, Mapping[str, _Re
     return groups
 
 
-_NAT64 = ip_network("64:ff9b::/96")
+_NAT64 = parse_cidr("64:ff9b::/96")
 
 
 class Remedies:
@@ -236,11 +237,11 @@ def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str, owner: str) ->
     destination = verdict.path[0].destination
     subnet = tracer.snapshot.subnets.get(verdict.subnet_id)
     if not destination.startswith("pl-"):
-        block = ip_network(destination)
-        if subnet and subnet.dns64 and block.version == _NAT64.version and block.overlaps(_NAT64):
+        block = parse_cidr(destination)
+        if subnet and subnet.dns64 and overlap(block, _NAT64):
             command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
             return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
-        if block.prefixlen == 0:
+        if block.length == 0:
             return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
     if owner:
         return Remedy(f"{names.fill(ROUTE_WINS)} {owner}: {IN_THAT_TOOL}", url=PRIORITY_PAGE)
