@@ -15,12 +15,12 @@ from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.annotations import reason_of
 from express_path.domain.verdict.evaluator import (
-    Account,
+    DELETED,
+    LEFT_SCOPE,
     Evaluator,
     Verdict,
-    deleted_verdict,
-    out_of_scope,
     outside_vpc_ids,
+    verdict_without_network,
 )
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
@@ -178,8 +178,8 @@ class _Rule:
             return _nothing("this change cannot change a path")
         change = self._change(item)
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
-            verdict_of = deleted_verdict if change.deleted else out_of_scope
-            return Evaluation([verdict_of(Account(self.event.account_id), region, change.resource_id)])
+            outcome = DELETED if change.deleted else LEFT_SCOPE
+            return Evaluation([verdict_without_network(self.event.account_id, region, change.resource_id, outcome)])
         if shows_no_change(item, self.event.diff):
             return self._evaluate_again(change)
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
@@ -248,8 +248,9 @@ class _Rule:
         if change.resource_type is ResourceType.SUBNET:
             if not change.owner_id:
                 return None
-            account, region = Account(self.event.account_id), self.services.aws.region
-            return Evaluation([outside_vpc_ids(account, region, change.resource_id, change.owner_id)])
+            account_id, region = self.event.account_id, self.services.aws.region
+            outcome = outside_vpc_ids(account_id, change.owner_id)
+            return Evaluation([verdict_without_network(account_id, region, change.resource_id, outcome)])
         is_endpoint = change.resource_type is ResourceType.VPC_ENDPOINT
         if is_endpoint or not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")

@@ -15,7 +15,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import Account, Evaluator, deleted_verdict
+from express_path.domain.verdict.evaluator import DELETED, Account, Evaluator, verdict_without_network
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.events.schema import (
@@ -51,7 +51,7 @@ TAGS = {"owner": "payments", "légal": ""}
 FLAGGED = PublishedVerdict(
     verdict_on(NETWORK), as_published(remedy(verdict_on(NETWORK), Evaluator(Tracer(NETWORK), RuleParameters()))), TAGS
 )
-GONE = PublishedVerdict(deleted_verdict(ACCOUNT_SEEN, REGION, "subnet-0e9"))
+GONE = PublishedVerdict(verdict_without_network(ACCOUNT, REGION, "subnet-0e9", DELETED))
 CHANGED = VerdictChanged(replace(RUN, sweep_id=None), FLAGGED, Compliance.COMPLIANT, Reason.INTERNET_GATEWAY)
 COMPLETED = SweepCompleted(
     RUN,

@@ -49,7 +49,7 @@ CREATED = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
 
 def records(heal: RunRecord = HEAL, *, vpc: VpcRecord = CREATED, last: RunRecord | None = HEAL) -> Records:
     """Return the ledger's record of a heal that associated rtb-1."""
-    return Records(heal, TableRecord("rtb-1"), vpc, last)
+    return Records(heal, TableRecord("rtb-1"), vpc, last, (), datetime.min.replace(tzinfo=UTC), is_in_history=True)
 
 
 def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> LiveResources:

@@ -8,7 +8,7 @@ from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import Association, NatGateway, PrefixList, Vpc
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.verdict.evaluator import Account, deleted_verdict, out_of_scope, outside_vpc_ids
+from express_path.domain.verdict.evaluator import DELETED, LEFT_SCOPE, outside_vpc_ids, verdict_without_network
 from tests.support.make import (
     ACCOUNT,
     EXPRESS,
@@ -59,13 +59,13 @@ def test_a_verdict_names_its_subnet() -> None:
 def test_a_subnet_that_is_gone() -> None:
     """If the subnet is not in the snapshot, the verdict has no VPC, zone, or route table."""
     verdict = verdict_on(one(), "subnet-9")
-    assert verdict == deleted_verdict(Account(ACCOUNT), "us-east-1", "subnet-9")
+    assert verdict == verdict_without_network(ACCOUNT, "us-east-1", "subnet-9", DELETED)
     assert (verdict.vpc_id, verdict.route_table_id, verdict.reason) == ("", None, "DELETED")
 
 
 def test_a_subnet_that_left_the_rules_scope() -> None:
     """The rule no longer evaluates it, regardless of its path."""
-    verdict = out_of_scope(Account(ACCOUNT), "us-east-1", "subnet-1")
+    verdict = verdict_without_network(ACCOUNT, "us-east-1", "subnet-1", LEFT_SCOPE)
     assert (verdict.compliance, verdict.reason) == ("NOT_APPLICABLE", "EXCLUDED")
 
 
@@ -87,7 +87,7 @@ def test_a_tag_excludes_on_subnet_table_or_vpc(holder: str) -> None:
 @pytest.mark.parametrize(("owner", "reason"), [(ACCOUNT, "EXCLUDED"), (NEIGHBOUR, "NOT_OWNED")])
 def test_a_subnet_that_vpc_ids_leaves_out_needs_no_network(owner: str, reason: str) -> None:
     """The verdict from the configuration item equals the verdict from the whole network."""
-    verdict = outside_vpc_ids(Account(ACCOUNT), "us-east-1", "subnet-1", owner)
+    verdict = verdict_without_network(ACCOUNT, "us-east-1", "subnet-1", outside_vpc_ids(ACCOUNT, owner))
     routed = verdict_on(one(subnets=by_id(subnet(owner_id=owner))), vpc_ids=frozenset({"vpc-2"}))
     assert verdict.reason == reason
     assert (verdict.compliance, verdict.reason, verdict.annotation) == (

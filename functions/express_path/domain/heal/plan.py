@@ -41,11 +41,11 @@ LOOP_BREAKER = timedelta(hours=24)
 
 
 def ledger_concerns(
-    table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, approval_of: str = ""
+    table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, approval_of: str
 ) -> Iterator[Concern]:
     """Yield what the record of a route table blocks now.
 
-    approval_of is the fingerprint of the plan if the heal needs an approval.
+    approval_of is the fingerprint of the plan if the heal needs an approval, else empty.
     """
     yield from _reverted(table, record, now)
     if started_by is StartedBy.CONFIG and record.is_undone:

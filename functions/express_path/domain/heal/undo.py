@@ -23,7 +23,7 @@ from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import UndoBlockedError, UndoError
 
 _LIVE = ("available", "pending")
-_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
 
 
@@ -51,10 +51,10 @@ class Records:
     heal: RunRecord
     table: TableRecord
     vpc: VpcRecord
-    associated_last: RunRecord | None = None
-    creators: tuple[RunRecord, ...] = ()
-    ledger_since: datetime = _FIRST
-    is_in_history: bool = True
+    associated_last: RunRecord | None
+    creators: tuple[RunRecord, ...]
+    ledger_since: datetime
+    is_in_history: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class Claims(NamedTuple):
 class GoverningTables:
     """Finds the route table that governs a subnet of one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, claims: Claims | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, claims: Claims | None) -> None:
         """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
         self.claims = claims or claims_of(snapshot.route_tables.values())

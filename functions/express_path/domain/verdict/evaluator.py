@@ -154,7 +154,7 @@ class Evaluator:
         snapshot = self.snapshot
         subnet = snapshot.subnets.get(subnet_id)
         if subnet is None:
-            return deleted_verdict(self.account, snapshot.region, subnet_id)
+            return verdict_without_network(self.account.id, snapshot.region, subnet_id, DELETED)
         table = self.tracer.governing_table(subnet)
         decision = self._decide(subnet, table)
         zone_id, table_id = subnet.availability_zone_id, table.id if table else None
@@ -200,14 +200,11 @@ class Evaluator:
         exclusion = self._exclusion(subnet, table)
         if exclusion:
             return Outcome(Reason.EXCLUDED, note=exclusion)
-        if self._lacks_directory_buckets(subnet):
+        if self.parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id):
             return Outcome(Reason.NO_DIRECTORY_BUCKETS)
         if not self.snapshot.express_prefix_lists:
             return Outcome(Reason.SERVICE_NOT_OFFERED)
         return None
-
-    def _lacks_directory_buckets(self, subnet: Subnet) -> bool:
-        return self.parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id)
 
     def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
         """Return which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
@@ -225,27 +222,21 @@ def excluded_by(verdict: Verdict) -> str:
     return "vpcIds" if verdict.note == _NOT_LISTED else verdict.note.removeprefix("tag ").rpartition(" on ")[0]
 
 
-def out_of_scope(account: Account, region: str, subnet_id: str) -> Verdict:
-    """Return the verdict on a subnet that AWS Config says is no longer in the rule's scope."""
-    return _without_network(account, region, subnet_id, Outcome(Reason.EXCLUDED, note="it left the rule's scope"))
+DELETED = Outcome(Reason.DELETED)
+"""The outcome for a subnet that no longer exists."""
+LEFT_SCOPE = Outcome(Reason.EXCLUDED, note="it left the rule's scope")
+"""The outcome for a subnet that AWS Config says is no longer in the rule's scope."""
 
 
-def outside_vpc_ids(account: Account, region: str, subnet_id: str, owner_id: str) -> Verdict:
-    """Return the verdict on a subnet of a VPC that vpcIds does not list: NOT_OWNED or EXCLUDED."""
-    if owner_id != account.id:
-        return _without_network(account, region, subnet_id, Outcome(Reason.NOT_OWNED))
-    return _without_network(account, region, subnet_id, Outcome(Reason.EXCLUDED, note=_NOT_LISTED))
+def outside_vpc_ids(account_id: str, owner_id: str) -> Outcome:
+    """Return the outcome for a subnet of a VPC that vpcIds does not list: NOT_OWNED or EXCLUDED."""
+    return Outcome(Reason.EXCLUDED, note=_NOT_LISTED) if owner_id == account_id else Outcome(Reason.NOT_OWNED)
 
 
-def deleted_verdict(account: Account, region: str, subnet_id: str) -> Verdict:
-    """Return the verdict on a subnet that no longer exists."""
-    return _without_network(account, region, subnet_id, Outcome(Reason.DELETED))
-
-
-def _without_network(account: Account, region: str, subnet_id: str, outcome: Outcome) -> Verdict:
+def verdict_without_network(account_id: str, region: str, subnet_id: str, outcome: Outcome) -> Verdict:
     """Return a NOT_APPLICABLE verdict that needs nothing from the network."""
     return Verdict(
-        account_id=account.id,
+        account_id=account_id,
         region=region,
         vpc_id="",
         subnet_id=subnet_id,
