@@ -100,7 +100,9 @@ class SnapshotReader:
             gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
         elif BlockMode.BIDIRECTIONAL in modes:
             gateways = self.nat_gateways(vpc_id)
-        lists = self._prefix_lists.read(_named_lists(tables), families_of(subnets.values()), optional)
+        routes = (route for table in tables.values() for route in table.routes)
+        named = {route.destination for route in routes if isinstance(route.destination, str)}
+        lists = self._prefix_lists.read(named, families_of(subnets.values()), optional)
         return Snapshot(
             account_id=account_id,
             region=self._aws.region,
@@ -130,7 +132,8 @@ class SnapshotReader:
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
             instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
             snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
-        appliances = met_appliance_endpoints(snapshot.route_tables.values(), snapshot.vpc_endpoints)
+        met = [snapshot.vpc_endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT)]
+        appliances = [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
         if appliances:
             snapshot = replace(snapshot, firewalls=read_firewalls(self._aws, appliances, optional))
         return snapshot
@@ -208,12 +211,6 @@ def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:
     return bool(target_ids(snapshot.route_tables.values(), TargetKind.TRANSIT_GATEWAY))
 
 
-def _named_lists(tables: Mapping[str, RouteTable]) -> set[str]:
-    return {
-        route.destination for table in tables.values() for route in table.routes if isinstance(route.destination, str)
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class TransitGateways:
     """The transit gateway resources that an account can read, by id; None: could not be read."""
@@ -222,11 +219,10 @@ class TransitGateways:
     route_tables: Mapping[str, TransitGatewayRouteTable] | None
 
 
-def read_network_interfaces(aws: Aws, tables: Iterable[RouteTable]) -> dict[str, NetworkInterface]:
+def read_network_interfaces(aws: Aws, tables: Collection[RouteTable]) -> dict[str, NetworkInterface]:
     """Read the network interfaces that routes name by their own id or by that of their instance."""
-    known = list(tables)
-    interface_ids = target_ids(known, TargetKind.NETWORK_INTERFACE)
-    instance_ids = target_ids(known, TargetKind.INSTANCE)
+    interface_ids = target_ids(tables, TargetKind.NETWORK_INTERFACE)
+    instance_ids = target_ids(tables, TargetKind.INSTANCE)
     operation, field = "describe_network_interfaces", "NetworkInterfaces"
     rows = [
         *filtered(aws.ec2, operation, field, "network-interface-id", interface_ids),
@@ -251,12 +247,6 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
     types = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
     by_name = {identifier(row, "InstanceType", "InstanceTypes"): row for row in types}
     return {record.id: record for record in (instance(row, by_name.get(row["InstanceType"], {})) for row in described)}
-
-
-def met_appliance_endpoints(tables: Iterable[RouteTable], endpoints: Mapping[str, VpcEndpoint]) -> list[VpcEndpoint]:
-    """Return the Gateway Load Balancer endpoints that routes lead to."""
-    met = (endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT))
-    return [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
 
 
 def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from express_path.domain.heal.endpoints import USABLE
 from express_path.domain.heal.ledger import (
     RunKind,
     RunRecord,
@@ -22,7 +23,6 @@ from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import UndoBlockedError, UndoError
 
-_LIVE = ("available", "pending")
 _LAST = datetime.max.replace(tzinfo=UTC)
 _SEE_HEALS = "express-path heals lists the heals that can be undone"
 
@@ -159,7 +159,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     heal = records.heal
     _check_records(records)
     endpoint = _endpoint(heal, live, region)
-    if endpoint is None or endpoint.state not in _LIVE:
+    if endpoint is None or endpoint.state not in USABLE:
         return Undo(heal, associated=False, is_live=False)
     _check_age(records, live)
     users = {*endpoint.route_table_ids, *(table.id for table in live.tables if leads_to(table, endpoint.id))}

@@ -78,7 +78,7 @@ def values_that_matter(
         patterns += [compiled("?*.?*.?*.?*"), compiled("?*:?*:?*:?*:?*:?*:?*:?*", _COLONS_OF_IPV6)]
     found = examples(patterns, texts, effort, frames)
     if of_addresses:
-        found = [text for text in (text.replace(FILLER, "1") for text in found) if is_address(text)]
+        found = [text for text in (text.replace(FILLER, "1") for text in found) if _address(text)]
         return list(dict.fromkeys([*found, *SOME_ADDRESSES]))
     return list(dict.fromkeys(found if frames else [*found, *OTHER]))
 
@@ -138,11 +138,6 @@ def unreadable(condition: Condition) -> str:
     read = _network if condition.positive == "IpAddress" else _ORDERED.get(condition.positive)
     wrong = next((text for text in condition.values if read is not None and read(text) is None), None)
     return "" if wrong is None else f"{condition.operator_text} {condition.key} cannot be compared with {wrong!r:.80}"
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is an IP address."""
-    return _address(text) is not None
 
 
 def is_public_ipv4(text: str) -> bool:
