@@ -94,8 +94,8 @@ class ApiError(ExpressPathError):
 class SightLostError(ExpressPathError):
     """Reads were denied, and without them the paths of some subnets are unknown; these keep their stored results."""
 
-    def __init__(self, operations: Sequence[str], subnet_ids: Sequence[str], role_arn: str = "") -> None:
-        """Keep the denied operations, the subnets that are not reported, and the role that was denied, if it was one."""
+    def __init__(self, operations: Sequence[str], subnet_ids: Sequence[str], role_arn: str) -> None:
+        """Keep the denied operations, the subnets that are not reported, and the role that was denied, empty if it was none."""
         self.operations, self.subnet_ids, self.role_arn = tuple(operations), tuple(subnet_ids), role_arn
         whose = f" to {role_arn} (networkRoleArn)" if role_arn else ""
         named = ", ".join(self.subnet_ids[:5]) + (", ..." if len(self.subnet_ids) > 5 else "")  # noqa: PLR2004

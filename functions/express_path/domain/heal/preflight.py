@@ -29,13 +29,10 @@ class PortRange:
         return self.first <= other.last and other.first <= self.last
 
 
-_ALL_PORTS = PortRange(0, 65535)
-
-
 def tcp_ports(protocol: str, first: int | None, last: int | None) -> PortRange | None:
     """Return the TCP ports that a rule is about, None if it is not about TCP: -1, tcp, and 6 include it."""
     if protocol == "-1":
-        return _ALL_PORTS
+        return PortRange(0, 65535)
     if protocol not in ("tcp", "6") or first is None or last is None:
         return None
     return PortRange(first, last)
