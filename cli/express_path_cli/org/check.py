@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, unique
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.health import runbooks_of
-from express_path.adapters.recorder import RecorderStatus, read_recorder, read_recorder_status
+from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError
@@ -19,7 +19,6 @@ from express_path_cli.aws.judging import JudgedPolicies, judge
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import (
     Member,
-    Organization,
     members_of,
     read_organization,
 )
@@ -28,7 +27,6 @@ from express_path_cli.aws.sessions import AccountRegion, enabled_regions, offers
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.aws.trust import Document, Principal, trusts
 from express_path_cli.installation.checks import (
-    CheckResult,
     CheckState,
     check_frequency,
     check_last_recording,
@@ -44,85 +42,60 @@ if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient
 
 
-class CheckReason(StrEnum):
-    """The reasons that `org check` reports, in the order in which they are shown."""
+class Effect(Enum):
+    """What a problem does to the stack instance of an account and Region, worst first, with its meaning in a sentence."""
 
-    REGION_DISABLED = "REGION_DISABLED"
-    RECORDER_MISSING = "RECORDER_MISSING"
-    RECORDER_INTERNAL = "RECORDER_INTERNAL"
-    BUCKET_MISSING = "BUCKET_MISSING"
-    BUCKET_UNREADABLE = "BUCKET_UNREADABLE"
-    NAME_TAKEN = "NAME_TAKEN"
-    RULE_QUOTA = "RULE_QUOTA"
-    RECORDER_STOPPED = "RECORDER_STOPPED"
-    RECORDER_FAILING = "RECORDER_FAILING"
-    RECORDER_TYPES = "RECORDER_TYPES"
-    NETWORK_ROLE_UNTRUSTED = "NETWORK_ROLE_UNTRUSTED"
-    RECORDER_DAILY = "RECORDER_DAILY"
-    SERVICE_NOT_OFFERED = "SERVICE_NOT_OFFERED"
+    FAILS = "the deployment fails"
+    BREAKS = "the deployment succeeds, but the rule does not work"
+    LIMITS = "the rule works with limits"
 
 
-class Effect(StrEnum):
-    """What a problem does to the stack instance of an account and Region, worst first."""
+@unique
+class CheckReason(Enum):
+    """The reasons that `org check` reports, in the order in which they are shown: the effect, and what to do."""
 
-    FAILS = "FAILS"
-    BREAKS = "BREAKS"
-    LIMITS = "LIMITS"
+    REGION_DISABLED = Effect.FAILS, "enable the Region in the account, or leave it out of the StackSet"
+    RECORDER_MISSING = (
+        Effect.FAILS,
+        "set up AWS Config in this account and Region, or leave them out of the StackSet",
+    )
+    RECORDER_INTERNAL = (
+        Effect.FAILS,
+        "set up a customer managed recorder: a recorder that another AWS service owns does not invoke rules",
+    )
+    BUCKET_MISSING = (
+        Effect.FAILS,
+        "deploy the template of the artifact buckets to this Region, and upload the function",
+    )
+    BUCKET_UNREADABLE = (
+        Effect.FAILS,
+        "upload the function's code, and allow the organization (aws:PrincipalOrgID) to read it in the bucket's policy",
+    )
+    NAME_TAKEN = Effect.FAILS, "delete the stack that uses the name, or import it into the StackSet"
+    RULE_QUOTA = Effect.FAILS, "delete rules that are no longer used"
+    RECORDER_STOPPED = Effect.BREAKS, "start the recorder"
+    RECORDER_FAILING = Effect.BREAKS, "allow the recorder's role what was denied"
+    RECORDER_TYPES = Effect.BREAKS, "record these types: AWS Config, Settings"
+    NETWORK_ROLE_UNTRUSTED = (
+        Effect.BREAKS,
+        (
+            "deploy the template of the network account's role again: it trusts the organization's roles with the path "
+            "/express-path/"
+        ),
+    )
+    RECORDER_DAILY = (
+        Effect.LIMITS,
+        "AWS Config, Settings: override the frequency of these types with continuous recording",
+    )
+    SERVICE_NOT_OFFERED = (
+        Effect.LIMITS,
+        "leave the Region out of the StackSet: every subnet is NOT_APPLICABLE there",
+    )
 
-    @property
-    def meaning(self) -> str:
-        """The effect in a sentence."""
-        return _MEANINGS[self]
-
-    @property
-    def is_blocking(self) -> bool:
-        """Whether to fix the problem before the roll-out."""
-        return self is not Effect.LIMITS
-
-
-_MEANINGS = {
-    Effect.FAILS: "the deployment fails",
-    Effect.BREAKS: "the deployment succeeds, but the rule does not work",
-    Effect.LIMITS: "the rule works with limits",
-}
-EFFECTS: Mapping[CheckReason, Effect] = {
-    CheckReason.REGION_DISABLED: Effect.FAILS,
-    CheckReason.RECORDER_MISSING: Effect.FAILS,
-    CheckReason.RECORDER_INTERNAL: Effect.FAILS,
-    CheckReason.BUCKET_MISSING: Effect.FAILS,
-    CheckReason.BUCKET_UNREADABLE: Effect.FAILS,
-    CheckReason.NAME_TAKEN: Effect.FAILS,
-    CheckReason.RULE_QUOTA: Effect.FAILS,
-    CheckReason.RECORDER_STOPPED: Effect.BREAKS,
-    CheckReason.RECORDER_FAILING: Effect.BREAKS,
-    CheckReason.RECORDER_TYPES: Effect.BREAKS,
-    CheckReason.NETWORK_ROLE_UNTRUSTED: Effect.BREAKS,
-    CheckReason.RECORDER_DAILY: Effect.LIMITS,
-    CheckReason.SERVICE_NOT_OFFERED: Effect.LIMITS,
-}
-FIXES: Mapping[CheckReason, str] = {
-    CheckReason.REGION_DISABLED: "enable the Region in the account, or leave it out of the StackSet",
-    CheckReason.RECORDER_MISSING: "set up AWS Config in this account and Region, or leave them out of the StackSet",
-    CheckReason.RECORDER_INTERNAL: (
-        "set up a customer managed recorder: a recorder that another AWS service owns does not invoke rules"
-    ),
-    CheckReason.BUCKET_MISSING: "deploy the template of the artifact buckets to this Region, and upload the function",
-    CheckReason.BUCKET_UNREADABLE: (
-        "upload the function's code, and allow the organization (aws:PrincipalOrgID) to read it in the bucket's policy"
-    ),
-    CheckReason.NAME_TAKEN: "delete the stack that uses the name, or import it into the StackSet",
-    CheckReason.RULE_QUOTA: "delete rules that are no longer used",
-    CheckReason.RECORDER_STOPPED: "start the recorder",
-    CheckReason.RECORDER_FAILING: "allow the recorder's role what was denied",
-    CheckReason.RECORDER_TYPES: "record these types: AWS Config, Settings",
-    CheckReason.NETWORK_ROLE_UNTRUSTED: (
-        "deploy the template of the network account's role again: it trusts the organization's roles with the path "
-        "/express-path/"
-    ),
-    CheckReason.RECORDER_DAILY: "AWS Config, Settings: override the frequency of these types with continuous recording",
-    CheckReason.SERVICE_NOT_OFFERED: "leave the Region out of the StackSet: every subnet is NOT_APPLICABLE there",
-}
-"""What to do about each reason."""
+    def __init__(self, effect: Effect, fix: str) -> None:
+        """Give the value's parts their names."""
+        self.effect = effect
+        self.fix = fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +104,6 @@ class Problem:
 
     reason: CheckReason
     finding: str
-
-    @property
-    def effect(self) -> Effect:
-        """What it does to the stack instance."""
-        return EFFECTS[self.reason]
-
-    @property
-    def fix(self) -> str:
-        """What to do about it."""
-        return FIXES[self.reason]
-
-    @property
-    def rank(self) -> int:
-        """Where it is shown: problems with a lower rank first."""
-        return list(CheckReason).index(self.reason)
 
 
 class PlaceState(StrEnum):
@@ -170,7 +128,7 @@ class PlaceCheck:
     @property
     def state(self) -> PlaceState:
         """Whether a stack instance can be deployed."""
-        if any(problem.effect.is_blocking for problem in self.problems):
+        if any(problem.reason.effect is not Effect.LIMITS for problem in self.problems):
             return PlaceState.BLOCKED
         if self.failures:
             return PlaceState.UNKNOWN
@@ -197,15 +155,6 @@ class OrgCheck:
         if self.failures:
             return UNDETERMINED
         return int(any(check.state is PlaceState.BLOCKED for check in self.checks))
-
-    @property
-    def by_reason(self) -> Mapping[CheckReason, list[tuple[PlaceCheck, Problem]]]:
-        """The problems by their reason, the worst reason first, each with the check that found it."""
-        found: dict[CheckReason, list[tuple[PlaceCheck, Problem]]] = {reason: [] for reason in CheckReason}
-        for check in self.checks:
-            for problem in check.problems:
-                found[problem.reason].append((check, problem))
-        return {reason: problems for reason, problems in found.items() if problems}
 
 
 _ABSENT = frozenset({"404", "NoSuchBucket", "NoSuchKey"})
@@ -284,8 +233,6 @@ def _region_of(place: AccountRegion, bucket: str) -> str | None:
     return str(headers.get("x-amz-bucket-region", place.region))
 
 
-DOCUMENTS = runbooks_of(RULE_NAME)
-"""The names of the stack's runbooks."""
 MAX_RULES = 1000
 """The rules of one account and Region (https://docs.aws.amazon.com/config/latest/developerguide/configlimits.html)."""
 
@@ -295,7 +242,8 @@ def name_problems(place: AccountRegion) -> Iterator[Problem]:
 
     A conformance pack or an organization rule has another name, so it does not collide.
     """
-    rules = [str(row["ConfigRuleName"]) for row in pages(place.aws.config, "config", *_RULES)]
+    found = pages(place.aws.config, "config", "describe_config_rules", "ConfigRules")
+    rules = [str(row["ConfigRuleName"]) for row in found]
     if RULE_NAME in rules:
         yield from _taken(place, "rule", RULE_NAME)
     elif len(rules) >= MAX_RULES:
@@ -303,7 +251,12 @@ def name_problems(place: AccountRegion) -> Iterator[Problem]:
             CheckReason.RULE_QUOTA,
             f"the account has {len(rules)} rules in this Region, and AWS Config allows {MAX_RULES}",
         )
-    for document in _documents(place):
+    # The filter selects names that begin with a value:
+    # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
+    runbooks = runbooks_of(RULE_NAME)
+    wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(runbooks)}]
+    documents = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
+    for document in sorted({str(row["Name"]) for row in documents} & set(runbooks)):
         yield from _taken(place, "SSM document", document)
 
 
@@ -312,18 +265,6 @@ def _taken(place: AccountRegion, kind: str, name: str) -> Iterator[Problem]:
     if not owner.startswith(f"StackSet-{STACK_SETS}"):
         by = f"stack {owner}" if owner else "something that no CloudFormation stack created"
         yield Problem(CheckReason.NAME_TAKEN, f"the name of the {kind} {name} is used by {by}")
-
-
-_RULES = ("describe_config_rules", "ConfigRules")
-
-
-def _documents(place: AccountRegion) -> Sequence[str]:
-    """Read which of the runbooks' names the account uses, sorted."""
-    # The filter selects names that begin with a value:
-    # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_DocumentKeyValuesFilter.html
-    wanted = [{"Key": "Owner", "Values": ["Self"]}, {"Key": "Name", "Values": list(DOCUMENTS)}]
-    rows = pages(place.aws.ssm, "ssm", "list_documents", "DocumentIdentifiers", Filters=wanted)
-    return sorted({str(row["Name"]) for row in rows} & set(DOCUMENTS))
 
 
 def _stack_of(place: AccountRegion, physical_id: str) -> str:
@@ -355,21 +296,27 @@ def recorder_problems(place: AccountRegion) -> Iterator[Problem]:
     if recorder is None or status is None:
         yield _no_recorder(config)
         return
-    yield from _stopped(config, status)
+    stopped = check_recording(status)
+    if stopped.state is not CheckState.OK and not read_bucket(config):
+        stopped = replace(stopped, finding=f"{stopped.finding}; it cannot start, because there is no delivery channel")
     for reason, answer in (
+        (CheckReason.RECORDER_STOPPED, stopped),
         (CheckReason.RECORDER_FAILING, check_last_recording(status) if status.recording else None),
         (CheckReason.RECORDER_TYPES, check_types(recorder)),
         (CheckReason.RECORDER_DAILY, check_frequency(recorder)),
     ):
-        yield from _problem(reason, answer)
+        if answer and answer.state is not CheckState.OK:
+            yield Problem(reason, answer.finding)
 
 
 def _no_recorder(config: "ConfigServiceClient") -> Problem:
     """Return the problem of a Region without a customer managed recorder, which may have one of another AWS service.
 
     Without a customer managed one, PutConfigRule fails with NoAvailableConfigurationRecorderException (botocore model).
+    Only this list contains the recorders of other AWS services.
     """
-    internal = [str(row["name"]) for row in _recorders(config) if row.get("recordingScope") == _INTERNAL]
+    recorders = pages(config, "config", "list_configuration_recorders", "ConfigurationRecorderSummaries")
+    internal = [str(row["name"]) for row in recorders if row.get("recordingScope") == _INTERNAL]
     if internal:
         return Problem(
             CheckReason.RECORDER_INTERNAL,
@@ -377,24 +324,6 @@ def _no_recorder(config: "ConfigServiceClient") -> Problem:
             "for rules",
         )
     return Problem(CheckReason.RECORDER_MISSING, "AWS Config has no recorder: rules cannot be deployed or invoked")
-
-
-def _recorders(config: "ConfigServiceClient") -> list[dict[str, object]]:
-    """Read all recorders, also those of other AWS services, which DescribeConfigurationRecorders does not return."""
-    rows = pages(config, "config", "list_configuration_recorders", "ConfigurationRecorderSummaries")
-    return [dict(row) for row in rows]
-
-
-def _stopped(config: "ConfigServiceClient", status: RecorderStatus) -> Iterator[Problem]:
-    """Yield a problem if the recorder is off. It cannot be started without a delivery channel."""
-    for problem in _problem(CheckReason.RECORDER_STOPPED, check_recording(status)):
-        channel = "" if read_bucket(config) else "; it cannot start, because there is no delivery channel"
-        yield Problem(problem.reason, problem.finding + channel)
-
-
-def _problem(reason: CheckReason, answer: CheckResult | None) -> Iterator[Problem]:
-    if answer and answer.state is not CheckState.OK:
-        yield Problem(reason, answer.finding)
 
 
 ROLE_PATH = "/express-path/"
@@ -454,90 +383,81 @@ def trust_problems(role: NetworkRole, policy: Document | None, organization_id: 
     return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, text)]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """What to check: the accounts and Regions, and what the StackSets will deploy. None is not checked."""
-
-    live: LiveOptions
-    ou_ids: tuple[str, ...]
-    artifact: Artifact | None
-    network_role: NetworkRole | None
-
-    @property
-    def notes(self) -> Iterator[str]:
-        """What is not checked, and the option that checks it."""
-        if self.artifact is None:
-            yield "artifact buckets were not checked: select them with --artifact-bucket-prefix"
-        elif not self.artifact.key:
-            yield "the function's code in the artifact buckets was not checked: select it with --artifact-key"
-        if self.network_role is None:
-            yield "the network account's role was not checked: select it with --network-role-arn"
-
-    def problems(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
-        """Yield the problems of an account and Region, and the error of each question that could not be answered."""
-        for question in (recorder_problems, name_problems, self.artifact.problems if self.artifact else None):
-            try:
-                yield from question(place) if question else ()
-            except ExpressPathError as error:
-                yield error
-
-
-def check_organization(request: CheckRequest, watch: Watch) -> OrgCheck:
-    """Check every selected account and Region; what fails is kept with the rest.
+def check_organization(
+    live: LiveOptions, artifact: Artifact | None, network_role: NetworkRole | None, watch: Watch
+) -> OrgCheck:
+    """Check every selected account and Region; what fails is kept with the rest. None is not checked.
 
     Raise OptionError, and ApiError if the organization cannot be read.
     """
-    request.live.check()
-    home = find_home(request.live)
+    live.check()
+    home = find_home(live)
     with locating_errors(home.account_region):
         organizations = home.aws.client("organizations")
-        organization, members = read_organization(organizations), members_of(organizations, request.ou_ids)
+        organization, members = read_organization(organizations), members_of(organizations, live.ou_ids)
         policies = judge(organization_policies(organizations), NOTHING_KNOWN)
     targets = [member for member in members if member.id != organization.management_account_id]
     if not targets:
         raise OptionError("no active account was found to which StackSets deploy", "select other units with --ou")
-    if request.artifact and not request.artifact.owner:
-        request = replace(request, artifact=replace(request.artifact, owner=home.caller.account_id))
-    with TaskPool(request.live.workers, watch) as task_pool:
-        run = _Checking(request, home, organization, task_pool)
+    if artifact:
+        artifact = replace(artifact, owner=artifact.owner or home.caller.account_id)
+    with TaskPool(live.workers, watch) as task_pool:
+        run = _Checking(live, home, task_pool, artifact, network_role, organization.id)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
     failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
     management = [member for member in members if member.id == organization.management_account_id]
     return OrgCheck(
         checks,
         sorted(failures, key=lambda failure: failure.where),
-        [*request.notes, *(f"{failure.where}: {one_line(failure.error)}" for failure in policies.failures)],
+        [
+            *_not_checked(artifact, network_role),
+            *(f"{failure.where}: {one_line(failure.error)}" for failure in policies.failures),
+        ],
         next(iter(management), None),
         policies,
     )
 
 
+def _not_checked(artifact: Artifact | None, network_role: NetworkRole | None) -> Iterator[str]:
+    """Yield what is not checked, and the option that checks it."""
+    if artifact is None:
+        yield "artifact buckets were not checked: select them with --artifact-bucket-prefix"
+    elif not artifact.key:
+        yield "the function's code in the artifact buckets was not checked: select it with --artifact-key"
+    if network_role is None:
+        yield "the network account's role was not checked: select it with --network-role-arn"
+
+
+@dataclass(frozen=True, slots=True)
 class _Checking:
     """One run of a check, whose calls share a pool of threads."""
 
-    def __init__(self, request: CheckRequest, home: Home, organization: Organization, task_pool: TaskPool) -> None:
-        self._request, self._home, self._organization, self._pool = request, home, organization, task_pool
+    live: LiveOptions
+    home: Home
+    task_pool: TaskPool
+    artifact: Artifact | None
+    network_role: NetworkRole | None
+    organization_id: str
 
     def checks(self, members: Sequence[Member]) -> Iterator[PlaceCheck]:
         """Yield the check of each account and Region. What cannot be read is added to the failures of the pool."""
-        clients = partial(clients_of, self._request.live, self._home)
-        accounts = [AccountRegion(member.id, aws, member.name) for member, aws in self._pool.run(members, clients)]
-        enabled = {
-            account.account_id: regions
-            for account, regions in self._pool.run(accounts, lambda account: enabled_regions(account.aws))
-        }
-        readable = [account for account in accounts if account.account_id in enabled]
-        not_offered = self._not_offered(readable, enabled)
-        untrusted = self._untrusted(readable)
+        clients = self.task_pool.run(members, partial(clients_of, self.live, self.home))
+        accounts = [AccountRegion(member.id, aws, member.name) for member, aws in clients]
+        readable: list[AccountRegion] = []
         places: list[AccountRegion] = []
-        for account in readable:
-            for region in self._selected(enabled[account.account_id], not_offered):
-                if region in enabled[account.account_id]:
+        for account, enabled in self.task_pool.run(accounts, lambda account: enabled_regions(account.aws)):
+            readable.append(account)
+            for region in enabled if self.live.all_regions else self.live.regions or [self.home.aws.region]:
+                if region in enabled:
                     places.append(account.in_region(region))
                 else:
                     problem = Problem(CheckReason.REGION_DISABLED, f"{region} is disabled in the account")
                     yield PlaceCheck(account.account_id, account.name, region, [problem])
-        for place, found in self._pool.run(places, self._ask):
+        not_offered = self._not_offered(places)
+        untrusted = self._untrusted(readable)
+        if self.live.all_regions:
+            places = [place for place in places if place.region not in not_offered]
+        for place, found in self.task_pool.run(places, self._ask):
             problems = [problem for problem in found if isinstance(problem, Problem)]
             problems += not_offered.get(place.region, []) + untrusted.get(place.account_id, [])
             errors = [error for error in found if isinstance(error, ExpressPathError)]
@@ -545,30 +465,28 @@ class _Checking:
                 place.account_id,
                 place.name,
                 place.region,
-                sorted(problems, key=lambda problem: problem.rank),
+                sorted(problems, key=lambda problem: list(CheckReason).index(problem.reason)),
                 [Failure(str(place), error) for error in errors],
             )
 
     def _ask(self, place: AccountRegion) -> list[Problem | ExpressPathError]:
         """Ask all questions about a place with new clients: those of hundreds of places would take gigabytes."""
-        return list(self._request.problems(replace(place, aws=replace(place.aws))))
+        return list(self._answers(replace(place, aws=replace(place.aws))))
 
-    def _selected(self, enabled: Sequence[str], not_offered: Mapping[str, object]) -> Sequence[str]:
-        """Return the Regions to check in an account."""
-        if self._request.live.all_regions:
-            return [region for region in enabled if region not in not_offered]
-        return self._request.live.regions or [self._home.aws.region]
+    def _answers(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
+        """Yield the problems of an account and Region, and the error of each question that could not be answered."""
+        for question in (recorder_problems, name_problems, self.artifact.problems if self.artifact else None):
+            try:
+                yield from question(place) if question else ()
+            except ExpressPathError as error:
+                yield error
 
-    def _not_offered(
-        self, accounts: Iterable[AccountRegion], enabled: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, list[Problem]]:
+    def _not_offered(self, places: Iterable[AccountRegion]) -> Mapping[str, list[Problem]]:
         """Return the problem of each Region that does not offer S3 Express, which is the same for every account."""
         first: dict[str, AccountRegion] = {}
-        for account in accounts:
-            for region in self._selected(enabled[account.account_id], {}):
-                if region in enabled[account.account_id]:
-                    first.setdefault(region, account.in_region(region))
-        answers = self._pool.run(list(first.values()), lambda place: offers_s3_express(place.aws))
+        for place in places:
+            first.setdefault(place.region, place)
+        answers = self.task_pool.run(list(first.values()), lambda place: offers_s3_express(place.aws))
         return {
             place.region: [Problem(CheckReason.SERVICE_NOT_OFFERED, f"{place.region} does not offer S3 Express")]
             for place, is_offered in answers
@@ -577,19 +495,16 @@ class _Checking:
 
     def _untrusted(self, accounts: Sequence[AccountRegion]) -> Mapping[str, list[Problem]]:
         """Return the problem of each account whose roles the network role does not trust."""
-        role = self._request.network_role
+        role = self.network_role
         if role is None:
             return {}
         problems: dict[str, list[Problem]] = {}
         try:
-            policy = self._trust_policy(role, accounts)
+            known = [account.aws for account in accounts if account.account_id == role.account_id]
+            aws = known[0] if known else clients_of(self.live, self.home, Member(role.account_id, ""))
+            policy = read_trust_policy(role, aws)
             for account in accounts:
-                problems[account.account_id] = trust_problems(role, policy, self._organization.id, account.account_id)
+                problems[account.account_id] = trust_problems(role, policy, self.organization_id, account.account_id)
         except ExpressPathError as error:
-            self._pool.failures.append(Failure(f"network role {role.arn}", error))
+            self.task_pool.failures.append(Failure(f"network role {role.arn}", error))
         return problems
-
-    def _trust_policy(self, role: NetworkRole, accounts: Iterable[AccountRegion]) -> Document | None:
-        known = [account.aws for account in accounts if account.account_id == role.account_id]
-        aws = known[0] if known else clients_of(self._request.live, self._home, Member(role.account_id, ""))
-        return read_trust_policy(role, aws)

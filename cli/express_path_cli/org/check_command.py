@@ -11,17 +11,13 @@ from express_path_cli.aws import options
 from express_path_cli.aws.judging import denial_line
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.org.check import (
-    EFFECTS,
-    FIXES,
     Artifact,
     CheckReason,
-    CheckRequest,
     Effect,
     NetworkRole,
     OrgCheck,
     PlaceCheck,
     PlaceState,
-    Problem,
     check_organization,
 )
 from express_path_cli.terminal.console import echo
@@ -115,15 +111,12 @@ def org_check(
         role_name=role_name,
         external_id=external_id,
         workers=workers,
+        ou_ids=tuple(ou or ()),
     )
-    request = CheckRequest(
-        live,
-        tuple(ou or ()),
-        Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None,
-        NetworkRole(network_role_arn, network_external_id) if network_role_arn else None,
-    )
+    artifact = Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None
+    network_role = NetworkRole(network_role_arn, network_external_id) if network_role_arn else None
     with watching(quiet=quiet) as watch:
-        found = check_organization(request, watch)
+        found = check_organization(live, artifact, network_role, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_check_json(found), nl=False)
@@ -158,10 +151,10 @@ def _place(check: PlaceCheck) -> dict[str, Any]:
         "state": check.state,
         "problems": [
             {
-                "reason": problem.reason,
-                "effect": problem.effect,
+                "reason": problem.reason.name,
+                "effect": problem.reason.effect.name,
                 "finding": problem.finding,
-                "fix": problem.fix,
+                "fix": problem.reason.fix,
             }
             for problem in check.problems
         ],
@@ -169,7 +162,6 @@ def _place(check: PlaceCheck) -> dict[str, Any]:
     }
 
 
-_STYLES = {Effect.FAILS: "bold red", Effect.BREAKS: "bold red", Effect.LIMITS: "bold yellow"}
 _CONCLUSIONS = {
     0: "Nothing blocks the roll-out.",
     1: "Fix these problems before the roll-out, or leave the accounts or Regions out of the StackSet.",
@@ -180,8 +172,12 @@ _CONCLUSIONS = {
 def as_org_check_table(found: OrgCheck, screen: Screen) -> Iterator[str]:
     """Yield the lines."""
     yield from screen.folded(_totals(found))
-    for reason, problems in found.by_reason.items():
-        yield from _section(reason, problems, screen)
+    for reason in CheckReason:
+        findings = [
+            (check, problem.finding) for check in found.checks for problem in check.problems if problem.reason is reason
+        ]
+        if findings:
+            yield from _section(reason, findings, screen)
     management = found.management_account
     if management:
         yield ""
@@ -208,20 +204,21 @@ def _totals(found: OrgCheck) -> str:
     return f"{places}: {listed}"
 
 
-def _section(reason: CheckReason, found: Sequence[tuple[PlaceCheck, Problem]], screen: Screen) -> Iterator[str]:
-    effect = EFFECTS[reason]
+def _section(reason: CheckReason, found: Sequence[tuple[PlaceCheck, str]], screen: Screen) -> Iterator[str]:
+    """Yield a reason, and the findings about it, each with the check that made it."""
+    style = "bold yellow" if reason.effect is Effect.LIMITS else "bold red"
     yield ""
-    for line in screen.folded(f"{reason}: {effect.meaning}"):
-        yield screen.paint(line, _STYLES[effect])
-    yield from screen.folded(f"To fix: {FIXES[reason]}.")
+    for line in screen.folded(f"{reason.name}: {reason.effect.value}"):
+        yield screen.paint(line, style)
+    yield from screen.folded(f"To fix: {reason.fix}.")
     if screen.width is None:
-        records = [Record(_cells(check) | {"Finding": [problem.finding]}) for check, problem in found]
+        records = [Record(_cells(check) | {"Finding": [finding]}) for check, finding in found]
         yield from record_lines(records, [_LAYOUT], screen)
         return
     # The finding is often the same for many accounts.
     by_finding: dict[str, list[PlaceCheck]] = {}
-    for check, problem in found:
-        by_finding.setdefault(problem.finding, []).append(check)
+    for check, finding in found:
+        by_finding.setdefault(finding, []).append(check)
     for finding, checks in by_finding.items():
         yield from screen.folded(f"{finding[0].upper()}{finding[1:]}.")
         yield from record_lines([Record(_cells(check)) for check in checks], [_LAYOUT], screen)

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from express_path_cli.org.check import EFFECTS, FIXES, CheckReason
 from sandbox.config_service.recorder import recording_of
 from sandbox.server import Sandbox
 from tests.cli.org.organizations import NOT_OFFERED, REGIONS, ROLE, TYPES, Organization, put_recorder
@@ -297,11 +296,6 @@ def test_an_account_outside_an_organization_is_one_line() -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert "not in an organization (use --profile" in line
-
-
-def test_every_reason_has_an_effect_and_a_fix() -> None:
-    """Each reason says what it does to the stack instance, and what to do."""
-    assert set(EFFECTS) == set(FIXES) == set(CheckReason)
 
 
 def test_policies_of_the_organization_that_would_deny_are_named(sandbox: Sandbox, organization: Organization) -> None:
