@@ -16,6 +16,7 @@ from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
 from express_path_cli.heal.tables import HealOptions, Network, heal_tables
+from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
@@ -82,6 +83,9 @@ def heal(
     flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", profile))
     network = Network(account_region)
     tables = network.targets(named or _existing(network, flagged_here))
+    if not tables:
+        echo("nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region")
+        raise typer.Exit
     if deployment is None:
         raise typer.Exit(plan_locally(network, tables, dry_run=dry_run))
     given = HealOptions(again, dry_run=dry_run, yes=yes, keep_going=keep_going, verbose=verbose)

@@ -1,8 +1,7 @@
 """Plan heals without a deployed stack, and print the changes for people to make."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from express_path.adapters.heal_steps import plan_fields
 from express_path.domain.heal.endpoints import endpoint_to_create
@@ -11,14 +10,13 @@ from express_path.domain.heal.records import Action, Plan
 from express_path_cli.automation.planning import Proposal
 from express_path_cli.heal.tables import (
     BLOCKED,
-    NOTHING,
     Network,
     TablePlan,
     TableTarget,
     breaks,
     plan_lines,
-    subnet_plan,
     sums,
+    table_plans,
 )
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, say
@@ -27,48 +25,30 @@ from express_path_cli.terminal.texts import count_text
 _TOOLS = {"cli": "AWS CLI", "cloudFormation": "CloudFormation", "terraform": "Terraform"}
 
 
-@dataclass(frozen=True, slots=True)
-class _LocalPlan:
-    """The plans of a route table's subnets, and how each was made, by subnet."""
-
-    table: TablePlan
-    proposals: dict[str, Proposal]
-
-
 def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: bool) -> int:
     """Plan the heal of every route table with the permissions of the caller. Return the exit status.
 
     The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
     """
-    if not targets:
-        echo(NOTHING)
-        return 0
-    plans = [_plan(network, table) for table in targets]
-    tables = [plan.table for plan in plans]
+    proposals = {subnet_id: network.propose(subnet_id) for table in targets for subnet_id in table.planned_subnet_ids}
+    tables = table_plans(targets, {subnet_id: _outputs(found.plan) for subnet_id, found in proposals.items()})
     echo(f"no stack of express-path was found in {network.account_region}")
     echo(f"plan for {count_text(len(targets), 'route table')}:")
     for line in plan_lines(tables):
         echo(line)
-    proposals = [proposal for plan in plans for proposal in plan.proposals.values()]
-    for unchecked in sorted({name for proposal in proposals for name in proposal.unchecked}):
+    for unchecked in sorted({name for proposal in proposals.values() for name in proposal.unchecked}):
         echo(f"not checked: {unchecked}")
     for line in (*breaks(tables), sums(tables)):
         echo(line)
-    patches = list(_patches(network, plans))
+    patches = list(_patches(network, tables, proposals))
     echo("nothing was changed" + ("; to make these changes:" if patches else ""))
     for patch in patches:
         echo(patch)
-    failures = dict.fromkeys(one_line(proposal.failure) for proposal in proposals if proposal.failure)
+    failures = dict.fromkeys(one_line(proposal.failure) for proposal in proposals.values() if proposal.failure)
     for failure in failures:
         say(failure)
     unhealed = not dry_run and any(table.change for table in tables)
     return UNDETERMINED if failures or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
-
-
-def _plan(network: Network, table: TableTarget) -> _LocalPlan:
-    proposals = {subnet_id: network.propose(subnet_id) for subnet_id in table.planned_subnet_ids}
-    plans = (subnet_plan(table, subnet_id, _outputs(found.plan)) for subnet_id, found in proposals.items())
-    return _LocalPlan(TablePlan(table, tuple(plans)), proposals)
 
 
 def _outputs(plan: Plan) -> dict[str, str]:
@@ -76,14 +56,14 @@ def _outputs(plan: Plan) -> dict[str, str]:
     return {f"plan.{name[0].upper()}{name[1:]}": value for name, value in plan_fields(plan).items()}
 
 
-def _patches(network: Network, plans: Iterable[_LocalPlan]) -> Iterator[str]:
+def _patches(network: Network, plans: Iterable[TablePlan], proposals: Mapping[str, Proposal]) -> Iterator[str]:
     """Yield the changes for each tool. Route tables that need the same endpoint are changed together."""
     changes: defaultdict[tuple[str, str, str], list[Proposal]] = defaultdict(list)
     for plan in plans:
-        if plan.table.change:
-            found = plan.proposals[plan.table.change.subnet_id]
-            changes[plan.table.table.vpc_id, found.plan.endpoint_id or "", found.plan.ip_address_type].append(found)
-    patches = [_patch(network, proposals) for proposals in changes.values()]
+        if plan.change:
+            found = proposals[plan.change.subnet_id]
+            changes[plan.table.vpc_id, found.plan.endpoint_id or "", found.plan.ip_address_type].append(found)
+    patches = [_patch(network, together) for together in changes.values()]
     for tool, title in _TOOLS.items():
         for patch in patches:
             yield f"\n{title}:\n{patch[tool]}".rstrip("\n")

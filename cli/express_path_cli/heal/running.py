@@ -1,13 +1,14 @@
 """Run the runbook that heals, once or several times, and say what came of it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
 
 from express_path.adapters.aws import unless_denied
 from express_path.errors import ApiError
+from express_path_cli.automation import runs
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.runs import (
     Job,
@@ -41,11 +42,6 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
         say(f"note: {found.stop}")
 
 
-def changes_by_heal(deployment: Deployment, document: str, parameters: Mapping[str, str]) -> bool:
-    """Return whether a run of this runbook heals, so that there may be something to undo."""
-    return document == deployment.runbooks.heal and parameters.get("DryRun") != "true"
-
-
 def failure_line(run: Run, deployment: Deployment) -> str:
     """Return how a run ended, why, and how to see more of it."""
     if run.was_stopped:
@@ -54,14 +50,17 @@ def failure_line(run: Run, deployment: Deployment) -> str:
     return f"run {run.id} ended with {run.status}: {cause} ({deployment.show_command(run.id)})"
 
 
-def request_approval(deployment: Deployment, parameters: dict[str, str]) -> None:
-    """Start the runbook that asks the approvers, and print how to check it. It waits up to a day for their answer."""
+def request_approvals(deployment: Deployment, jobs: Sequence[Job]) -> None:
+    """Start a run that asks the approvers for each job, and print how to check it. It waits up to a day for an answer."""
     document = deployment.runbooks.approval
-    with locating_errors(deployment.place):
-        run_id = start_run(deployment.place.aws, document, parameters)
-    echo(f"asking the approvers: {document}, run {run_id}")
-    echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
-    echo(f"to check: {deployment.show_command(run_id)}")
+    for job in jobs:
+        echo(f"{job.name}:")
+        with locating_errors(deployment.place):
+            run_id = start_run(deployment.place.aws, document, job.parameters)
+        echo(f"asking the approvers: {document}, run {run_id}")
+        echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
+        echo(f"to check: {deployment.show_command(run_id)}")
+        time.sleep(runs.START_SECONDS)
 
 
 _DOING = {
@@ -72,30 +71,32 @@ _DOING = {
 """What a heal does in the steps that change something, and in the last one."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
-    """The runs that succeeded, by the names of their jobs, and the names of the jobs that failed or did not start."""
-
-    succeeded: dict[str, Run]
-    failed: Sequence[str]
-    not_started: Sequence[str]
-
-
 class Batch:
-    """Jobs that run the same runbook. `title` says what a run is, such as heal or dry run."""
+    """Jobs that run the runbook that heals, all of them as dry runs or none.
 
-    def __init__(self, deployment: Deployment, title: str, jobs: Sequence[Job], *, verbose: bool = False) -> None:
+    succeeded: the jobs whose runs succeeded, with these. failed: the names of the jobs whose runs failed.
+    """
+
+    def __init__(
+        self, deployment: Deployment, jobs: Sequence[Job], *, dry_run: bool = False, verbose: bool = False
+    ) -> None:
         """Start nothing yet. verbose: print each step, not only those that change something."""
         self._deployment = deployment
-        self._title = title
+        self._is_dry_run = dry_run
+        self._title = "dry run" if dry_run else "heal"
         self._verbose = verbose
         self._total = len(jobs)
         self._queue = RunQueue(deployment.place.aws, jobs)
-        self._shown: set[tuple[str, str, str]] = set()
-        self._succeeded: dict[str, Run] = {}
-        self._failed: list[str] = []
+        self._shown: set[tuple[str, str]] = set()
+        self.succeeded: list[tuple[Job, Run]] = []
+        self.failed: list[str] = []
 
-    def run(self, done: Callable[[Run], Iterable[str]], *, keep_going: bool) -> BatchResult:
+    @property
+    def not_started(self) -> list[str]:
+        """The names of the jobs that were not started."""
+        return [job.name for job in self._queue.waiting]
+
+    def run(self, done: Callable[[Run], Iterable[str]], *, keep_going: bool) -> None:
         """Start the runs and watch them. `done` returns more lines to print about a run that succeeded.
 
         After a failure, start no more runs, unless keep_going. Ctrl-C and a failed read or start stop only the
@@ -105,56 +106,50 @@ class Batch:
             try:
                 for job, run in self._queue.run(self._print_start, self._print_steps):
                     self._print_end(job, run, done)
-                    if self._failed and not keep_going:
+                    if self.failed and not keep_going:
                         self._stop()
             except (KeyboardInterrupt, ApiError):
                 self._print_rest()
                 raise
-        return BatchResult(self._succeeded, self._failed, [job.name for job in self._queue.waiting])
 
     def _print_start(self, job: Job, run_id: str) -> None:
-        if not _is_dry_run(job):
+        if not self._is_dry_run:
             echo(f"{self._title} of {job.name}: run {run_id}")
 
     def _print_steps(self, job: Job, run: Run) -> None:
         """Print each step once, or what is done now in the words of a person."""
         for step in run.steps:
             text = f"{step.status}: {step.name}" if self._verbose else _DOING.get(step.name, "")
-            if text and (job.name, run.id, text) not in self._shown and not _is_dry_run(job):
-                self._shown.add((job.name, run.id, text))
+            if text and (run.id, text) not in self._shown and not self._is_dry_run:
+                self._shown.add((run.id, text))
                 echo(f"  {job.name}: {text}")
 
     def _print_end(self, job: Job, run: Run, done: Callable[[Run], Iterable[str]]) -> None:
-        number = f"[{len(self._succeeded) + len(self._failed) + 1}/{self._total}]"
+        number = f"[{len(self.succeeded) + len(self.failed) + 1}/{self._total}]"
         if has_succeeded(run):
-            self._succeeded[job.name] = run
+            self.succeeded.append((job, run))
             echo(f"{number} {self._title} of {job.name}: done")
             for line in done(run):
                 echo(f"  {line}")
             return
-        self._failed.append(job.name)
+        self.failed.append(job.name)
         echo(f"{number} {self._title} of {job.name}: FAILED")
         say(f"{job.name}: {failure_line(run, self._deployment)}")
         for line in failed_steps(run):
             echo(f"  {line}")
-        if changes_by_heal(self._deployment, job.document, job.parameters):
+        if not self._is_dry_run:
             echo(f"  to undo its changes, if any: {self._deployment.undo_command(run.id)}")
 
     def _stop(self) -> None:
-        if self._queue.waiting and not self._queue.is_stopped:
-            echo(f"no more runs are started ({len(self._queue.waiting)} left); --keep-going starts them too")
+        if self.not_started and not self._queue.is_stopped:
+            echo(f"no more runs are started ({len(self.not_started)} left); --keep-going starts them too")
         self._queue.stop()
 
     def _print_rest(self) -> None:
         """Print which runs continue, how to undo them, and which were not started."""
         for run_id, job in self._queue.running.items():
             echo(f"{self._title} of {job.name} continues: {self._deployment.show_command(run_id)}")
-            if changes_by_heal(self._deployment, job.document, job.parameters):
+            if not self._is_dry_run:
                 echo(f"  to undo its changes after it has ended: {self._deployment.undo_command(run_id)}")
-        if self._queue.waiting:
-            names = ", ".join(job.name for job in self._queue.waiting)
-            echo(f"{self._title} was not started for {names}")
-
-
-def _is_dry_run(job: Job) -> bool:
-    return job.parameters.get("DryRun") == "true"
+        if self.not_started:
+            echo(f"{self._title} was not started for {', '.join(self.not_started)}")

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.automation import runs
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.automation.runs import RUN_ID, Job, Run
 from express_path_cli.aws.sessions import AccountRegion
-from express_path_cli.heal.running import Batch, BatchResult, request_approval
+from express_path_cli.heal.running import Batch, request_approvals
 from express_path_cli.sources.named import named_subnets
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.console import echo
@@ -171,6 +169,17 @@ def subnet_plan(table: TableTarget, subnet_id: str, outputs: Mapping[str, str]) 
     )
 
 
+def table_plans(targets: Iterable[TableTarget], outputs: Mapping[str, Mapping[str, str]]) -> list[TablePlan]:
+    """Return the plans of each route table, from the outputs of dry runs by subnet; none of a table that lacks one."""
+    return [
+        TablePlan(
+            table, tuple(subnet_plan(table, subnet_id, outputs[subnet_id]) for subnet_id in table.planned_subnet_ids)
+        )
+        for table in targets
+        if outputs.keys() >= set(table.planned_subnet_ids)
+    ]
+
+
 def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
     """Yield the combined plan, by VPC: an endpoint that several route tables share is created once."""
     for vpc_id, in_vpc in groupby(plans, key=lambda plan: plan.table.vpc_id):
@@ -204,7 +213,6 @@ def _moved(subnet_ids: Sequence[str]) -> str:
 
 BLOCKED = DECLINED
 """The exit status of a heal that is blocked."""
-NOTHING = "nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +228,6 @@ class HealOptions:
 
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
-    if not targets:
-        echo(NOTHING)
-        return 0
     planned, unknown = _plan(deployment, targets, given)
     echo(f"plan for {_count(targets)} in {deployment.place}:")
     for line in plan_lines(planned):
@@ -280,63 +285,49 @@ def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
-    by_name = {_name(table, subnet): (table, subnet) for table in targets for subnet in table.planned_subnet_ids}
     jobs = [
-        Job(name, deployment.runbooks.heal, {"SubnetId": subnet, **deployment.common, "DryRun": "true"})
-        for name, (_, subnet) in by_name.items()
-    ]
-    result = Batch(deployment, "dry run", jobs).run(lambda _: (), keep_going=given.keep_going)
-    missing = {by_name[name][0].id for name in (*result.failed, *result.not_started)}
-    plans = {name: subnet_plan(*by_name[name], run.outputs) for name, run in result.succeeded.items()}
-    planned = [
-        TablePlan(table, tuple(plans[_name(table, subnet)] for subnet in table.planned_subnet_ids))
+        Job(
+            table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})",
+            deployment.runbooks.heal,
+            {"SubnetId": subnet_id, **deployment.common, "DryRun": "true"},
+        )
         for table in targets
-        if table.id not in missing
+        for subnet_id in table.planned_subnet_ids
     ]
-    return planned, sorted(missing)
-
-
-def _name(table: TableTarget, subnet_id: str) -> str:
-    """Return the name of a dry run: the route table, and the subnet if the table has several plans."""
-    return table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})"
+    batch = Batch(deployment, jobs, dry_run=True)
+    batch.run(lambda _: (), keep_going=given.keep_going)
+    planned = table_plans(targets, {job.parameters["SubnetId"]: run.outputs for job, run in batch.succeeded})
+    return planned, sorted({table.id for table in targets} - {plan.table.id for plan in planned})
 
 
 def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOptions) -> int:
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
-    names = _count(changes)
-    jobs = list(_jobs(deployment, changes))
+    jobs = [
+        Job(plan.table.id, deployment.runbooks.heal, {"SubnetId": plan.change.subnet_id, **deployment.common})
+        for plan in changes
+        if plan.change
+    ]
     if deployment.needs_approval:
-        confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {names}?")
-        _request_approvals(deployment, jobs)
+        confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {_count(changes)}?")
+        request_approvals(deployment, jobs)
         return 0
     confirm(yes=given.yes, question=_question(deployment, changes))
-    batch = Batch(deployment, "heal", jobs, verbose=given.verbose)
-    result = batch.run(lambda run: _done(run, deployment), keep_going=given.keep_going)
-    for line in _outcome(result, deployment):
+    batch = Batch(deployment, jobs, verbose=given.verbose)
+    batch.run(lambda run: _done(run, deployment), keep_going=given.keep_going)
+    for line in _outcome(batch, deployment):
         echo(line)
-    return UNDETERMINED if result.failed else 0
+    return UNDETERMINED if batch.failed else 0
 
 
-def _jobs(deployment: Deployment, changes: Iterable[TablePlan]) -> Iterator[Job]:
-    for plan in changes:
-        if plan.change:
-            yield Job(plan.table.id, deployment.runbooks.heal, {"SubnetId": plan.change.subnet_id, **deployment.common})
-
-
-def _request_approvals(deployment: Deployment, jobs: Iterable[Job]) -> None:
-    for job in jobs:
-        echo(f"{job.name}:")
-        request_approval(deployment, dict(job.parameters))
-        time.sleep(runs.START_SECONDS)
-
-
-def _outcome(result: BatchResult, deployment: Deployment) -> Iterator[str]:
+def _outcome(batch: Batch, deployment: Deployment) -> Iterator[str]:
     """Yield how many route tables were healed, and the commands that undo those and heal the others."""
-    sums = [f"{len(result.succeeded)} healed", f"{len(result.failed)} failed", f"{len(result.not_started)} not started"]
-    yield ", ".join(sums[: 3 if result.not_started else 2])
-    if result.not_started:
-        yield f"to heal those that were not started: express-path heal {shlex.join(result.not_started)}{deployment.options}"
-    run_ids = dict.fromkeys(filter(None, map(undone_by, result.succeeded.values())))
+    sums = [f"{len(batch.succeeded)} healed", f"{len(batch.failed)} failed"]
+    if batch.not_started:
+        sums.append(f"{len(batch.not_started)} not started")
+    yield ", ".join(sums)
+    if batch.not_started:
+        yield f"to heal those that were not started: express-path heal {shlex.join(batch.not_started)}{deployment.options}"
+    run_ids = dict.fromkeys(filter(None, (undone_by(run) for _, run in batch.succeeded)))
     if len(run_ids) > 1:
         yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"
 
