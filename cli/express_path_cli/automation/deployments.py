@@ -5,11 +5,11 @@ administrator, and the names of its runbooks and its ledger follow from the Stac
 """
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.health import Runbooks, runbooks_of
@@ -24,7 +24,6 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
 
-_Result = TypeVar("_Result")
 _OUTPUTS = ("HealDocumentName", "LedgerTableName")
 """The outputs by which a stack is recognized, whatever its name and that of its rule."""
 _ROLES = "role/express-path/automation/"
@@ -85,6 +84,10 @@ class Deployment:
         """The parameters that every run gets."""
         return {"AutomationAssumeRole": self.automation_role_arn, "PlanFunctionName": self.plan_function_arn}
 
+    def new_clients(self) -> Aws:
+        """Return clients of the place for one task: to keep those of hundreds of places would take gigabytes."""
+        return replace(self.place.aws)
+
     def fields(self) -> dict[str, str | None]:
         """Return the account, its name, the Region, the stack, and its ledger, for JSON."""
         return {
@@ -131,11 +134,6 @@ def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
     return Deployments(deployments, home.caller, sum(not rows for rows in found))
 
 
-def on_new_clients(aws: Aws, use: Callable[[Aws], _Result]) -> _Result:
-    """Call a function with new clients: those of hundreds of places would take gigabytes."""
-    return use(replace(aws))
-
-
 def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
     """Yield the stacks of each selected Region of the caller's account."""
     regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
@@ -157,7 +155,8 @@ def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Fa
 
 def installed_stacks(place: AccountRegion) -> list[Stack]:
     """Read the stacks with our outputs."""
-    stacks = on_new_clients(place.aws, lambda aws: list_stacks(aws.client("cloudformation")))
+    # New clients, because those of hundreds of places would take gigabytes.
+    stacks = list_stacks(replace(place.aws).client("cloudformation"))
     return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
 
 
@@ -239,7 +238,7 @@ def _from_instance(place: AccountRegion, instance: StackInstance, partition: str
             f"the instance of StackSet {instance.stack_set.name} {what}",
             "update the StackSet, and wait until it is CURRENT",
         )
-    names = on_new_clients(place.aws, lambda aws: _resources(aws.client("cloudformation"), instance.stack_id))
+    names = _resources(replace(place.aws).client("cloudformation"), instance.stack_id)
     missing = [name for name in (*_ROLE_RESOURCES, "PlanFunction") if name not in names]
     if missing:
         raise OptionError(f"stack {instance.stack_id} has no resource {missing[0]}", "update the StackSet")

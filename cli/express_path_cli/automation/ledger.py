@@ -33,14 +33,13 @@ class PastHeal:
     """A heal that changed something, or may have changed something.
 
     `undo` is the run that undid it, None if there is none or its item was deleted. `later_run_id` is the heal that
-    replaced it, or empty. `principal` is the ARN of the person's role or user, empty if it is not known.
+    replaced it, or empty.
     """
 
     run: RunRecord
     state: HealState
     undo: RunRecord | None = None
     later_run_id: str = ""
-    principal: str = ""
 
     @property
     def changed_at(self) -> str:

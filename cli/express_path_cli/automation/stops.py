@@ -3,12 +3,11 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, calling, pages
 from express_path.adapters.health import list_exceptions
-from express_path.adapters.ledger import LedgerItem, ledger_time, stop_record
+from express_path.adapters.ledger import LedgerItem, stop_record
 from express_path.domain.heal.ledger import STOP_ID, Stop
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment
@@ -100,11 +99,6 @@ def _put(dynamodb: "DynamoDBClient", table: str, item: dict[str, Any], condition
             raise
         return False
     return True
-
-
-def new_stop(by: str, reason: str, now: datetime) -> Stop:
-    """Return a stop by a caller, given by its ARN."""
-    return Stop(ledger_time(now), by, reason)
 
 
 BETWEEN = frozenset(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from express_path import evaluation
-from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult
 from express_path.adapters.network_reader import SnapshotReader
@@ -13,7 +12,7 @@ from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
-from express_path_cli.automation.deployments import Deployment, find_deployments, on_new_clients
+from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.rule import find_rules
@@ -72,17 +71,14 @@ def _judge(deployment: Deployment, failures: list[Failure]) -> PlaceShadow:
 
     A path that could not be followed is a failure, as it is for the function.
     """
-
-    def evaluate(aws: Aws) -> evaluation.Evaluation:
-        deployed = next((row for row in find_rules(aws.config, RULE_NAME) if row.name == RULE_NAME), None)
-        if deployed is None:
-            raise ApiError("config:DescribeConfigRules", "NoSuchConfigRuleException", RULE_NAME)
-        account_id, now = deployment.place.account_id, datetime.now(UTC)
-        event = ConfigEvent(account_id, RULE_NAME, "", deployed.parameters, now, left_scope=False)
-        reader = SnapshotReader(aws, deployment.parameters.get("NetworkRoleExternalId", ""))
-        return evaluation.evaluate(evaluation.RuleServices(aws, reader), event)
-
-    judged = on_new_clients(deployment.place.aws, evaluate)
+    aws = deployment.new_clients()
+    deployed = next((row for row in find_rules(aws.config, RULE_NAME) if row.name == RULE_NAME), None)
+    if deployed is None:
+        raise ApiError("config:DescribeConfigRules", "NoSuchConfigRuleException", RULE_NAME)
+    account_id, now = deployment.place.account_id, datetime.now(UTC)
+    event = ConfigEvent(account_id, RULE_NAME, "", deployed.parameters, now, left_scope=False)
+    reader = SnapshotReader(aws, deployment.parameters.get("NetworkRoleExternalId", ""))
+    judged = evaluation.evaluate(evaluation.RuleServices(aws, reader), event)
     if judged.lost:
         failures.append(Failure(str(deployment), judged.lost))
     stored = judged.stored or {}

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.ledger import ledger_time
 from express_path.adapters.network_reader import assuming
 from express_path.domain.heal.ledger import Stop
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.deployments import Deployment, find_deployments, on_new_clients
+from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.stops import (
     Cleared,
     RunningHeal,
     StopRecord,
     allow_heals,
-    new_stop,
     put_stop,
     read_stop,
     record_exceptions,
@@ -41,7 +41,8 @@ class StopState(StrEnum):
 class StoppedDeployment:
     """A deployment, the clients of its StopRole, and the stop that it has; None if its heals are not stopped.
 
-    was_stopped: it is an earlier one. running: the heals that still run.
+    was_stopped: it is an earlier one. running: the heals that still run. note: that the exceptions were not recorded, and
+    why; empty if they were.
     """
 
     deployment: Deployment
@@ -49,6 +50,7 @@ class StoppedDeployment:
     record: StopRecord | None
     was_stopped: bool = True
     running: Sequence[RunningHeal] = ()
+    note: str = ""
 
     @property
     def state(self) -> StopState:
@@ -77,12 +79,16 @@ def _stop_fields(record: StopRecord | None) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """Each deployment with its stop, sorted, how many accounts and Regions have none, what failed, and the notes."""
+    """Each deployment with its stop, sorted, how many accounts and Regions have none, and what failed."""
 
     rows: Sequence[StoppedDeployment]
     without_stack: int
     failures: Sequence[Failure]
-    notes: Sequence[str] = ()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The notes on the deployments, sorted."""
+        return sorted(row.note for row in self.rows if row.note)
 
     def exit_status(self, *, dry_run: bool) -> int:
         """Return 0 if all are stopped, or would be; 2 if one is not, if something failed, or if there is no deployment."""
@@ -95,61 +101,59 @@ def find_stops(live: LiveOptions, watch: Watch) -> Stops:
     with TaskPool(live.workers, watch) as task_pool:
         found = find_deployments(live, task_pool)
         rows = [row for _, row in task_pool.run(found.found, _read)]
-    return Stops(_sorted(rows), found.without_stack, _sorted_failures(task_pool))
+    return _sorted(rows, found.without_stack, task_pool.failures)
 
 
 def stop_heals(live: LiveOptions, reason: str, watch: Watch) -> Stops:
     """Stop the heals of each deployment, first everywhere, and then wait for the runs. Raise OptionError, ApiError."""
     with TaskPool(live.workers, watch) as task_pool:
         found = find_deployments(live, task_pool)
-        stop = new_stop(found.caller.arn, reason, datetime.now(UTC))
+        stop = Stop(ledger_time(datetime.now(UTC)), found.caller.arn, reason)
         stopped = [row for _, row in task_pool.run(found.found, partial(_stop, stop))]
         settled = task_pool.run(stopped, _settle, lambda row: str(row.deployment))
-        rows = {row.deployment.key: (done, note) for row, (done, note) in settled}
+        by_deployment = {row.deployment.key: done for row, done in settled}
     # What could not be watched is stopped all the same, and among the failures.
-    both = [rows.get(row.deployment.key, (row, "")) for row in stopped]
-    notes = sorted(note for _, note in both if note)
-    return Stops(_sorted([row for row, _ in both]), found.without_stack, _sorted_failures(task_pool), notes)
+    rows = [by_deployment.get(row.deployment.key, row) for row in stopped]
+    return _sorted(rows, found.without_stack, task_pool.failures)
 
 
-def _sorted(rows: Sequence[StoppedDeployment]) -> list[StoppedDeployment]:
-    return sorted(rows, key=lambda row: row.deployment.key)
+def _sorted(rows: Sequence[StoppedDeployment], without_stack: int, failures: Sequence[Failure]) -> Stops:
+    return Stops(
+        sorted(rows, key=lambda row: row.deployment.key),
+        without_stack,
+        sorted(failures, key=lambda failure: failure.where),
+    )
 
 
-def _sorted_failures(task_pool: TaskPool) -> list[Failure]:
-    return sorted(task_pool.failures, key=lambda failure: failure.where)
+def _role_of(deployment: Deployment) -> Aws:
+    return assuming(deployment.new_clients(), deployment.stop_role_arn)
 
 
 def _read(deployment: Deployment) -> StoppedDeployment:
-    role = on_new_clients(deployment.place.aws, lambda aws: assuming(aws, deployment.stop_role_arn))
-    return StoppedDeployment(deployment, replace(role), read_stop(replace(role).dynamodb, deployment.ledger))
+    role = _role_of(deployment)
+    return StoppedDeployment(deployment, role, read_stop(replace(role).dynamodb, deployment.ledger))
 
 
 def _stop(stop: Stop, deployment: Deployment) -> StoppedDeployment:
     """Stop the heals of a deployment, or find out who stopped them earlier. Raise ApiError."""
-    role = on_new_clients(deployment.place.aws, lambda aws: assuming(aws, deployment.stop_role_arn))
-    is_new = put_stop(role.dynamodb, deployment.ledger, stop)
-    earlier = None if is_new else read_stop(role.dynamodb, deployment.ledger)
-    return StoppedDeployment(deployment, replace(role), earlier or StopRecord(stop), was_stopped=not is_new)
+    role = _role_of(deployment)
+    dynamodb = replace(role).dynamodb
+    is_new = put_stop(dynamodb, deployment.ledger, stop)
+    earlier = None if is_new else read_stop(dynamodb, deployment.ledger)
+    return StoppedDeployment(deployment, role, earlier or StopRecord(stop), was_stopped=not is_new)
 
 
-def _settle(row: StoppedDeployment) -> tuple[StoppedDeployment, str]:
-    """Record the exceptions, and wait until nothing changes; return a note if the exceptions were not recorded."""
-    deployment, record, note = row.deployment, row.record, ""
-
-    def settle(role: Aws) -> StoppedDeployment:
-        nonlocal record, note
-        if record and not row.was_stopped:
-            try:
-                record = replace(record, exceptions=record_exceptions(role, deployment, record.stop))
-            except ExpressPathError as error:
-                note = (
-                    f"{deployment}: remediation exceptions were not recorded, so start clears none: {one_line(error)}"
-                )
-        running = wait_for_changes(role.ssm, deployment.runbooks.heal)
-        return replace(row, record=record, running=tuple(running))
-
-    return on_new_clients(row.role, settle), note
+def _settle(row: StoppedDeployment) -> StoppedDeployment:
+    """Record the exceptions if the stop is new, and wait until nothing changes. Raise ApiError if that cannot be read."""
+    role, deployment = replace(row.role), row.deployment
+    if row.record and not row.was_stopped:
+        try:
+            exceptions = record_exceptions(role, deployment, row.record.stop)
+            row = replace(row, record=replace(row.record, exceptions=exceptions))
+        except ExpressPathError as error:
+            note = f"{deployment}: remediation exceptions were not recorded, so start clears none: {one_line(error)}"
+            row = replace(row, note=note)
+    return replace(row, running=wait_for_changes(role.ssm, deployment.runbooks.heal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +186,5 @@ def start_heals(
 
 
 def _allow(row: StoppedDeployment) -> StartedDeployment:
-    record = row.record
-    if record is None:
-        return StartedDeployment(row.deployment, None, Cleared((), ()))
-    cleared = on_new_clients(row.role, lambda role: allow_heals(role, row.deployment, record))
-    return StartedDeployment(row.deployment, record, cleared)
+    cleared = allow_heals(replace(row.role), row.deployment, row.record) if row.record else Cleared((), ())
+    return StartedDeployment(row.deployment, row.record, cleared)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from express_path.domain.heal.ledger import StartedBy
-from express_path_cli.automation.deployments import NOT_DEPLOYED, Deployment
+from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.ledger import HealState, PastHeal
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
@@ -18,37 +18,36 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import FoundHeals, find_heals, healed_at, parse_since, with_principals
+from express_path_cli.undo.undoing import FoundHeal, FoundHeals, find_heals, healed_at, parse_since, with_principals
 
 SCHEMA_VERSION = 1
 
 
-def newest(found: FoundHeals) -> list[tuple[Deployment, PastHeal]]:
+def newest(found: FoundHeals) -> list[FoundHeal]:
     """Return the heals of all ledgers, newest first."""
-    heals = [(row.deployment, heal) for row in found.ledgers for heal in row.heals]
-    return sorted(heals, key=lambda row: (healed_at(row[1]), row[1].run.run_id), reverse=True)
+    return sorted(found.heals, key=lambda row: (healed_at(row.heal), row.heal.run.run_id), reverse=True)
 
 
 def as_heals_json(found: FoundHeals) -> str:
     """Return the document; a time or id is null if it did not happen."""
-    heals = [_heal(heal, deployment) for deployment, heal in newest(found)]
+    heals = [_heal(row) for row in newest(found)]
     failures = [failure.fields() for failure in found.failures]
     return json_document(SCHEMA_VERSION, {"heals": heals, "withoutStack": found.without_stack, "failures": failures})
 
 
-def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
-    run = heal.run
+def _heal(row: FoundHeal) -> dict[str, Any]:
+    heal, run = row.heal, row.heal.run
     return {
         "runId": run.run_id,
         "state": heal.state,
-        **deployment.fields(),
+        **row.deployment.fields(),
         "vpcId": run.vpc_id,
         "subnetId": run.subnet_id,
         "routeTableId": run.route_table_id,
         "endpointId": run.endpoint_id,
         "createdEndpoint": run.created_endpoint,
         "startedBy": run.started_by,
-        "principal": heal.principal or None,
+        "principal": row.principal or None,
         "startedAt": run.started_at or None,
         "intendedAt": run.intended_at or run.associated_at or None,
         "associatedAt": run.associated_at if run.is_associated else None,
@@ -57,7 +56,7 @@ def _heal(heal: PastHeal, deployment: Deployment) -> dict[str, Any]:
         "undoneAt": (heal.undo.finished_at or None) if heal.undo else None,
         "deletedEndpoint": bool(heal.undo and heal.undo.deleted_at),
         "replacedByRunId": heal.later_run_id or None,
-        "undo": deployment.undo_command(run.run_id) if heal.can_be_undone else None,
+        "undo": row.deployment.undo_command(run.run_id) if heal.can_be_undone else None,
     }
 
 
@@ -72,18 +71,18 @@ def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
     """Yield the heals, newest first, the commands about them, and the number of heals in each state."""
     heals = newest(found)
     if heals:
-        yield from record_lines([_record(heal, deployment) for deployment, heal in heals], _LAYOUTS, screen)
+        yield from record_lines([_record(row) for row in heals], _LAYOUTS, screen)
         yield ""
-    known = [row for row in heals if row[1].can_be_undone or row[1].state is HealState.UNCONFIRMED]
+    known = [row for row in heals if row.heal.can_be_undone or row.heal.state is HealState.UNCONFIRMED]
     if known:
         yield "to undo them, or to see what to look for in CloudTrail if they are UNCONFIRMED:"
-        yield from (f"  {deployment.undo_command(heal.run.run_id)}" for deployment, heal in known)
+        yield from (f"  {row.deployment.undo_command(row.heal.run.run_id)}" for row in known)
         yield ""
-    yield _summary([heal for _, heal in heals])
+    yield _summary([row.heal for row in heals])
 
 
-def _record(heal: PastHeal, deployment: Deployment) -> Record:
-    run, place = heal.run, deployment.place
+def _record(row: FoundHeal) -> Record:
+    heal, run, place = row.heal, row.heal.run, row.deployment.place
     cells = {
         "Run": run.run_id,
         "State": heal.state,
@@ -95,7 +94,7 @@ def _record(heal: PastHeal, deployment: Deployment) -> Record:
         "Subnet": run.subnet_id,
         "Account": place.account_id,
         "Region": place.region,
-        "Started by": heal.principal or _STARTED[run.started_by],
+        "Started by": row.principal or _STARTED[run.started_by],
     }
     notes = {"Undone by": run.undo_run_id if heal.state is HealState.UNDONE else "", "Replaced by": heal.later_run_id}
     return Record({title: [cell] for title, cell in cells.items()}, {title: [note] for title, note in notes.items()})
@@ -167,7 +166,7 @@ def heals(
         found = found.since(start) if start else found
         found, unread = with_principals(found, workers, watch)
     stacks = count_text(len(unread), "stack")
-    notes = [f"who started the heals of {stacks} is not known: {one_line(error)}" for error in unread[:1]]
+    notes = [f"who started the heals of {stacks} is not known: {one_line(failure.error)}" for failure in unread[:1]]
     show_failures_and_notes(found.failures, notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_heals_json(found), nl=False)

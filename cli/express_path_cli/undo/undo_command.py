@@ -145,12 +145,11 @@ def _heals(result: Undo) -> Iterator[str]:
 
 def _question(result: Undo) -> str:
     """Return the question that names what changes: the route tables, or how many there are, and where."""
-    planned = [outcome for outcome in result.outcomes if outcome.state is UndoState.TO_UNDO and outcome.changes]
-    tables = sorted({outcome.heal.run.route_table_id for outcome in planned})
-    places = sorted({str(outcome.deployment.place) for outcome in planned})
+    tables = sorted({outcome.heal.run.route_table_id for outcome in result.planned})
+    places = sorted({str(outcome.deployment.place) for outcome in result.planned})
     of = ", ".join(tables) if len(tables) <= MOST_NAMED else count_text(len(tables), "route table")
     where = places[0] if len(places) == 1 else f"{len(places)} accounts and Regions"
-    return f"Undo {count_text(result.planned, 'heal')} of {of} in {where}?"
+    return f"Undo {count_text(len(result.planned), 'heal')} of {of} in {where}?"
 
 
 def _totals(result: Undo) -> str:

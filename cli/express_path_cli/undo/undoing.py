@@ -8,9 +8,8 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
-from express_path.adapters.aws import Aws, pages
+from express_path.adapters.aws import pages
 from express_path.domain.heal.ledger import StartedBy
-from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
@@ -23,18 +22,20 @@ from express_path_cli.terminal.progress import Watch
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerHeals:
-    """The heals in the ledger of one deployment, latest first."""
+class FoundHeal:
+    """A heal in the ledger of a deployment. principal: the ARN of the person's role or user, empty if it is not known."""
 
     deployment: Deployment
-    heals: Sequence[PastHeal]
+    heal: PastHeal
+    principal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHeals:
-    """The ledgers, how many accounts and Regions have no stack, and what could not be read."""
+    """The heals, the deployments in whose ledgers they are, how many places have no stack, and what could not be read."""
 
-    ledgers: Sequence[LedgerHeals]
+    heals: Sequence[FoundHeal]
+    ledgers: Sequence[Deployment]
     without_stack: int
     failures: Sequence[Failure]
 
@@ -51,8 +52,7 @@ class FoundHeals:
 
     def only(self, is_wanted: Callable[[PastHeal], bool]) -> "FoundHeals":
         """Return the same without the other heals."""
-        ledgers = [replace(row, heals=[heal for heal in row.heals if is_wanted(heal)]) for row in self.ledgers]
-        return replace(self, ledgers=ledgers)
+        return replace(self, heals=[row for row in self.heals if is_wanted(row.heal)])
 
     def named(self, targets: Sequence[str]) -> "FoundHeals":
         """Return the same with only the heals of these runs, or of what has this ID or Name tag and can be undone.
@@ -63,65 +63,61 @@ class FoundHeals:
         return self.only(lambda heal: heal.run.run_id in wanted)
 
     def _runs_of(self, target: str) -> Sequence[str]:
-        every = [heal for row in self.ledgers for heal in row.heals]
-        runs = [heal.run.run_id for heal in every if heal.run.run_id == target]
-        if not runs and not RUN_ID.fullmatch(target):
-            ids = {target}
-            if not re.fullmatch(r"(subnet|rtb|vpc)-[0-9a-f]+", target):
-                ids = {one for row in self.ledgers for one in resources_named(row.deployment.place.aws, target)}
-            healed = [heal for heal in every if heal.can_be_undone]
-            runs = [
-                one.run.run_id for one in healed if ids & {one.run.subnet_id, one.run.route_table_id, one.run.vpc_id}
-            ]
-            if not runs:
-                raise OptionError(f"no heal of {target} can be undone", "express-path heals lists heals")
-        elif len(runs) != 1:
+        runs = [row.heal.run.run_id for row in self.heals if row.heal.run.run_id == target]
+        if len(runs) == 1:
+            return runs
+        if runs or RUN_ID.fullmatch(target):
             where = "several ledgers have" if runs else "no ledger here has"
             raise OptionError(f"{where} the heal of run {target}", "express-path heals lists heals")
+        ids = {target}
+        if not re.fullmatch(r"(subnet|rtb|vpc)-[0-9a-f]+", target):
+            ids = {one for deployment in self.ledgers for one in resources_named(deployment.place.aws, target)}
+        healed = [row.heal.run for row in self.heals if row.heal.can_be_undone]
+        runs = [run.run_id for run in healed if ids & {run.subnet_id, run.route_table_id, run.vpc_id}]
+        if not runs:
+            raise OptionError(f"no heal of {target} can be undone", "express-path heals lists heals")
         return runs
 
 
 def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
-    """Read the heals of each deployment. Raise OptionError, ApiError."""
+    """Read the heals of each deployment, latest first in each. Raise OptionError, ApiError."""
 
-    def read(deployment: Deployment) -> LedgerHeals:
-        heals = past_heals(read_history(replace(deployment.place.aws).dynamodb, deployment.ledger))
-        return LedgerHeals(deployment, heals)
+    def read(deployment: Deployment) -> list[FoundHeal]:
+        heals = past_heals(read_history(deployment.new_clients().dynamodb, deployment.ledger))
+        return [FoundHeal(deployment, heal) for heal in heals]
 
     with TaskPool(live.workers, watch) as task_pool:
         found = find_deployments(live, task_pool)
-        ledgers = [row for _, row in task_pool.run(found.found, read)]
-    ledgers.sort(key=lambda row: row.deployment.key)
-    return FoundHeals(ledgers, found.without_stack, sorted(task_pool.failures, key=lambda failure: failure.where))
+        ledgers = sorted(task_pool.run(found.found, read), key=lambda row: row[0].key)
+    return FoundHeals(
+        [heal for _, heals in ledgers for heal in heals],
+        [deployment for deployment, _ in ledgers],
+        found.without_stack,
+        sorted(task_pool.failures, key=lambda failure: failure.where),
+    )
 
 
-def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[FoundHeals, Sequence[ApiError]]:
+def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[FoundHeals, Sequence[Failure]]:
     """Return the heals, each with the principal that started it, and what could not be read of that.
 
     Systems Manager lists a run for a limited time. The prefix also fits the runbook that asks for an approval.
     """
-    unread: list[ApiError] = []
 
-    def read(row: LedgerHeals) -> LedgerHeals:
-        named = [{"Key": "DocumentNamePrefix", "Values": [row.deployment.runbooks.heal]}]
+    def read(deployment: Deployment) -> Mapping[str, str]:
+        named = [{"Key": "DocumentNamePrefix", "Values": [deployment.runbooks.heal]}]
         operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
-        try:
-            runs = pages(replace(row.deployment.place.aws).ssm, "ssm", operation, field, Filters=named)
-        except ApiError as error:
-            unread.append(error)
-            return row
-        by_run = {run["AutomationExecutionId"]: run.get("ExecutedBy", "") for run in runs}
-        heals = [
-            replace(heal, principal=by_run.get(heal.run.run_id, ""))
-            if heal.run.started_by is StartedBy.PERSON
-            else heal
-            for heal in row.heals
-        ]
-        return replace(row, heals=heals)
+        runs = pages(deployment.new_clients().ssm, "ssm", operation, field, Filters=named)
+        return {run["AutomationExecutionId"]: run.get("ExecutedBy", "") for run in runs}
 
     with TaskPool(workers, watch) as task_pool:
-        read_rows = task_pool.run(found.ledgers, read, lambda row: str(row.deployment))
-        return replace(found, ledgers=[row for _, row in read_rows]), unread
+        by_ledger = {deployment.key: by_run for deployment, by_run in task_pool.run(found.ledgers, read)}
+    heals = [
+        replace(row, principal=by_ledger.get(row.deployment.key, {}).get(row.heal.run.run_id, ""))
+        if row.heal.run.started_by is StartedBy.PERSON
+        else row
+        for row in found.heals
+    ]
+    return replace(found, heals=heals), task_pool.failures
 
 
 def parse_since(text: str | None) -> datetime | None:
@@ -202,9 +198,9 @@ class Undo:
         return sum(outcome.state is state for outcome in self.outcomes)
 
     @property
-    def planned(self) -> int:
-        """How many heals can be undone, as a dry run of the runbook showed."""
-        return sum(outcome.state is UndoState.TO_UNDO and bool(outcome.changes) for outcome in self.outcomes)
+    def planned(self) -> Sequence[HealOutcome]:
+        """The heals that can be undone, as a dry run of the runbook showed."""
+        return [outcome for outcome in self.outcomes if outcome.state is UndoState.TO_UNDO and outcome.changes]
 
     @property
     def exit_status(self) -> int:
@@ -216,8 +212,9 @@ class Undo:
 
 def plan_undo(found: FoundHeals, workers: int, watch: Watch) -> Undo:
     """Let the runbook say what the undo of each heal changes, in a dry run that changes nothing."""
-    outcomes = [_from_ledger(row.deployment, heal) for row in found.ledgers for heal in row.heals]
-    return _run(Undo(outcomes, found.failures, len(found.ledgers)), workers, watch, dry_run=True)
+    outcomes = [_from_ledger(row.deployment, row.heal) for row in found.heals]
+    rows = [outcome for outcome in outcomes if outcome.state is UndoState.TO_UNDO]
+    return _run(Undo(outcomes, found.failures, len(found.ledgers)), rows, workers, watch, dry_run=True)
 
 
 def undo_heals(planned: Undo, workers: int, watch: Watch) -> Undo:
@@ -225,26 +222,25 @@ def undo_heals(planned: Undo, workers: int, watch: Watch) -> Undo:
 
     What could not be started or followed is a failure of its deployment. Its other heals are still to undo.
     """
-    return _run(planned, workers, watch, dry_run=False)
+    return _run(planned, planned.planned, workers, watch, dry_run=False)
 
 
-def _run(planned: Undo, workers: int, watch: Watch, *, dry_run: bool) -> Undo:
-    outcomes = {_key(outcome): outcome for outcome in planned.outcomes}
-    waiting: dict[tuple[str, str, str], list[HealOutcome]] = {}
-    for outcome in planned.outcomes:
-        if outcome.state is UndoState.TO_UNDO and (dry_run or outcome.changes):
-            waiting.setdefault(outcome.deployment.key, []).append(outcome)
+def _run(before: Undo, rows: Sequence[HealOutcome], workers: int, watch: Watch, *, dry_run: bool) -> Undo:
+    """Start the runs for these heals, at the same time in each deployment, and return what became of all heals."""
+    outcomes = {_key(outcome): outcome for outcome in before.outcomes}
+    by_deployment: dict[tuple[str, str, str], list[HealOutcome]] = {}
+    for row in rows:
+        by_deployment.setdefault(row.deployment.key, []).append(row)
 
-    def run(rows: Sequence[HealOutcome]) -> None:
-        aws = replace(rows[0].deployment.place.aws)
-        for outcome in _undo(aws, rows, dry_run=dry_run):
+    def run(together: Sequence[HealOutcome]) -> None:
+        for outcome in _undo(together, dry_run=dry_run):
             outcomes[_key(outcome)] = outcome
 
     with TaskPool(workers, watch) as task_pool:
-        for _ in task_pool.run(list(waiting.values()), run, lambda rows: str(rows[0].deployment)):
+        for _ in task_pool.run(list(by_deployment.values()), run, lambda together: str(together[0].deployment)):
             pass
-    failures = sorted([*planned.failures, *task_pool.failures], key=lambda failure: failure.where)
-    return Undo(list(outcomes.values()), failures, planned.ledgers)
+    failures = sorted([*before.failures, *task_pool.failures], key=lambda failure: failure.where)
+    return Undo(list(outcomes.values()), failures, before.ledgers)
 
 
 def _key(outcome: HealOutcome) -> tuple[str, ...]:
@@ -263,9 +259,10 @@ def _from_ledger(deployment: Deployment, heal: PastHeal) -> HealOutcome:
     return HealOutcome(deployment, heal, UndoState.TO_UNDO)
 
 
-def _undo(aws: Aws, rows: Sequence[HealOutcome], *, dry_run: bool) -> Iterator[HealOutcome]:
+def _undo(rows: Sequence[HealOutcome], *, dry_run: bool) -> Iterator[HealOutcome]:
     """Undo heals of one deployment, and yield what became of each. Raise ApiError, OptionError."""
     deployment = rows[0].deployment
+    aws = deployment.new_clients()
     version = released_version(aws.ssm, deployment.runbooks.undo) if deployment.is_rolled_out else ""
     given = {**deployment.common, "DryRun": str(dry_run).lower()}
     for by_run in [{row.heal.run.run_id: row for row in rows}] if dry_run else _rounds(rows):
