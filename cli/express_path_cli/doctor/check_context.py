@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -24,6 +25,17 @@ from express_path_cli.installation.rule import Rule, find_rules, read_activity, 
 _Value = TypeVar("_Value")
 
 
+class DoesNotApplyError(Exception):
+    """A question is about something that is not there."""
+
+
+def needed(found: _Value | None) -> _Value:
+    """Return what a question is about. Raise DoesNotApplyError if there is none."""
+    if not found:
+        raise DoesNotApplyError
+    return found
+
+
 class SharedRead(Generic[_Value]):
     """A read that several questions need. The first one makes it, and the others wait; all get its value or error."""
 
@@ -31,23 +43,17 @@ class SharedRead(Generic[_Value]):
         """Take the read; it is not made yet."""
         self._read = read
         self._lock = Lock()
-        self._outcome: list[_Value | ExpressPathError] = []
+        self._outcome: Future[_Value] = Future()
 
     def __call__(self) -> _Value:
         """Return the value. Raise the error of the read."""
         with self._lock:
-            if not self._outcome:
-                self._outcome.append(self._value_or_error())
-        [outcome] = self._outcome
-        if isinstance(outcome, ExpressPathError):
-            raise outcome
-        return outcome
-
-    def _value_or_error(self) -> _Value | ExpressPathError:
-        try:
-            return self._read()
-        except ExpressPathError as error:
-            return error
+            if not self._outcome.done():
+                try:
+                    self._outcome.set_result(self._read())
+                except ExpressPathError as error:
+                    self._outcome.set_exception(error)
+        return self._outcome.result()
 
 
 class CheckContext:
@@ -65,7 +71,7 @@ class CheckContext:
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
         self.rules = SharedRead(lambda: find_rules(aws.config, self.rule_name))
-        self.times = SharedRead(lambda: read_times(aws.config, self._deployed.name))
+        self.times = SharedRead(lambda: read_times(aws.config, needed(self.rule).name))
         self.function = SharedRead(lambda: read_function(aws.functions, self.function_name))
         self.activity = SharedRead(lambda: read_activity(aws.client("cloudwatch"), self.function_name, self.now))
         self.remediation = SharedRead(lambda: read_remediation(aws.config, self.rule.name) if self.rule else None)
@@ -95,18 +101,14 @@ class CheckContext:
         return next(iter(self.rules()), None)
 
     @property
-    def _deployed(self) -> Rule:
-        return self.rules()[0]
-
-    @property
     def function_name(self) -> str:
         """The name of the rule's function."""
-        return self._deployed.function_name
+        return needed(self.rule).function_name
 
     @property
     def function_account(self) -> str | None:
         """The account of the rule's function if that is another one, as for a rule of the organization, or None."""
-        account_id = self._deployed.function_account_id
+        account_id = needed(self.rule).function_account_id
         return None if account_id == self.caller().account_id else account_id
 
     @property

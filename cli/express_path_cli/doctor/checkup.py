@@ -8,7 +8,7 @@ from functools import partial
 from express_path.adapters.health import HEALS_FAIL, NO_STOP
 from express_path.errors import ExpressPathError
 from express_path_cli.doctor import healing, integrations, permissions, rule
-from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.check_context import CheckContext, DoesNotApplyError, needed
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED, Probe, remedy
 from express_path_cli.installation.checks import CheckResult, CheckState, unknown
 from express_path_cli.terminal.errors import UNDETERMINED
@@ -22,7 +22,10 @@ Ask = Callable[[CheckContext], CheckResult | None]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A named check. `ask` returns None if the question does not apply. The rule works without an optional one."""
+    """A named check. `ask` returns None or raises DoesNotApplyError if the question does not apply.
+
+    The rule works without an optional one.
+    """
 
     group: str
     name: str
@@ -99,8 +102,7 @@ def examine(context: CheckContext, watch: Watch) -> Checkup:
     """Ask all questions, and return the answers in their order."""
     watch.expect(len(QUESTIONS))
     with ThreadPoolExecutor(WORKERS) as pool:
-        answers = list(pool.map(partial(_answer, context, watch), QUESTIONS))
-    checks = [Check(question, answer) for question, answer in zip(QUESTIONS, answers, strict=True) if answer]
+        checks = list(filter(None, pool.map(partial(_check, context, watch), QUESTIONS)))
     try:
         account_id = context.caller().account_id
     except ExpressPathError:
@@ -108,14 +110,16 @@ def examine(context: CheckContext, watch: Watch) -> Checkup:
     return Checkup(account_id, context.aws.region, checks)
 
 
-def _answer(context: CheckContext, watch: Watch, question: Question) -> CheckResult | None:
+def _check(context: CheckContext, watch: Watch, question: Question) -> Check | None:
     """Return the answer to one question, UNKNOWN if it cannot be answered. A command of the AWS CLI gets the options."""
     try:
-        answer = question.ask(context)
+        answer = needed(question.ask(context))
+    except DoesNotApplyError:
+        return None
     except ExpressPathError as error:
         answer = unknown(str(error), remedy(error))
     finally:
         watch.done(question.name)
-    if answer and answer.command.startswith("aws "):
-        return replace(answer, command=answer.command + context.aws_options)
-    return answer
+    if answer.command.startswith("aws "):
+        answer = replace(answer, command=answer.command + context.aws_options)
+    return Check(question, answer)

@@ -33,7 +33,7 @@ from express_path.errors import ApiError
 from express_path_cli.automation.documents import content_hash
 from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
-from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.doctor.rule import read_and_check_function
 from express_path_cli.installation.checks import CheckResult, fail, ok, warn
 from express_path_cli.terminal.texts import count_text
@@ -198,11 +198,8 @@ def mode(context: CheckContext) -> CheckResult:
 
 def stop(context: CheckContext) -> CheckResult | None:
     """Return whether somebody stopped all heals."""
-    table = context.output("LedgerTableName")
-    if not table:
-        return None
     try:
-        found = read_stop(context.aws.dynamodb, table)
+        found = read_stop(context.aws.dynamodb, needed(context.output("LedgerTableName")))
     except ApiError as error:
         if error.code != "ResourceNotFoundException":
             raise
@@ -210,20 +207,18 @@ def stop(context: CheckContext) -> CheckResult | None:
     return check_stop(found.stop if found else None)
 
 
-def remediation(context: CheckContext) -> CheckResult | None:
+def remediation(context: CheckContext) -> CheckResult:
     """Return whether the rule's remediation is the stack's runbook."""
-    if context.rule is None or not (context.stack() or context.remediation()):
-        return None
+    needed(context.rule)
+    needed(context.stack() or context.remediation())
     needs_approval = context.parameter("RemediationMode") == "APPROVAL"
     document = context.output("ApprovalDocumentName" if needs_approval else "HealDocumentName")
     return check_remediation(context.remediation(), document)
 
 
-def runbook(logical_id: str, context: CheckContext) -> CheckResult | None:
+def runbook(logical_id: str, context: CheckContext) -> CheckResult:
     """Return whether a runbook can be started, and its default version is the one that the stack deployed."""
-    name, ssm = context.output(f"{logical_id}Name"), context.aws.ssm
-    if not name:
-        return None
+    name, ssm = needed(context.output(f"{logical_id}Name")), context.aws.ssm
     status, content = read_document_status(ssm, name), ""
     if status:
         with calling("ssm:GetDocument"):
@@ -238,14 +233,12 @@ def runbook(logical_id: str, context: CheckContext) -> CheckResult | None:
     return check_document(name, status, content)
 
 
-def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult | None:
+def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult:
     """Return whether a role of the stack exists, has the policies that it always has, and none is attached to it.
 
     CloudFormation's detection of drift does not see attached policies, because the template has none.
     """
-    name, iam = context.output(f"{logical_id}Arn").rpartition("/")[2], context.aws.iam
-    if not name:
-        return None
+    name, iam = needed(context.output(f"{logical_id}Arn")).rpartition("/")[2], context.aws.iam
     if problem := role_problem(iam, name, effect):
         return fail(problem, DEPLOY)
     with calling("iam:ListRolePolicies"):
@@ -261,33 +254,31 @@ def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult | N
     return ok(f"role {name} has its policies, and no other is attached")
 
 
-def plan_function(context: CheckContext) -> CheckResult | None:
+def plan_function(context: CheckContext) -> CheckResult:
     """Return whether the function that plans and verifies can run."""
-    name = context.output("PlanFunctionArn").rpartition(":")[2]
-    return read_and_check_function(context, name) if name else None
+    return read_and_check_function(context, needed(context.output("PlanFunctionArn")).rpartition(":")[2])
 
 
-def ledger(context: CheckContext) -> CheckResult | None:
+def ledger(context: CheckContext) -> CheckResult:
     """Return whether the table that records heals exists and is protected."""
-    name = context.output("LedgerTableName")
-    return check_ledger(name, read_ledger(context.aws.dynamodb, name)) if name else None
+    name = needed(context.output("LedgerTableName"))
+    return check_ledger(name, read_ledger(context.aws.dynamodb, name))
 
 
-def approval(context: CheckContext) -> CheckResult | None:
+def approval(context: CheckContext) -> CheckResult:
     """Return whether requests reach the approvers."""
     arn = context.parameter("ApprovalTopicArn").replace("{region}", context.aws.region)
     arn = arn.replace("{account}", context.caller().account_id)
-    if not arn and context.parameter("RemediationMode") != "APPROVAL":
-        return None
+    needed(arn or context.parameter("RemediationMode") == "APPROVAL")
     topic = read_topic(context.aws.sns, arn) if arn else None
     return check_approval(arn, topic, context.parameter("Approvers"), context.parameter("ApprovalTopicKeyArn"))
 
 
-def exceptions(context: CheckContext) -> CheckResult | None:
+def exceptions(context: CheckContext) -> CheckResult:
     """Return whether AWS Config no longer heals some subnets."""
-    if context.rule is None or context.remediation() is None:
-        return None
-    return check_exceptions(list_exceptions(context.aws.config, context.rule.name), context.rule.name)
+    name = needed(context.rule).name
+    needed(context.remediation())
+    return check_exceptions(list_exceptions(context.aws.config, name), name)
 
 
 def endpoint_service(context: CheckContext) -> CheckResult:
@@ -309,17 +300,16 @@ def endpoint_quota(context: CheckContext) -> CheckResult:
     return check_quota(used, read_quota(context.aws, ENDPOINT_QUOTA))
 
 
-def automations(context: CheckContext) -> CheckResult | None:
+def automations(context: CheckContext) -> CheckResult:
     """Return whether further runs would wait."""
-    if not (context.stack() or context.remediation()):
-        return None
+    needed(context.stack() or context.remediation())
     return check_automations(count_running_automations(context.aws.ssm))
 
 
-def calendar(context: CheckContext) -> CheckResult | None:
+def calendar(context: CheckContext) -> CheckResult:
     """Return whether the change calendar is open."""
-    name = context.parameter("ChangeCalendarName")
-    return check_calendar(name, read_calendar(context.aws.ssm, name)) if name else None
+    name = needed(context.parameter("ChangeCalendarName"))
+    return check_calendar(name, read_calendar(context.aws.ssm, name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from express_path.adapters.health import (
     read_function,
 )
 from express_path.errors import ApiError
-from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import CheckResult, fail, ok
 from express_path_cli.terminal.texts import count_text
 
@@ -27,9 +27,7 @@ _EVENT_RULE = "express-path-security-hub"
 
 def security_hub(context: CheckContext) -> CheckResult | None:
     """Return whether the integration gets events and processes them, and its alarms tell if not; None without it."""
-    bus = context.output("EventBusName")
-    if not bus:
-        return None
+    bus = needed(context.output("EventBusName"))
     found = read_event_rule(context.aws.events, _EVENT_RULE, bus)
     silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": _EVENT_RULE})
     silence_problem = alarm_problem(context.aws.cloudwatch, silence)

@@ -11,7 +11,7 @@ from express_path.adapters.network_reader import assuming
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.sessions import offers_s3_express
-from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import CheckResult, fail, ok, unknown, warn
 from express_path_cli.terminal.errors import hint_for
 
@@ -162,11 +162,9 @@ def permission(probe: Probe, context: CheckContext) -> CheckResult:
     return ok(f"not tried: {note}" if note else f"shows {probe.shows}")
 
 
-def network_role(context: CheckContext) -> CheckResult | None:
+def network_role(context: CheckContext) -> CheckResult:
     """Return whether these credentials can follow transit gateways, as the rule does."""
-    arn = context.parameter("NetworkRoleArn")
-    if not arn:
-        return None
+    arn = needed(context.parameter("NetworkRoleArn"))
     try:
         assuming(context.aws, arn, context.parameter("NetworkRoleExternalId"))
     except ApiError as error:

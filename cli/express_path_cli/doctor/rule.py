@@ -22,7 +22,7 @@ from express_path.adapters.health import (
     role_problem,
 )
 from express_path.errors import ApiError
-from express_path_cli.doctor.check_context import CheckContext
+from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import (
     CheckResult,
     CheckState,
@@ -61,28 +61,24 @@ def recorder(context: CheckContext) -> CheckResult:
     return check_recording(status)
 
 
-def last_recording(context: CheckContext) -> CheckResult | None:
+def last_recording(context: CheckContext) -> CheckResult:
     """Return whether the recorder works."""
-    status = context.recorder_status()
-    return check_last_recording(status) if status else None
+    return check_last_recording(needed(context.recorder_status()))
 
 
-def recorded_types(context: CheckContext) -> CheckResult | None:
+def recorded_types(context: CheckContext) -> CheckResult:
     """Return whether the four resource types are recorded."""
-    found = context.recorder()
-    return check_types(found) if found else None
+    return check_types(needed(context.recorder()))
 
 
 def frequency(context: CheckContext) -> CheckResult | None:
     """Return whether they are recorded continuously or once a day."""
-    found = context.recorder()
-    return check_frequency(found) if found else None
+    return check_frequency(needed(context.recorder()))
 
 
-def delivery(context: CheckContext) -> CheckResult | None:
+def delivery(context: CheckContext) -> CheckResult:
     """Return whether recorded items are delivered."""
-    if context.recorder_status() is None:
-        return None
+    needed(context.recorder_status())
     bucket = read_bucket(context.aws.config)
     if bucket is None:
         return fail(
@@ -215,13 +211,12 @@ def check_function(name: str, found: FunctionState | None, *, throttled: bool = 
     return ok(f"function {name} is active")
 
 
-def stack(context: CheckContext) -> CheckResult | None:
+def stack(context: CheckContext) -> CheckResult:
     """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so."""
     found = context.stack()
     if found:
         return check_stack(found.name, found.status, found.reason)
-    if not context.rules():
-        return None
+    needed(context.rule)
     return warn(
         f"there is no stack {context.stack_name} here, so the rule is looked up by its name, and the runbook by the rule's remediation",
         "use --stack if the stack has another name",
@@ -237,28 +232,21 @@ def rule(context: CheckContext) -> CheckResult:
     return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
 
 
-def last_run(context: CheckContext) -> CheckResult | None:
+def last_run(context: CheckContext) -> CheckResult:
     """Return when the rule last ran."""
-    found = context.rule
-    if found is None:
-        return None
-    times = context.times()
+    found, times = needed(context.rule), context.times()
     activity = None if times.invoked or context.function_account else context.activity()
     return check_run(found.name, times, activity, found.period, context.now)
 
 
 def last_error(context: CheckContext) -> CheckResult | None:
     """Return whether AWS Config can invoke the function and gets its results."""
-    if context.rule is None:
-        return None
     times = context.times()
     return None if times == RuleTimes() else check_errors(times)
 
 
-def function(context: CheckContext) -> CheckResult | None:
+def function(context: CheckContext) -> CheckResult:
     """Return whether the rule's function can run."""
-    if context.rule is None:
-        return None
     if context.function_account:
         return ok(f"function {context.function_name} is in account {context.function_account}: check it there")
     return read_and_check_function(context, context.function_name)
@@ -286,20 +274,16 @@ def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
     )
 
 
-def errors(context: CheckContext) -> CheckResult | None:
+def errors(context: CheckContext) -> CheckResult:
     """Return whether the function's invocations fail."""
-    found = context.own_function
-    if found is None:
-        return None
+    found = needed(context.own_function)
     failures = read_failures(context.aws.client("logs"), found.log_group, context.now)
     return check_activity(context.activity(), failures, found.log_group)
 
 
-def alarm_topic(context: CheckContext) -> CheckResult | None:
+def alarm_topic(context: CheckContext) -> CheckResult:
     """Return whether alarms and notices reach anybody."""
-    stack = context.installation()
-    if stack is None:
-        return None
+    stack = needed(context.installation())
     arn = stack.alarm_topic
     if not arn:
         return warn(
@@ -314,23 +298,20 @@ def alarm_topic(context: CheckContext) -> CheckResult | None:
     )
 
 
-def alarm(context: CheckContext) -> CheckResult | None:
+def alarm(context: CheckContext) -> CheckResult:
     """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
-    stack = context.installation()
-    if stack is None or not stack.alarm_topic:
-        return None
+    needed(needed(context.installation()).alarm_topic)
     metrics = (heartbeat(context.rule_name), dropped_events(context.function_name))
     if problems := [*filter(None, (alarm_problem(context.aws.cloudwatch, metric) for metric in metrics))]:
         return fail("; ".join(problems), "deploy the stack again, and enable the actions of its alarms")
     return ok(f"{len(metrics)} alarms on")
 
 
-def notices(context: CheckContext) -> CheckResult | None:
+def notices(context: CheckContext) -> CheckResult:
     """Return whether the rules of EventBridge send notices, and may."""
-    stack, aws = context.installation(), context.aws
-    if stack is None or not stack.alarm_topic:
-        return None
-    problems = [notice_problem(aws, stack.name(logical_id), stack.alarm_topic) for logical_id in NOTICES]
+    stack, aws = needed(context.installation()), context.aws
+    topic = needed(stack.alarm_topic)
+    problems = [notice_problem(aws, stack.name(logical_id), topic) for logical_id in NOTICES]
     if stack.notice_role:
         problems.append(role_problem(aws.iam, stack.notice_role, NO_NOTICES))
     if any(problems):
@@ -338,21 +319,19 @@ def notices(context: CheckContext) -> CheckResult | None:
     return ok(f"{len(NOTICES)} rules of EventBridge on")
 
 
-def sweep(context: CheckContext) -> CheckResult | None:
+def sweep(context: CheckContext) -> CheckResult:
     """Return whether the last sweep in the log is recent and found nothing that does not work.
 
     It also finds what only the function can see, such as whether it gets its network role.
     """
-    function, of_rule, now = context.own_function, context.rule, context.now
-    if function is None or of_rule is None:
-        return None
+    function, rule_name, now = needed(context.own_function), needed(context.rule).name, context.now
     try:
         found = last_sweep(context.aws.client("logs"), function.log_group, now)
     except ApiError as error:
         if error.code != "ResourceNotFoundException":
             raise
         found = Sweep(None)
-    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(of_rule.name)}"
+    start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(rule_name)}"
     if found.time is None:
         return warn(
             f"log group {function.log_group} has no sweep of the last three days, or does not exist",
@@ -368,10 +347,8 @@ def sweep(context: CheckContext) -> CheckResult | None:
     return ok(f"{last} found nothing that does not work")
 
 
-def verdicts(context: CheckContext) -> CheckResult | None:
+def verdicts(context: CheckContext) -> CheckResult:
     """Return how many subnets are flagged."""
-    if context.rule is None:
-        return None
-    flagged = count_flagged(context.aws.config, context.rule.name)
+    flagged = count_flagged(context.aws.config, needed(context.rule).name)
     more = " or more" if flagged >= MAX_COUNTED else ""
     return ok(f"{count_text(flagged, 'subnet')}{more} NON_COMPLIANT")
