@@ -4,8 +4,8 @@ An aggregator contains COMPLIANT and NON_COMPLIANT results, and no others
 (https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateComplianceDetailsByConfigRule.html).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from express_path.adapters.aws import Aws, pages
@@ -15,7 +15,6 @@ from express_path.domain.verdict.annotations import read_annotation
 from express_path.errors import RecordError
 from express_path_cli.automation.stack_sets import Place
 from express_path_cli.findings.row import Row
-from express_path_cli.sources.aggregator import Aggregator
 
 _PAGE = 100
 """The most results on a page (botocore model: config GetAggregateComplianceDetailsByConfigRule)."""
@@ -29,52 +28,36 @@ class PlaceResults:
     newest: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateResults:
-    """The results of the rule in an aggregator of the caller's account and Region."""
+def read_places(aws: Aws, aggregator: str) -> list[Place]:
+    """Read where an aggregator has the rule, whether or not with results. Raise ApiError."""
+    rows = pages(
+        aws.config,
+        "config",
+        "describe_aggregate_compliance_by_config_rules",
+        "AggregateComplianceByConfigRules",
+        ConfigurationAggregatorName=aggregator,
+        Filters={"ConfigRuleName": RULE_NAME},
+    )
+    return sorted(
+        Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == RULE_NAME
+    )
 
-    aws: Aws
-    aggregator: str
 
-    def places(self) -> list[Place]:
-        """Read where the aggregator has the rule, whether or not with results. Raise ApiError."""
-        rows = pages(
-            self.aws.config,
-            "config",
-            "describe_aggregate_compliance_by_config_rules",
-            "AggregateComplianceByConfigRules",
-            ConfigurationAggregatorName=self.aggregator,
-            Filters={"ConfigRuleName": RULE_NAME},
-        )
-        return sorted(
-            Place(str(row["AccountId"]), str(row["AwsRegion"])) for row in rows if row["ConfigRuleName"] == RULE_NAME
-        )
-
-    def of(self, place: Place) -> PlaceResults:
-        """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
-        results = pages(
-            self.aws.config,
-            "config",
-            "get_aggregate_compliance_details_by_config_rule",
-            "AggregateEvaluationResults",
-            ConfigurationAggregatorName=self.aggregator,
-            ConfigRuleName=RULE_NAME,
-            AccountId=place.account_id,
-            AwsRegion=place.region,
-            PaginationConfig={"PageSize": _PAGE},
-        )
-        newest = max((result["ResultRecordedTime"] for result in results), default=None)
-        return PlaceResults([_row(place, result) for result in results], newest)
-
-    def with_vpcs(self, rows: Iterable[Row]) -> list[Row]:
-        """Read the VPCs of these rows' subnets, and return the rows with them. Raise ApiError, RecordError.
-
-        A result does not contain the VPC. The VPC of a subnet never changes, so it does not matter that items are late;
-        it is empty if the aggregator has no item of the subnet.
-        """
-        given = list(rows)
-        vpc_ids = Aggregator(self.aws, self.aggregator).vpc_ids([row.subnet_id for row in given])
-        return [replace(row, vpc_id=vpc_ids.get(row.subnet_id, "")) for row in given]
+def read_results(aws: Aws, aggregator: str, place: Place) -> PlaceResults:
+    """Read the results of one account and Region. Raise ApiError, and RecordError for a result that is not ours."""
+    results = pages(
+        aws.config,
+        "config",
+        "get_aggregate_compliance_details_by_config_rule",
+        "AggregateEvaluationResults",
+        ConfigurationAggregatorName=aggregator,
+        ConfigRuleName=RULE_NAME,
+        AccountId=place.account_id,
+        AwsRegion=place.region,
+        PaginationConfig={"PageSize": _PAGE},
+    )
+    newest = max((result["ResultRecordedTime"] for result in results), default=None)
+    return PlaceResults([_row(place, result) for result in results], newest)
 
 
 def _row(place: Place, result: Mapping[str, object]) -> Row:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from express_path.adapters.aws import Aws
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path_cli.automation.stack_sets import STACK_SETS, Deployed, Place, StackInstance, StackSet, read_deployed
@@ -18,8 +19,8 @@ from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import Worklist, worklist
 from express_path_cli.installation.rule import Sweep, read_sweep
-from express_path_cli.org.aggregate import AggregateResults, PlaceResults
-from express_path_cli.sources.aggregator import Aggregator, BadSource, failed_sources, outdated_sources
+from express_path_cli.org.aggregate import PlaceResults, read_places, read_results
+from express_path_cli.sources.aggregator import Aggregator, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, locating_errors, without_region
 from express_path_cli.terminal.progress import Watch
@@ -167,94 +168,84 @@ class OrgStatus:
         return int(bool(self.attention) or any(row.is_flagged for row in self.rows))
 
 
-@dataclass(frozen=True, slots=True)
-class StatusRequest:
-    """What to read: the results in an aggregator; with a role in `live`, also the sweeps."""
+def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
+    """Read the results in an aggregator and the stacks; with a role in `live`, also the sweeps.
 
-    aggregator: str
-    live: LiveOptions
+    What fails is kept with the rest. Raise ApiError if the aggregator cannot be read.
+    """
 
-    def selects(self, region: str) -> bool:
-        """Return whether a Region is to be read."""
-        return not self.live.regions or region in self.live.regions
+    def is_selected(region: str) -> bool:
+        return not live.regions or region in live.regions
 
-
-def read_status(request: StatusRequest, watch: Watch) -> OrgStatus:
-    """Read an organization; what fails is kept with the rest. Raise ApiError if the aggregator cannot be read."""
     with without_region("set AWS_REGION to the aggregator's Region; --region selects which of its results are read"):
-        aws = connect(None, request.live.profile)
-    caller = read_caller(aws)
-    results = AggregateResults(aws, request.aggregator)
-    with locating_errors(f"aggregator {request.aggregator} in {aws.region}"):
-        sources = Aggregator(aws, request.aggregator).bad_sources()
-        aggregated = [place for place in results.places() if request.selects(place.region)]
-    with TaskPool(request.live.workers, watch) as task_pool:
-        run = _Reading(request, Home(caller, aws), results, task_pool)
-        return run.status(aggregated, [source for source in sources if request.selects(source.region)])
-
-
-class _Reading:
-    """One run, whose calls share a pool of threads. What cannot be read is added to the failures of the pool."""
-
-    def __init__(self, request: StatusRequest, home: Home, results: AggregateResults, task_pool: TaskPool) -> None:
-        self._request, self._home, self._results, self._pool = request, home, results, task_pool
-        self._now = datetime.now(UTC)
-
-    def status(self, aggregated: Sequence[Place], sources: Sequence[BadSource]) -> OrgStatus:
-        """Return the status of all accounts and Regions."""
-        deployed = read_deployed(self._home, self._pool)
-        instances = {place: row for place, row in deployed.instances.items() if self._request.selects(place.region)}
-        results = self._results_of(aggregated)
+        aws = connect(None, live.profile)
+    home = Home(read_caller(aws), aws)
+    with locating_errors(f"aggregator {aggregator} in {aws.region}"):
+        sources = [row for row in Aggregator(aws, aggregator).bad_sources() if is_selected(row.region)]
+        aggregated = [place for place in read_places(aws, aggregator) if is_selected(place.region)]
+    with TaskPool(live.workers, watch) as task_pool:
+        deployed = read_deployed(home, task_pool)
+        instances = {place: row for place, row in deployed.instances.items() if is_selected(place.region)}
+        results = _results_of(aggregated, aws, aggregator, task_pool)
         places = sorted({*aggregated, *instances})
-        swept = self._swept(places, deployed.names) if self._request.live.role_name else {}
-        failures = [*self._pool.failures, *failed_sources(sources)]
-        return OrgStatus(
-            now=self._now,
-            places=[
-                PlaceStatus(
-                    place,
-                    results.get(place) if place in aggregated else PlaceResults(),
-                    instances.get(place),
-                    swept.get(place),
-                )
-                for place in places
-            ],
-            names=deployed.names,
-            stack_sets=deployed.stack_sets,
-            without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
-            management_account_id=deployed.management_account_id,
-            failures=sorted(failures, key=lambda failure: failure.where),
-            notes=[*outdated_sources(sources), *self._not_read(deployed)],
+        swept = _swept(places, deployed.names, live, home, task_pool) if live.role_name else {}
+    failures = [*task_pool.failures, *failed_sources(sources)]
+    return OrgStatus(
+        now=datetime.now(UTC),
+        places=[
+            PlaceStatus(
+                place,
+                results.get(place) if place in aggregated else PlaceResults(),
+                instances.get(place),
+                swept.get(place),
+            )
+            for place in places
+        ],
+        names=deployed.names,
+        stack_sets=deployed.stack_sets,
+        without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
+        management_account_id=deployed.management_account_id,
+        failures=sorted(failures, key=lambda failure: failure.where),
+        notes=[*outdated_sources(sources), *_not_read(live, deployed, aws.region)],
+    )
+
+
+def _not_read(live: LiveOptions, deployed: Deployed, region: str) -> Iterator[str]:
+    """Yield what was not read, and the option that reads it."""
+    if not live.role_name:
+        yield "sweeps and excluded subnets were not read: set --role-name to a role that can be assumed in each account"
+    if deployed.is_complete and not deployed.stack_sets:
+        yield (
+            f"no StackSet in {region} has a name that begins with {STACK_SETS}, so it is not known where results are "
+            "missing: set AWS_REGION to the Region of the StackSets"
         )
 
-    def _not_read(self, deployed: Deployed) -> Iterator[str]:
-        """Yield what was not read, and the option that reads it."""
-        if not self._request.live.role_name:
-            yield "sweeps and excluded subnets were not read: set --role-name to a role that can be assumed in each account"
-        if deployed.is_complete and not deployed.stack_sets:
-            yield (
-                f"no StackSet in {self._home.aws.region} has a name that begins with {STACK_SETS}, so it is not known "
-                "where results are missing: set AWS_REGION to the Region of the StackSets"
-            )
 
-    def _results_of(self, places: Sequence[Place]) -> dict[Place, PlaceResults]:
-        """Read the results of each account and Region, then the VPCs of the subnets to fix."""
-        found = dict(self._pool.run(places, self._results.of))
-        flagged = [row for results in found.values() for row in results.rows if row.is_flagged]
-        read = self._pool.run([flagged], self._results.with_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
-        named = {row.subnet_id: row for _, rows in read for row in rows}
-        return {
-            place: replace(results, rows=[named.get(row.subnet_id, row) for row in results.rows])
-            for place, results in found.items()
-        }
+def _results_of(places: Sequence[Place], aws: Aws, aggregator: str, task_pool: TaskPool) -> dict[Place, PlaceResults]:
+    """Read the results of each account and Region, then the VPCs of the subnets to fix.
 
-    def _swept(self, places: Sequence[Place], names: Mapping[str, str]) -> dict[Place, Sweep]:
-        """Read the last sweep of each account and Region, with the role of the account."""
-        members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
-        clients = dict(self._pool.run(members, partial(clients_of, self._request.live, self._home)))
-        by_id = {member.id: aws for member, aws in clients.items()}
+    A result does not contain the VPC. The VPC of a subnet never changes, so it does not matter that items are late; it
+    is empty if the aggregator has no item of the subnet.
+    """
+    found = dict(task_pool.run(places, partial(read_results, aws, aggregator)))
+    flagged = [row.subnet_id for results in found.values() for row in results.rows if row.is_flagged]
+    read_vpcs = Aggregator(aws, aggregator).vpc_ids
+    read = task_pool.run([flagged], read_vpcs, lambda _: "the VPCs of NON_COMPLIANT subnets")
+    vpc_ids = {subnet_id: vpc_id for _, by_subnet in read for subnet_id, vpc_id in by_subnet.items()}
+    return {
+        place: replace(results, rows=[replace(row, vpc_id=vpc_ids.get(row.subnet_id, "")) for row in results.rows])
+        for place, results in found.items()
+    }
 
-        def read(place: Place) -> Sweep:
-            return read_sweep(replace(by_id[place.account_id], region=place.region), RULE_NAME, self._now)
 
-        return dict(self._pool.run([place for place in places if place.account_id in by_id], read))
+def _swept(
+    places: Sequence[Place], names: Mapping[str, str], live: LiveOptions, home: Home, task_pool: TaskPool
+) -> dict[Place, Sweep]:
+    """Read the last sweep of each account and Region, with the role of the account."""
+    members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
+    clients = {member.id: aws for member, aws in task_pool.run(members, partial(clients_of, live, home))}
+
+    def read(place: Place) -> Sweep:
+        return read_sweep(replace(clients[place.account_id], region=place.region), RULE_NAME, datetime.now(UTC))
+
+    return dict(task_pool.run([place for place in places if place.account_id in clients], read))

@@ -18,7 +18,6 @@ from express_path_cli.org.status import (
     OrgStatus,
     PlaceAttention,
     PlaceStatus,
-    StatusRequest,
     read_status,
 )
 from express_path_cli.terminal.console import echo
@@ -87,7 +86,7 @@ def org_status(
     )
     live.check()
     with watching(quiet=quiet) as watch:
-        found = read_status(StatusRequest(aggregator, live), watch)
+        found = read_status(aggregator, live, watch)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_status_json(found), nl=False)
