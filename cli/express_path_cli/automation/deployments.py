@@ -28,7 +28,6 @@ _OUTPUTS = ("HealDocumentName", "LedgerTableName")
 """The outputs by which a stack is recognized, whatever its name and that of its rule."""
 _ROLES = "role/express-path/automation/"
 """The path of the roles that may write to a ledger."""
-_ROLE_RESOURCES = ("AutomationRole", "StopRole")
 
 
 NOT_DEPLOYED = (
@@ -116,12 +115,6 @@ class Deployments:
     without_stack: int
 
 
-def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
-    """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
-    selected = options.as_command_line({"--region": place.region, "--profile": profile})
-    return [_from_outputs(place, stack, selected) for stack in installed_stacks(place)]
-
-
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
     """Find the deployed stacks in the selected accounts and Regions. What fails is added to the failures of the pool.
 
@@ -138,12 +131,15 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
     """Yield the stacks of each selected Region of the caller's account."""
     regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
     places = [home.account_region.in_region(region) for region in regions]
-    for _, found in task_pool.run(places, lambda place: _in_own_account(place, live.profile, task_pool.failures)):
+    for _, found in task_pool.run(places, lambda place: own_deployments(place, live.profile, task_pool.failures)):
         yield found
 
 
-def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
-    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
+def own_deployments(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
+    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures.
+
+    Raise ApiError.
+    """
     found, selected = [], options.as_command_line({"--region": place.region, "--profile": profile})
     for stack in installed_stacks(place):
         try:
@@ -211,7 +207,7 @@ def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[
 
     def read(place: AccountRegion) -> Sequence[Deployment]:
         if place.account_id == home.caller.account_id:
-            return _in_own_account(place, live.profile, task_pool.failures)
+            return own_deployments(place, live.profile, task_pool.failures)
         instance = deployed.instances.get(Place(place.account_id, place.region))
         for stack in installed_stacks(place):
             if instance is None or stack.id != instance.stack_id:
@@ -239,7 +235,7 @@ def _from_instance(place: AccountRegion, instance: StackInstance, partition: str
             "update the StackSet, and wait until it is CURRENT",
         )
     names = _resources(replace(place.aws).client("cloudformation"), instance.stack_id)
-    missing = [name for name in (*_ROLE_RESOURCES, "PlanFunction") if name not in names]
+    missing = [name for name in ("AutomationRole", "StopRole", "PlanFunction") if name not in names]
     if missing:
         raise OptionError(f"stack {instance.stack_id} has no resource {missing[0]}", "update the StackSet")
     account = f"arn:{partition}:iam::{place.account_id}:{_ROLES}"

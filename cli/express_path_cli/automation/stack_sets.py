@@ -19,7 +19,6 @@ _MODE = "RemediationMode"
 """A parameter of the StackSets that deploy the rule, which that of the ledger does not have."""
 _VERSION = "CodeKey"
 """The parameter with the key of the function's code, which contains a hash of the code."""
-_CURRENT = "CURRENT"
 
 
 class Place(NamedTuple):
@@ -57,7 +56,9 @@ class StackSet:
 
 @dataclass(frozen=True, slots=True)
 class StackInstance:
-    """A stack instance, and AWS's status of it: CURRENT, OUTDATED, or INOPERABLE, with the reason.
+    """A stack instance, and AWS's status of it, with the reason: OUTDATED, INOPERABLE, or CURRENT.
+
+    One that is CURRENT has the StackSet's template and parameters.
 
     stack_id: the ARN of its stack, empty if it has none.
     """
@@ -67,11 +68,6 @@ class StackInstance:
     status: str
     reason: str
     stack_id: str = ""
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the stack has the StackSet's template and parameters."""
-        return self.status == _CURRENT
 
 
 def read_stack_sets(cloudformation: Any, call_as: str) -> list[StackSet]:  # noqa: ANN401  # boto3's client

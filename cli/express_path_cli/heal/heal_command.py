@@ -17,7 +17,7 @@ from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
 from express_path_cli.heal.tables import HealOptions, Network, heal_tables
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import OptionError, locating_errors, say
+from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
@@ -94,8 +94,11 @@ def heal(
 
 def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> Deployment | None:
     """Return the stack that heals; None if there is none. Raise LocatedError, and OptionError if it is not clear which."""
+    failures: list[Failure] = []
     with locating_errors(here):
-        found = own_deployments(here, profile)
+        found = own_deployments(here, profile, failures)
+    if failures:
+        raise failures[0].error
     named = [row for row in found if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(

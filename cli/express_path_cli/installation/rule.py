@@ -59,36 +59,32 @@ def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datet
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
     """
-    of_function = {"Name": "FunctionName", "Value": function_name}
-    queries = [_query("AWS/Lambda", metric, of_function, _HOUR, "Sum") for metric in _COUNTED]
-    results = _results(cloudwatch, queries, now - _WEEK, now, function_name)
-    by_time = {name: dict(zip(found["Timestamps"], found["Values"], strict=True)) for name, found in results.items()}
-    last_day = {
-        metric: sum(count for time, count in counts.items() if now - time <= _DAY) for metric, counts in by_time.items()
-    }
-    invoked = [time for time, count in by_time["invocations"].items() if count]
-    invocations, errors, dropped = (int(last_day[metric.lower()]) for metric in _COUNTED)
-    return FunctionActivity(invocations, errors, dropped, max(invoked, default=None))
-
-
-def _query(namespace: str, metric: str, dimension: Mapping[str, str], period: int, statistic: str) -> Any:  # noqa: ANN401  # a literal of the stubs
-    """Return a query of one metric, by periods in seconds. Its Id is the name of the metric in lower case."""
-    of = {"Namespace": namespace, "MetricName": metric, "Dimensions": [dimension]}
-    return {"Id": metric.lower(), "MetricStat": {"Metric": of, "Period": period, "Stat": statistic}}
-
-
-def _results(
-    cloudwatch: "CloudWatchClient", queries: Sequence[Any], start: datetime, end: datetime, subject: str
-) -> Mapping[str, Any]:
-    """Read metrics of a subject, newest first, by the Ids of their queries. Raise ApiError, also if one is incomplete."""
+    dimensions = [{"Name": "FunctionName", "Value": function_name}]
+    queries: Any = [  # a literal of the stubs
+        {
+            "Id": name.lower(),
+            "MetricStat": {
+                "Metric": {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions},
+                "Period": _HOUR,
+                "Stat": "Sum",
+            },
+        }
+        for name in _COUNTED
+    ]
     with calling("cloudwatch:GetMetricData"):
-        found = cloudwatch.get_metric_data(
-            MetricDataQueries=queries, StartTime=start, EndTime=end, ScanBy="TimestampDescending"
+        results = cloudwatch.get_metric_data(
+            MetricDataQueries=queries, StartTime=now - _WEEK, EndTime=now, ScanBy="TimestampDescending"
         )["MetricDataResults"]
-    for result in found:
+    by_time: dict[str, dict[datetime, float]] = {}
+    for result in results:
         if result["StatusCode"] != "Complete":
-            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {subject}")
-    return {result["Id"]: result for result in found}
+            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {function_name}")
+        by_time[result["Id"]] = dict(zip(result["Timestamps"], result["Values"], strict=True))
+    invocations, errors, dropped = (
+        int(sum(value for time, value in by_time[name.lower()].items() if now - time <= _DAY)) for name in _COUNTED
+    )
+    invoked = [time for time, value in by_time["invocations"].items() if value]
+    return FunctionActivity(invocations, errors, dropped, max(invoked, default=None))
 
 
 def read_failures(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Mapping[str, str]:
@@ -158,23 +154,19 @@ def _rule(row: Description) -> Rule:
     name = identifier(row, "ConfigRuleName", "rule")
     source = nested(row, "Source", name)
     details = rows(source, "SourceDetails", name)
-    scheduled = [detail for detail in details if detail["MessageType"] == "ScheduledNotification"]
-    period = _period(scheduled[0]) if scheduled else None
+    # By default, the period of a schedule is a day: https://docs.aws.amazon.com/config/latest/APIReference/API_SourceDetail.html
+    hours = [
+        _HOURS[detail.get("MaximumExecutionFrequency") or "TwentyFour_Hours"]
+        for detail in details
+        if detail["MessageType"] == "ScheduledNotification"
+    ]
     return Rule(
         name,
         identifier(row, "ConfigRuleState", name),
         identifier(source, "SourceIdentifier", name),
-        period,
+        timedelta(hours=hours[0]) if hours else None,
         json_text(row, "InputParameters", name) if row.get("InputParameters") else {},
     )
-
-
-def _period(details: Description) -> timedelta:
-    """Return the period of a schedule, by default a day.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_SourceDetail.html
-    """
-    return timedelta(hours=_HOURS[details.get("MaximumExecutionFrequency") or "TwentyFour_Hours"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +241,21 @@ def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
 def last_sweep(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Sweep:
     """Read what a function wrote to its log about its last sweep. Raise ApiError, RecordError."""
     swept = _records(logs, log_group, now - _WINDOW, "swept")
-    return _sweep(swept[-1].record, swept[-1].time) if swept else Sweep(None)
+    if not swept:
+        return Sweep(None)
+    time, line = swept[-1]
+    where = "the line of the last sweep"
+    counts = required_object(line, "counts", where)
+    return Sweep(
+        time,
+        {name: count(counts, name, f"{where}, counts") for name in Compliance},
+        count(line, "unresolved", where),
+        {free_text(row, "by", where): count(row, "subnets", where) for row in required_rows(line, "excluded", where)},
+        [
+            f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}"
+            for row in required_rows(line, "faults", where)
+        ],
+    )
 
 
 class _Logged(NamedTuple):
@@ -285,19 +291,3 @@ def _record(line: str) -> Description:
     except ValueError:
         return {}
     return found if isinstance(found, Mapping) else {}
-
-
-def _sweep(line: Description, time: datetime) -> Sweep:
-    """Read what a line says. Raise RecordError."""
-    where = "the line of the last sweep"
-    counts = required_object(line, "counts", where)
-    return Sweep(
-        time,
-        {name: count(counts, name, f"{where}, counts") for name in Compliance},
-        count(line, "unresolved", where),
-        {free_text(row, "by", where): count(row, "subnets", where) for row in required_rows(line, "excluded", where)},
-        [
-            f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}"
-            for row in required_rows(line, "faults", where)
-        ],
-    )

@@ -174,16 +174,13 @@ class Artifact:
     key: str = ""
     owner: str = ""
 
-    def bucket(self, region: str) -> str:
-        """Return the bucket of a Region: Lambda reads code only from a bucket of the function's own Region.
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
+        """Yield why the account cannot read the code. Raise ApiError if that cannot be determined.
 
+        Lambda reads code only from a bucket of the function's own Region.
         https://docs.aws.amazon.com/lambda/latest/api/API_FunctionCode.html
         """
-        return f"{self.bucket_prefix}-{region}"
-
-    def problems(self, place: AccountRegion) -> Iterator[Problem]:
-        """Yield why the account cannot read the code. Raise ApiError if that cannot be determined."""
-        bucket = self.bucket(place.region)
+        bucket = f"{self.bucket_prefix}-{place.region}"
         found_in = _region_of(place, bucket)
         if found_in is None:
             yield Problem(CheckReason.BUCKET_MISSING, f"the artifact bucket {bucket} does not exist")

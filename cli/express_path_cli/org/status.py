@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import Enum
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -27,14 +27,14 @@ from express_path_cli.terminal.progress import Watch
 from express_path_cli.terminal.texts import time_text
 
 
-class Attention(StrEnum):
+class Attention(Enum):
     """What needs attention in an account and Region, other than its verdicts, in the order in which it is shown."""
 
-    NO_RESULTS = "NO_RESULTS"
-    NOT_CURRENT = "NOT_CURRENT"
-    OVERDUE_SWEEP = "OVERDUE_SWEEP"
-    UNHEALTHY = "UNHEALTHY"
-    AGGREGATOR_DIFFERS = "AGGREGATOR_DIFFERS"
+    NO_RESULTS = "No results: not evaluated, not aggregated yet, or without a subnet to evaluate"
+    NOT_CURRENT = "Stacks that do not have the current version of their StackSet"
+    OVERDUE_SWEEP = "Overdue sweeps: no sweep in the last 25 hours"
+    UNHEALTHY = "What does not work, as the last sweep found"
+    AGGREGATOR_DIFFERS = "The aggregator does not have what the last sweep counted"
 
 
 class PlaceAttention(NamedTuple):
@@ -71,7 +71,7 @@ class PlaceStatus:
         if self.results and not self.rows and not self._has_nothing_to_report(now):
             text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
             yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
-        if self.instance and not self.instance.is_current:
+        if self.instance and self.instance.status != "CURRENT":
             why = f": {self.instance.reason}" if self.instance.reason else ""
             name = self.instance.stack_set.name
             yield PlaceAttention(

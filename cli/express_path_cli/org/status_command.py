@@ -166,17 +166,10 @@ def _place(status: PlaceStatus, found: OrgStatus) -> dict[str, Any]:
         "stackSet": instance.stack_set.name if instance else None,
         "stackStatus": instance.status if instance else None,
         "lastSweepAt": sweep.time.isoformat() if sweep and sweep.time else None,
-        "attention": [{"code": row.code, "text": row.text} for row in status.attention(found.now)],
+        "attention": [{"code": row.code.name, "text": row.text} for row in status.attention(found.now)],
     }
 
 
-_TITLES = {
-    Attention.NO_RESULTS: "No results: not evaluated, not aggregated yet, or without a subnet to evaluate",
-    Attention.NOT_CURRENT: "Stacks that do not have the current version of their StackSet",
-    Attention.OVERDUE_SWEEP: "Overdue sweeps: no sweep in the last 25 hours",
-    Attention.UNHEALTHY: "What does not work, as the last sweep found",
-    Attention.AGGREGATOR_DIFFERS: "The aggregator does not have what the last sweep counted",
-}
 _ACCOUNT = ("Account", "Name")
 _ROW_LAYOUTS: Sequence[Layout] = (
     [("Subnets",), ("Route table",), ("VPC",), ("Reason", "NAT"), _ACCOUNT, ("Region",)],
@@ -205,7 +198,7 @@ def _totals(found: OrgStatus) -> Iterator[str]:
     flagged, total = sum(row.is_flagged for row in found.rows), len(found.rows)
     accounts = {status.place.account_id for status in found.places}
     attention = Counter(row.code for row in found.attention)
-    listed = ", ".join(f"{attention[code]:,} {code}" for code in Attention if attention[code])
+    listed = ", ".join(f"{attention[code]:,} {code.name}" for code in Attention if attention[code])
     deployed = f"{count_text(len(found.places), 'deployment')} in {count_text(len(accounts), 'account')}"
     yield f"{deployed}: {listed}" if listed else deployed
     yield (
@@ -264,7 +257,7 @@ def _attention(
         )
         for row in notes
     ]
-    yield from _section(_TITLES[code], records, [[("Account",), ("Name",), ("Region",)]], screen)
+    yield from _section(code.value, records, [[("Account",), ("Name",), ("Region",)]], screen)
 
 
 def _without_rule(found: OrgStatus, screen: Screen) -> Iterator[str]:

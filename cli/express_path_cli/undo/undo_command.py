@@ -1,5 +1,6 @@
 """express-path undo: show what the undo of heals changes, ask, and undo them, in an account or in an organization."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -117,19 +118,9 @@ def undo(
         echo(f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}")
         if dry_run:
             echo("nothing was changed; without --dry-run, the command asks and undoes them")
-        elif result.count(UndoState.TO_UNDO):
+        elif any(outcome.state is UndoState.TO_UNDO for outcome in result.outcomes):
             echo("run the command again to undo the rest")
     raise typer.Exit(result.exit_status)
-
-
-_STATES = {
-    UndoState.TO_UNDO: "to undo",
-    UndoState.UNDONE: "undone",
-    UndoState.EARLIER: "undone earlier",
-    UndoState.REPLACED: "replaced by later heals",
-    UndoState.UNCHANGED: "without a change of a route table",
-    UndoState.NOT_UNDONE: "not undone",
-}
 
 
 def _heals(result: Undo) -> Iterator[str]:
@@ -138,7 +129,7 @@ def _heals(result: Undo) -> Iterator[str]:
         run = outcome.heal.run
         yield (
             f"{outcome.deployment.place}: {run.route_table_id}, healed {healed_at(outcome.heal)[:16]} by run {run.run_id}: "
-            f"{_STATES[outcome.state]}"
+            f"{outcome.state.value}"
         )
         yield from (f"  {line}" for line in ([outcome.why] if outcome.why else outcome.changes))
 
@@ -153,5 +144,6 @@ def _question(result: Undo) -> str:
 
 
 def _totals(result: Undo) -> str:
-    listed = ", ".join(f"{result.count(state):,} {text}" for state, text in _STATES.items() if result.count(state))
+    counts = Counter(outcome.state for outcome in result.outcomes)
+    listed = ", ".join(f"{counts[state]:,} {state.value}" for state in UndoState if counts[state])
     return f"{count_text(len(result.outcomes), 'heal')}: {listed}" if listed else "no heals since then"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
+from enum import Enum
 from itertools import zip_longest
 from typing import Any
 
@@ -142,19 +142,19 @@ def healed_at(heal: PastHeal) -> str:
     return run.associated_at or run.intended_at or run.creation_intended_at or run.started_at
 
 
-class UndoState(StrEnum):
-    """What became of a heal.
+class UndoState(Enum):
+    """What became of a heal, as totals say it.
 
     EARLIER: it was undone before. REPLACED: the heal that replaced it is undone instead. UNCHANGED: it ended before it
     changed its route table, as heals do that are stopped.
     """
 
-    UNDONE = "UNDONE"
-    EARLIER = "EARLIER"
-    REPLACED = "REPLACED"
-    UNCHANGED = "UNCHANGED"
-    TO_UNDO = "TO_UNDO"
-    NOT_UNDONE = "NOT_UNDONE"
+    TO_UNDO = "to undo"
+    UNDONE = "undone"
+    EARLIER = "undone earlier"
+    REPLACED = "replaced by later heals"
+    UNCHANGED = "without a change of a route table"
+    NOT_UNDONE = "not undone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class HealOutcome:
             "routeTableId": run.route_table_id,
             "endpointId": run.endpoint_id,
             "healedAt": healed_at(self.heal) or None,
-            "state": self.state,
+            "state": self.state.name,
             "why": self.why or None,
             "changes": list(self.changes),
             "undoneByRunId": self.undo_run_id or None,
@@ -192,10 +192,6 @@ class Undo:
     outcomes: Sequence[HealOutcome]
     failures: Sequence[Failure]
     ledgers: int
-
-    def count(self, state: UndoState) -> int:
-        """Return how many heals are in a state."""
-        return sum(outcome.state is state for outcome in self.outcomes)
 
     @property
     def planned(self) -> Sequence[HealOutcome]:
