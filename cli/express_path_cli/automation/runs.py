@@ -135,7 +135,10 @@ class Job:
 
 
 class RunQueue:
-    """Runs that wait and runs in progress. `waiting` and `running` are correct after any exception, also Ctrl-C."""
+    """Runs that wait and runs in progress. `waiting` and `running` are correct after any exception, also Ctrl-C.
+
+    is_stopped: set it to start no more runs. Runs in progress continue.
+    """
 
     def __init__(self, aws: Aws, jobs: Iterable[Job]) -> None:
         """Start nothing yet."""
@@ -143,10 +146,6 @@ class RunQueue:
         self.waiting = deque(jobs)
         self.running: dict[str, Job] = {}
         self.is_stopped = False
-
-    def stop(self) -> None:
-        """Start no more runs. Runs in progress continue."""
-        self.is_stopped = True
 
     def run(
         self, started: Callable[[Job, str], None], seen: Callable[[Job, Run], None] = lambda _job, _run: None

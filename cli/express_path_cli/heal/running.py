@@ -1,7 +1,7 @@
 """Run the runbook that heals, once or several times, and say what came of it."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +11,7 @@ from express_path.errors import ApiError
 from express_path_cli.automation import runs
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.runs import (
+    RUN_ID,
     Job,
     Run,
     RunQueue,
@@ -48,6 +49,12 @@ def failure_line(run: Run, deployment: Deployment) -> str:
         return f"run {run.id} ended without a further change, because somebody stopped all heals ({STOPS_HINT})"
     cause = cause_of(run) or "AWS gives no reason"
     return f"run {run.id} ended with {run.status}: {cause} ({deployment.show_command(run.id)})"
+
+
+def undone_by(run: Run) -> str:
+    """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
+    found = RUN_ID.search(run.outputs.get("verify.Undo", ""))
+    return found[0] if found else ""
 
 
 def request_approvals(deployment: Deployment, jobs: Sequence[Job]) -> None:
@@ -96,8 +103,8 @@ class Batch:
         """The names of the jobs that were not started."""
         return [job.name for job in self._queue.waiting]
 
-    def run(self, done: Callable[[Run], Iterable[str]], *, keep_going: bool) -> None:
-        """Start the runs and watch them. `done` returns more lines to print about a run that succeeded.
+    def run(self, *, keep_going: bool) -> None:
+        """Start the runs and watch them.
 
         After a failure, start no more runs, unless keep_going. Ctrl-C and a failed read or start stop only the
         watching: what continues is printed. Raise LocatedError.
@@ -105,7 +112,7 @@ class Batch:
         with locating_errors(self._deployment.place):
             try:
                 for job, run in self._queue.run(self._print_start, self._print_steps):
-                    self._print_end(job, run, done)
+                    self._print_end(job, run)
                     if self.failed and not keep_going:
                         self._stop()
             except (KeyboardInterrupt, ApiError):
@@ -124,13 +131,13 @@ class Batch:
                 self._shown.add((run.id, text))
                 echo(f"  {job.name}: {text}")
 
-    def _print_end(self, job: Job, run: Run, done: Callable[[Run], Iterable[str]]) -> None:
+    def _print_end(self, job: Job, run: Run) -> None:
         number = f"[{len(self.succeeded) + len(self.failed) + 1}/{self._total}]"
         if has_succeeded(run):
             self.succeeded.append((job, run))
             echo(f"{number} {self._title} of {job.name}: done")
-            for line in done(run):
-                echo(f"  {line}")
+            if not self._is_dry_run:
+                self._print_healed(run)
             return
         self.failed.append(job.name)
         echo(f"{number} {self._title} of {job.name}: FAILED")
@@ -140,10 +147,19 @@ class Batch:
         if not self._is_dry_run:
             echo(f"  to undo its changes, if any: {self._deployment.undo_command(run.id)}")
 
+    def _print_healed(self, run: Run) -> None:
+        """Print the verdict after a heal, and the command that undoes it.
+
+        If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
+        """
+        echo(f"  {run.outputs.get('verify.Annotation') or run.outputs.get('plan.Summary', '')}")
+        if undone_by(run):
+            echo(f"  to undo: {self._deployment.undo_command(undone_by(run))}")
+
     def _stop(self) -> None:
         if self.not_started and not self._queue.is_stopped:
             echo(f"no more runs are started ({len(self.not_started)} left); --keep-going starts them too")
-        self._queue.stop()
+        self._queue.is_stopped = True
 
     def _print_rest(self) -> None:
         """Print which runs continue, how to undo them, and which were not started."""

@@ -17,9 +17,9 @@ from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
-from express_path_cli.automation.runs import RUN_ID, Job, Run
+from express_path_cli.automation.runs import Job
 from express_path_cli.aws.sessions import AccountRegion
-from express_path_cli.heal.running import Batch, request_approvals
+from express_path_cli.heal.running import Batch, request_approvals, undone_by
 from express_path_cli.sources.named import named_subnets
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.console import echo
@@ -264,23 +264,6 @@ def _question(deployment: Deployment, changes: Sequence[TablePlan]) -> str:
     return f"Heal {moved} {where} in {deployment.place}?"
 
 
-def _done(run: Run, deployment: Deployment) -> Iterator[str]:
-    """Yield the verdict after a heal, and the command that undoes it.
-
-    If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
-    """
-    yield run.outputs.get("verify.Annotation") or run.outputs.get("plan.Summary", "")
-    run_id = undone_by(run)
-    if run_id:
-        yield f"to undo: {deployment.undo_command(run_id)}"
-
-
-def undone_by(run: Run) -> str:
-    """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
-    found = RUN_ID.search(run.outputs.get("verify.Undo", ""))
-    return found[0] if found else ""
-
-
 def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
@@ -295,7 +278,7 @@ def _plan(
         for subnet_id in table.planned_subnet_ids
     ]
     batch = Batch(deployment, jobs, dry_run=True)
-    batch.run(lambda _: (), keep_going=given.keep_going)
+    batch.run(keep_going=given.keep_going)
     planned = table_plans(targets, {job.parameters["SubnetId"]: run.outputs for job, run in batch.succeeded})
     return planned, sorted({table.id for table in targets} - {plan.table.id for plan in planned})
 
@@ -313,7 +296,7 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         return 0
     confirm(yes=given.yes, question=_question(deployment, changes))
     batch = Batch(deployment, jobs, verbose=given.verbose)
-    batch.run(lambda run: _done(run, deployment), keep_going=given.keep_going)
+    batch.run(keep_going=given.keep_going)
     for line in _outcome(batch, deployment):
         echo(line)
     return UNDETERMINED if batch.failed else 0

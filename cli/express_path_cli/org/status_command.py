@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -177,21 +177,54 @@ _ROW_LAYOUTS: Sequence[Layout] = (
 )
 
 
+class _Section(NamedTuple):
+    """A title, the records below it, and a sentence below them. A section without records is not shown."""
+
+    title: str
+    records: Sequence[Record]
+    layouts: Sequence[Layout] = ()
+    note: str = ""
+
+
 def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
     """Yield the lines. aggregator: its name, for the next command."""
     for line in _totals(found):
         yield from screen.folded(line)
+    for section in _sections(found):
+        if section.records:
+            yield ""
+            yield from (screen.paint(line, "bold") for line in screen.folded(section.title))
+            yield from record_lines(section.records, section.layouts, screen)
+            if section.note:
+                yield from screen.folded(section.note)
     if found.worklist.flagged:
-        rows = [_record(item, found.names) for item in found.worklist.flagged]
-        yield from _section("NON_COMPLIANT: what to fix", rows, _ROW_LAYOUTS, screen)
-    for code, notes in groupby(found.attention, key=lambda row: row.code):
-        yield from _attention(code, list(notes), found.names, screen)
-    if found.by_account:
-        yield from _section("Verdicts by account and reason", list(_accounts(found)), (), screen)
-    yield from _without_rule(found, screen)
-    yield from _excluded(found, screen)
-    yield from _versions(found, screen)
-    yield from _next(found, screen, aggregator)
+        yield ""
+        yield from screen.folded("To see each change with its command:")
+        yield f"  {shlex.join(['express-path', 'scan', '--aggregator', aggregator])}"
+
+
+def _sections(found: OrgStatus) -> Iterator[_Section]:
+    names = found.names
+    flagged = [_record(item, names) for item in found.worklist.flagged]
+    yield _Section("NON_COMPLIANT: what to fix", flagged, _ROW_LAYOUTS)
+    for code, rows in groupby(found.attention, key=lambda row: row.code):
+        records = [_attention(row, names) for row in rows]
+        yield _Section(code.value, records, [[("Account",), ("Name",), ("Region",)]])
+    yield _Section("Verdicts by account and reason", list(_accounts(found)))
+    without_rule = [Record({"Account": [row], "Name": [names[row]]}) for row in found.without_rule]
+    management = found.management_account_id
+    note = f"{management} is the management account: deploy template.yaml there on its own."
+    yield _Section(
+        "Accounts without the rule: no StackSet deploys to them",
+        without_rule,
+        note=note if management in found.without_rule else "",
+    )
+    yield _Section("EXCLUDED", _excluded(found), [[("Excluded by",), ("Subnets",), ("Accounts",)]], EXCLUDED_FIX)
+    if len({row.version for row in found.stack_sets if row.version}) > 1:
+        versions = [
+            Record({"StackSet": [row.name], "Mode": [row.mode], "Version": [row.version]}) for row in found.stack_sets
+        ]
+        yield _Section("The StackSets deploy different versions", versions)
 
 
 def _totals(found: OrgStatus) -> Iterator[str]:
@@ -205,13 +238,6 @@ def _totals(found: OrgStatus) -> Iterator[str]:
         f"{count_text(total, 'subnet')}: {flagged:,} NON_COMPLIANT, {total - flagged:,} COMPLIANT (aggregators do not contain "
         "NOT_APPLICABLE ones)"
     )
-
-
-def _section(title: str, records: Sequence[Record], layouts: Sequence[Layout], screen: Screen) -> Iterator[str]:
-    yield ""
-    for line in screen.folded(title):
-        yield screen.paint(line, "bold")
-    yield from record_lines(records, layouts, screen)
 
 
 def _accounts(found: OrgStatus) -> Iterator[Record]:
@@ -243,61 +269,21 @@ def _record(item: WorkItem, names: Mapping[str, str]) -> Record:
     )
 
 
-def _attention(
-    code: Attention, notes: Sequence[PlaceAttention], names: Mapping[str, str], screen: Screen
-) -> Iterator[str]:
-    records = [
-        Record(
-            {
-                "Account": [row.place.account_id],
-                "Name": [names.get(row.place.account_id, "")],
-                "Region": [row.place.region],
-            },
-            {"Why": [row.text]},
-        )
-        for row in notes
-    ]
-    yield from _section(code.value, records, [[("Account",), ("Name",), ("Region",)]], screen)
+def _attention(row: PlaceAttention, names: Mapping[str, str]) -> Record:
+    account_id, region = row.place
+    cells = {"Account": [account_id], "Name": [names.get(account_id, "")], "Region": [region]}
+    return Record(cells, {"Why": [row.text]})
 
 
-def _without_rule(found: OrgStatus, screen: Screen) -> Iterator[str]:
-    if found.without_rule:
-        records = [Record({"Account": [row], "Name": [found.names[row]]}) for row in found.without_rule]
-        yield from _section("Accounts without the rule: no StackSet deploys to them", records, (), screen)
-        if found.management_account_id in found.without_rule:
-            text = f"{found.management_account_id} is the management account: deploy template.yaml there on its own."
-            yield from screen.folded(text)
-
-
-def _excluded(found: OrgStatus, screen: Screen) -> Iterator[str]:
-    """Yield the tags that exclude subnets, and how many in how many accounts."""
+def _excluded(found: OrgStatus) -> list[Record]:
+    """Return the tags that exclude subnets, and how many in how many accounts."""
     subnets: Counter[str] = Counter()
     accounts: dict[str, set[str]] = {}
     for status in found.places:
         for by, number in status.sweep.excluded.items() if status.sweep else ():
             subnets[by] += number
             accounts.setdefault(by, set()).add(status.place.account_id)
-    if subnets:
-        records = [
-            Record({"Excluded by": [by], "Subnets": [str(number)], "Accounts": sorted(accounts[by])})
-            for by, number in sorted(subnets.items(), key=lambda item: (-item[1], item[0]))
-        ]
-        yield from _section("EXCLUDED", records, [[("Excluded by",), ("Subnets",), ("Accounts",)]], screen)
-        yield from screen.folded(EXCLUDED_FIX)
-
-
-def _versions(found: OrgStatus, screen: Screen) -> Iterator[str]:
-    """Yield the StackSets if they deploy different versions."""
-    versions = {row.version for row in found.stack_sets if row.version}
-    if len(versions) > 1:
-        records = [
-            Record({"StackSet": [row.name], "Mode": [row.mode], "Version": [row.version]}) for row in found.stack_sets
-        ]
-        yield from _section("The StackSets deploy different versions", records, (), screen)
-
-
-def _next(found: OrgStatus, screen: Screen, aggregator: str) -> Iterator[str]:
-    if found.worklist.flagged:
-        yield ""
-        yield from screen.folded("To see each change with its command:")
-        yield f"  {shlex.join(['express-path', 'scan', '--aggregator', aggregator])}"
+    return [
+        Record({"Excluded by": [by], "Subnets": [str(number)], "Accounts": sorted(accounts[by])})
+        for by, number in sorted(subnets.items(), key=lambda item: (-item[1], item[0]))
+    ]
