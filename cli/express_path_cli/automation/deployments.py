@@ -6,7 +6,7 @@ administrator, and the names of its runbooks and its ledger follow from the Stac
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from typing import Any
@@ -51,8 +51,8 @@ class Deployment:
     stop_role_arn: str
     automation_role_arn: str
     plan_function_arn: str
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    options: str = ""
+    parameters: Mapping[str, str]
+    options: str
     is_rolled_out: bool = False
 
     def __str__(self) -> str:

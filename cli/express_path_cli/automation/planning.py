@@ -24,7 +24,7 @@ class Proposal:
     plan: Plan
     evidence: Evidence
     unchecked: tuple[str, ...]
-    failure: LocatedError | None = None
+    failure: LocatedError | None
 
 
 def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> Proposal:

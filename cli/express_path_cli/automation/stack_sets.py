@@ -67,7 +67,7 @@ class StackInstance:
     place: Place
     status: str
     reason: str
-    stack_id: str = ""
+    stack_id: str
 
 
 def read_stack_sets(cloudformation: Any, call_as: str) -> list[StackSet]:  # noqa: ANN401  # boto3's client

@@ -59,7 +59,7 @@ class SharedRead(Generic[_Value]):
 class CheckContext:
     """One account and Region, and the stack and rule that are deployed there."""
 
-    def __init__(self, aws: Aws, stack_name: str, aws_options: str = "") -> None:
+    def __init__(self, aws: Aws, stack_name: str, aws_options: str) -> None:
         """Read nothing yet. `aws_options` are the options that select the same account and Region in the AWS CLI."""
         self.aws = aws
         self.aws_options = aws_options

@@ -132,7 +132,7 @@ class SubnetPlan:
     verdict: str
     findings: tuple[str, ...]
     endpoint: str
-    patch: str = ""
+    patch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +220,10 @@ class HealOptions:
     """The options of a heal. again: the command line that selects the same route tables."""
 
     again: str
-    dry_run: bool = False
-    yes: bool = False
-    keep_going: bool = False
-    verbose: bool = False
+    dry_run: bool
+    yes: bool
+    keep_going: bool
+    verbose: bool
 
 
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:

@@ -118,7 +118,7 @@ class Rule:
     state: str
     function_arn: str
     period: timedelta | None
-    parameters: Mapping[str, object] = field(default_factory=dict)
+    parameters: Mapping[str, object]
 
     @property
     def function_account_id(self) -> str:

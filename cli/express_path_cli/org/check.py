@@ -171,8 +171,8 @@ class Artifact:
     """
 
     bucket_prefix: str
-    key: str = ""
-    owner: str = ""
+    key: str
+    owner: str
 
     def problems(self, place: AccountRegion) -> Iterator[Problem]:
         """Yield why the account cannot read the code. Raise ApiError if that cannot be determined.
@@ -332,7 +332,7 @@ class NetworkRole:
     """The role in the network account: its ARN, and the external ID that the rule passes, empty for none."""
 
     arn: str
-    external_id: str = ""
+    external_id: str
 
     @property
     def account_id(self) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from express_path_cli.automation.selection import members, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.judging import denial_line
 from express_path_cli.aws.options import LiveOptions, TableFormat
@@ -73,18 +74,12 @@ NetworkExternalId = Annotated[
         "--network-external-id", metavar="ID", help="With --network-role-arn: the external ID that the rule passes."
     ),
 ]
-RoleName = Annotated[str, options.where(metavar="NAME", help="The role that reads each account.")]
 
 
+@selecting(members)
 def org_check(
     *,
-    role_name: RoleName,
-    ou: options.OuIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 8,
+    live: LiveOptions,
     artifact_bucket_prefix: BucketPrefix = None,
     artifact_key: ArtifactKey = "",
     artifact_account: ArtifactAccount = "",
@@ -103,16 +98,6 @@ def org_check(
     Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=True,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-    )
     artifact = Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None
     network_role = NetworkRole(network_role_arn, network_external_id) if network_role_arn else None
     with watching(quiet=quiet) as watch:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import typer
 
+from express_path_cli.automation.selection import members, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.org.check_command import RoleName
 from express_path_cli.org.shadow import Shadow, read_shadow
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
@@ -19,15 +19,10 @@ express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --r
 """
 
 
+@selecting(members)
 def org_shadow(
     *,
-    role_name: RoleName,
-    ou: options.OuIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 8,
+    live: LiveOptions,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a release, show the subnets on which this version judges otherwise than the deployed one.
@@ -40,16 +35,6 @@ def org_shadow(
     Exit status: 0 every verdict is the same, 1 at least one differs, 2 something could not be read, or no stack was
     found. Standard error names what could not be read, and the rest is still compared.
     """
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=True,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-    )
     with watching(quiet=quiet) as watch:
         found = read_shadow(live, watch)
     show_failures_and_notes(found.failures, (), quiet=quiet)

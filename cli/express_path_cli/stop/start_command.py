@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.stop.stopping import StartedDeployment, StoppedDeployment, find_stops, start_heals
@@ -30,19 +31,12 @@ _NEXT = {
 """What happens next, by remediation mode."""
 
 
+@selecting(deployments)
 def start(
     *,
     dry_run: DryRun = False,
     yes: Yes = False,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    ou: options.OuIds = None,
-    account: options.AccountIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 32,
+    live: LiveOptions,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -55,17 +49,6 @@ def start(
     Exit status: 0 heals are allowed everywhere, or with --dry-run could be, or there is no stack; 1 declined; 2 some could
     not be allowed, or there is no terminal to ask at. Each failure is a line on standard error, and the rest is allowed.
     """
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=organization,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-        account_ids=tuple(account or ()),
-    )
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch)
     stopped = [row for row in found.rows if row.record]
@@ -78,7 +61,7 @@ def start(
         if stopped:
             confirm(yes=yes, question=f"Allow heals again in {count_text(len(stopped), 'stack')}?")
         with watching(quiet=quiet) as watch:
-            started, failed = start_heals(found.rows, workers, watch)
+            started, failed = start_heals(found.rows, live.workers, watch)
         failures = sorted([*failures, *failed], key=lambda failure: failure.where)
     status = UNDETERMINED if failures else 0
     show_failures_and_notes(failures, quiet=quiet)
@@ -93,7 +76,7 @@ def start(
     elif not (found.rows or failures):
         echo(f"nothing to start: {NOT_DEPLOYED}")
     else:
-        for line in ["nothing was changed"] if dry_run else _lines(started, profile):
+        for line in ["nothing was changed"] if dry_run else _lines(started, live.profile):
             echo(line)
         echo(f"failed: {len(failures):,}; without a stack: {found.without_stack:,}")
     raise typer.Exit(status)

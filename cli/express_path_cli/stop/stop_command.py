@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.automation.stops import checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
@@ -27,19 +28,12 @@ Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for everyone who
 SCHEMA_VERSION = 1
 
 
+@selecting(deployments)
 def stop(
     *,
     reason: Reason = "",
     dry_run: DryRun = False,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    ou: options.OuIds = None,
-    account: options.AccountIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 32,
+    live: LiveOptions,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -53,17 +47,6 @@ def stop(
     Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack. Each
     of them is a line on standard error, and the rest is stopped. With --dry-run: 0 all would be stopped, or are.
     """
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=organization,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-        account_ids=tuple(account or ()),
-    )
     text = checked_reason(reason)
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch)

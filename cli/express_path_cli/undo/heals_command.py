@@ -10,6 +10,7 @@ import typer
 from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.ledger import HealState, PastHeal
+from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TableFormat
 from express_path_cli.terminal.console import echo
@@ -128,19 +129,12 @@ Since = Annotated[
 ]
 
 
+@selecting(deployments)
 def heals(
     *,
     vpc: VpcIds = None,
     since: Since = None,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    ou: options.OuIds = None,
-    account: options.AccountIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 32,
+    live: LiveOptions,
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
@@ -150,21 +144,10 @@ def heals(
     for a limited time. Changes nothing. Exit status: 0 listed, or there is no stack; 2 a ledger could not be read.
     """
     start = parse_since(since)
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=organization,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-        account_ids=tuple(account or ()),
-    )
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
         found = found.since(start) if start else found
-        found, unread = with_principals(found, workers, watch)
+        found, unread = with_principals(found, live.workers, watch)
     stacks = count_text(len(unread), "stack")
     notes = [f"who started the heals of {stacks} is not known: {one_line(failure.error)}" for failure in unread[:1]]
     show_failures_and_notes(found.failures, notes, quiet=quiet)

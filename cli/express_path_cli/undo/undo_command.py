@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.terminal.console import echo
@@ -43,21 +44,14 @@ MOST_NAMED = 3
 """How many route tables a question names."""
 
 
+@selecting(deployments)
 def undo(
     *,
     run_ids: RunIds = None,
     since: Since = None,
     dry_run: DryRun = False,
     yes: Yes = False,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    ou: options.OuIds = None,
-    account: options.AccountIds = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    external_id: options.ExternalId = "",
-    workers: options.Workers = 32,
+    live: LiveOptions,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -75,28 +69,17 @@ def undo(
     start = parse_since(since)
     if bool(run_ids) == bool(start):
         raise OptionError("give either runs or --since", "express-path heals lists heals")
-    live = LiveOptions(
-        regions=options.unique(region),
-        all_regions=all_regions,
-        profile=profile,
-        organization=organization,
-        role_name=role_name,
-        external_id=external_id,
-        workers=workers,
-        ou_ids=tuple(ou or ()),
-        account_ids=tuple(account or ()),
-    )
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch)
         found = found.since(start) if start else found.named(options.unique(run_ids))
-        result = plan_undo(found, workers, watch)
+        result = plan_undo(found, live.workers, watch)
     if form is TextFormat.TEXT:
         for line in _heals(result):
             echo(line)
     if result.planned and not dry_run:
         confirm(yes=yes, question=_question(result))
         with watching(quiet=quiet) as watch:
-            result = undo_heals(result, workers, watch)
+            result = undo_heals(result, live.workers, watch)
         if form is TextFormat.TEXT:
             echo("after the undo:")
             for line in _heals(result):
