@@ -35,7 +35,7 @@ from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.doctor.rule import read_and_check_function
-from express_path_cli.installation.checks import CheckResult, fail, ok, warn
+from express_path_cli.installation.checks import CheckResult, fail, judged, ok, warn
 from express_path_cli.terminal.texts import count_text
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ class Calendar:
 
 def check_mode(expected: str | None, actual: str) -> CheckResult:
     """Return whether AWS Config is set to the stack's parameter RemediationMode, which is None without a stack."""
-    if problem := mode_problem(expected or actual, actual):
-        return fail(problem, DEPLOY)
-    return ok(_MODES[actual])
+    return judged([mode_problem(expected or actual, actual)], DEPLOY, _MODES[actual])
 
 
 def check_stop(stop: Stop | None) -> CheckResult:

@@ -18,7 +18,7 @@ from express_path.adapters.health import (
 )
 from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext, needed
-from express_path_cli.installation.checks import CheckResult, fail, ok
+from express_path_cli.installation.checks import CheckResult, judged
 from express_path_cli.terminal.texts import count_text
 
 _EVENT_RULE = "express-path-security-hub"
@@ -40,10 +40,8 @@ def security_hub(context: CheckContext) -> CheckResult | None:
         *_hub_problems(context),
         *(_queue_problems(context, queue) if queue else ()),
     ]
-    if any(problems):
-        fix = "deploy the integrations again; if messages failed, read the log of their function"
-        return fail("; ".join(filter(None, problems)), fix)
-    return ok(f"{_EVENT_RULE} gets the events of the rule, and processes them")
+    fix = "deploy the integrations again; if messages failed, read the log of their function"
+    return judged(problems, fix, f"{_EVENT_RULE} gets the events of the rule, and processes them")
 
 
 def _hub_problems(context: CheckContext) -> Iterator[str]:

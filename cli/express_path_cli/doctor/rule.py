@@ -32,6 +32,7 @@ from express_path_cli.installation.checks import (
     check_recording,
     check_types,
     fail,
+    judged,
     ok,
     unknown,
     warn,
@@ -291,20 +292,15 @@ def alarm_topic(context: CheckContext) -> CheckResult:
             "deploy the stack with AlarmTopicArn",
         )
     problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn), stack.notice_role)
-    return (
-        fail(problem, "repair the topic, its policy, or its subscriptions")
-        if problem
-        else ok(f"alarms and notices go to {arn}")
-    )
+    return judged([problem], "repair the topic, its policy, or its subscriptions", f"alarms and notices go to {arn}")
 
 
 def alarm(context: CheckContext) -> CheckResult:
     """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
     needed(needed(context.installation()).alarm_topic)
     metrics = (heartbeat(context.rule_name), dropped_events(context.function_name))
-    if problems := [*filter(None, (alarm_problem(context.aws.cloudwatch, metric) for metric in metrics))]:
-        return fail("; ".join(problems), "deploy the stack again, and enable the actions of its alarms")
-    return ok(f"{len(metrics)} alarms on")
+    problems = [alarm_problem(context.aws.cloudwatch, metric) for metric in metrics]
+    return judged(problems, "deploy the stack again, and enable the actions of its alarms", f"{len(metrics)} alarms on")
 
 
 def notices(context: CheckContext) -> CheckResult:
@@ -314,9 +310,8 @@ def notices(context: CheckContext) -> CheckResult:
     problems = [notice_problem(aws, stack.name(logical_id), topic) for logical_id in NOTICES]
     if stack.notice_role:
         problems.append(role_problem(aws.iam, stack.notice_role, NO_NOTICES))
-    if any(problems):
-        return fail("; ".join(filter(None, problems)), "enable the rules in EventBridge, or deploy the stack again")
-    return ok(f"{len(NOTICES)} rules of EventBridge on")
+    fix = "enable the rules in EventBridge, or deploy the stack again"
+    return judged(problems, fix, f"{len(NOTICES)} rules of EventBridge on")
 
 
 def sweep(context: CheckContext) -> CheckResult:

@@ -43,14 +43,6 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
         say(f"note: {found.stop}")
 
 
-def failure_line(run: Run, deployment: Deployment) -> str:
-    """Return how a run ended, why, and how to see more of it."""
-    if run.was_stopped:
-        return f"run {run.id} ended without a further change, because somebody stopped all heals ({STOPS_HINT})"
-    cause = cause_of(run) or "AWS gives no reason"
-    return f"run {run.id} ended with {run.status}: {cause} ({deployment.show_command(run.id)})"
-
-
 def undone_by(run: Run) -> str:
     """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
     found = RUN_ID.search(run.outputs.get("verify.Undo", ""))
@@ -141,11 +133,18 @@ class Batch:
             return
         self.failed.append(job.name)
         echo(f"{number} {self._title} of {job.name}: FAILED")
-        say(f"{job.name}: {failure_line(run, self._deployment)}")
+        say(f"{job.name}: {self._failure(run)}")
         for line in failed_steps(run):
             echo(f"  {line}")
         if not self._is_dry_run:
             echo(f"  to undo its changes, if any: {self._deployment.undo_command(run.id)}")
+
+    def _failure(self, run: Run) -> str:
+        """Return how a run ended, why, and how to see more of it."""
+        if run.was_stopped:
+            return f"run {run.id} ended without a further change, because somebody stopped all heals ({STOPS_HINT})"
+        cause = cause_of(run) or "AWS gives no reason"
+        return f"run {run.id} ended with {run.status}: {cause} ({self._deployment.show_command(run.id)})"
 
     def _print_healed(self, run: Run) -> None:
         """Print the verdict after a heal, and the command that undoes it.

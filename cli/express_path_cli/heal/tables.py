@@ -229,7 +229,7 @@ class HealOptions:
 def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions) -> int:
     """Plan the heal of every route table, ask once, heal, and return the exit status."""
     planned, unknown = _plan(deployment, targets, given)
-    echo(f"plan for {_count(targets)} in {deployment.place}:")
+    echo(f"plan for {count_text(len(targets), 'route table')} in {deployment.place}:")
     for line in plan_lines(planned):
         echo(line)
     blocked = any(plan.blocked for plan in planned)
@@ -291,7 +291,10 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         if plan.change
     ]
     if deployment.needs_approval:
-        confirm(yes=given.yes, question=f"Ask the approvers now, once for each of {_count(changes)}?")
+        confirm(
+            yes=given.yes,
+            question=f"Ask the approvers now, once for each of {count_text(len(changes), 'route table')}?",
+        )
         request_approvals(deployment, jobs)
         return 0
     confirm(yes=given.yes, question=_question(deployment, changes))
@@ -328,7 +331,3 @@ def sums(planned: Sequence[TablePlan], unknown: Sequence[str] = ()) -> str:
         f"without a plan ({', '.join(unknown)})": len(unknown),
     }
     return ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
-
-
-def _count(tables: Sequence[object]) -> str:
-    return count_text(len(tables), "route table")

@@ -1,7 +1,7 @@
 """The result of a check, and the checks of AWS Config's recorder that a check-up and a check of an organization share."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -56,6 +56,12 @@ def fail(finding: str, fix: str, command: str = "") -> CheckResult:
 def unknown(finding: str, fix: str) -> CheckResult:
     """Return that the state could not be determined."""
     return CheckResult(CheckState.UNKNOWN, finding, fix)
+
+
+def judged(problems: Iterable[str], fix: str, finding: str) -> CheckResult:
+    """Return a failure with the problems, some of which may be empty; if all are, the finding that everything works."""
+    found = "; ".join(filter(None, problems))
+    return fail(found, fix) if found else ok(finding)
 
 
 def check_types(recorder: Recorder) -> CheckResult:

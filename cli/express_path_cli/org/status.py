@@ -78,10 +78,9 @@ class PlaceStatus:
                 Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}"
             )
         if self.sweep and self.sweep.is_overdue(now):
-            last = f"the last sweep was at {time_text(self.sweep.time)}" if self.sweep.time else ""
-            yield PlaceAttention(
-                Attention.OVERDUE_SWEEP, self.place, last or "there was no sweep in the last three days"
-            )
+            last = self.sweep.time
+            text = f"the last sweep was at {time_text(last)}" if last else "there was no sweep in the last three days"
+            yield PlaceAttention(Attention.OVERDUE_SWEEP, self.place, text)
         for fault in self.sweep.faults if self.sweep else ():
             yield PlaceAttention(Attention.UNHEALTHY, self.place, fault)
         yield from self._difference()

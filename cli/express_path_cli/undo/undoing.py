@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 
 from express_path.adapters.aws import pages
@@ -32,7 +32,7 @@ class FoundHeal:
 
 @dataclass(frozen=True, slots=True)
 class FoundHeals:
-    """The heals, the deployments in whose ledgers they are, how many places have no stack, and what could not be read."""
+    """The heals, by deployment, the deployments, how many places have no stack, and what could not be read."""
 
     heals: Sequence[FoundHeal]
     ledgers: Sequence[Deployment]
@@ -224,16 +224,14 @@ def undo_heals(planned: Undo, workers: int, watch: Watch) -> Undo:
 def _run(before: Undo, rows: Sequence[HealOutcome], workers: int, watch: Watch, *, dry_run: bool) -> Undo:
     """Start the runs for these heals, at the same time in each deployment, and return what became of all heals."""
     outcomes = {_key(outcome): outcome for outcome in before.outcomes}
-    by_deployment: dict[tuple[str, str, str], list[HealOutcome]] = {}
-    for row in rows:
-        by_deployment.setdefault(row.deployment.key, []).append(row)
+    by_deployment = [list(together) for _, together in groupby(rows, key=lambda row: row.deployment.key)]
 
     def run(together: Sequence[HealOutcome]) -> None:
         for outcome in _undo(together, dry_run=dry_run):
             outcomes[_key(outcome)] = outcome
 
     with TaskPool(workers, watch) as task_pool:
-        for _ in task_pool.run(list(by_deployment.values()), run, lambda together: str(together[0].deployment)):
+        for _ in task_pool.run(by_deployment, run, lambda together: str(together[0].deployment)):
             pass
     failures = sorted([*before.failures, *task_pool.failures], key=lambda failure: failure.where)
     return Undo(list(outcomes.values()), failures, before.ledgers)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.cli.heal.healing_stack import make_stack
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
@@ -87,3 +88,10 @@ def test_what_the_ledger_does_not_confirm_is_not_undone(deployment: Deployment, 
     result = invoke(["undo", healed, "--yes"])
     assert (result.exit_code, "CloudTrail" in result.stdout) == (1, True)
     assert deployment.changes() == []
+
+
+def test_a_run_in_two_ledgers_is_refused(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
+    """Nothing says in which of them the heal is recorded."""
+    make_stack(deployment.sandbox, deployment, "other")
+    result = invoke(["undo", deployment.ledger.heal(builder, vpc.id, vpc.table), "--yes"])
+    assert (result.exit_code, "several ledgers have the heal of run" in result.stderr) == (2, True)
