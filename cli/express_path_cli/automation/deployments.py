@@ -74,11 +74,6 @@ class Deployment:
         return self.parameters.get("RemediationMode", "")
 
     @property
-    def needs_approval(self) -> bool:
-        """Whether a heal needs an approval."""
-        return self.mode == "APPROVAL"
-
-    @property
     def common(self) -> Mapping[str, str]:
         """The parameters that every run gets."""
         return {"AutomationAssumeRole": self.automation_role_arn, "PlanFunctionName": self.plan_function_arn}
@@ -115,6 +110,12 @@ class Deployments:
     without_stack: int
 
 
+def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
+    """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
+    selected = options.as_command_line({"--region": place.region, "--profile": profile})
+    return [_from_outputs(place, stack, selected) for stack in installed_stacks(place)]
+
+
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
     """Find the deployed stacks in the selected accounts and Regions. What fails is added to the failures of the pool.
 
@@ -131,15 +132,12 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
     """Yield the stacks of each selected Region of the caller's account."""
     regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
     places = [home.account_region.in_region(region) for region in regions]
-    for _, found in task_pool.run(places, lambda place: own_deployments(place, live.profile, task_pool.failures)):
+    for _, found in task_pool.run(places, lambda place: _in_own_account(place, live.profile, task_pool.failures)):
         yield found
 
 
-def own_deployments(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
-    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures.
-
-    Raise ApiError.
-    """
+def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
+    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
     found, selected = [], options.as_command_line({"--region": place.region, "--profile": profile})
     for stack in installed_stacks(place):
         try:
@@ -207,7 +205,7 @@ def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[
 
     def read(place: AccountRegion) -> Sequence[Deployment]:
         if place.account_id == home.caller.account_id:
-            return own_deployments(place, live.profile, task_pool.failures)
+            return _in_own_account(place, live.profile, task_pool.failures)
         instance = deployed.instances.get(Place(place.account_id, place.region))
         for stack in installed_stacks(place):
             if instance is None or stack.id != instance.stack_id:

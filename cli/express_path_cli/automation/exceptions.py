@@ -1,6 +1,6 @@
 """Remediation exceptions: the subnets that AWS Config no longer heals, and why their heals failed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
@@ -21,25 +21,19 @@ DENIED_BY_POLICY = "explicit deny in a service control policy"
 
 
 def denied_by_policy(config: "ConfigServiceClient", name: str, subnet_ids: Sequence[str]) -> set[str]:
-    """Read for which of these subnets a service control policy denied a step of the last remediation. Raise ApiError.
-
-    Without a remediation, nothing shows why heals failed.
-    """
+    """Read for which of these subnets a service control policy denied a step of the last remediation. Raise ApiError."""
     found = set()
     for keys in _batches(subnet_ids):
         wanted = [{"resourceType": _SUBNET, "resourceId": subnet_id} for subnet_id in keys]
         operation, field = "describe_remediation_execution_status", "RemediationExecutionStatuses"
-        try:
-            statuses = pages(config, "config", operation, field, ConfigRuleName=name, ResourceKeys=wanted)
-        except ApiError as error:
-            if error.code != "NoSuchRemediationConfigurationException":
-                raise
-            return set()
-        for status in statuses:
-            messages = (str(step.get("ErrorMessage")) for step in status.get("StepDetails", ()))
-            if any(DENIED_BY_POLICY in message for message in messages):
+        for status in pages(config, "config", operation, field, ConfigRuleName=name, ResourceKeys=wanted):
+            if any(DENIED_BY_POLICY in message for message in _failures(status)):
                 found.add(str(status["ResourceKey"]["resourceId"]))
     return found
+
+
+def _failures(status: Mapping[str, Any]) -> list[str]:
+    return [str(step.get("ErrorMessage") or "") for step in status.get("StepDetails", ())]
 
 
 def clear_exceptions(config: "ConfigServiceClient", name: str, subnet_ids: Sequence[str]) -> list[str]:

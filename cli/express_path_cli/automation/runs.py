@@ -153,7 +153,11 @@ class RunQueue:
         """Start the runs and yield each one when it has ended. `started` gets each new run's ID, and `seen` each read of a run. Raise ApiError."""
         while self._can_start() or self.running:
             while self._can_start() and len(self.running) < PARALLEL_RUNS:
-                self._start(started)
+                job = self.waiting[0]
+                run_id = start_run(self._aws, job.document, job.parameters, job.version)
+                self.running[run_id] = self.waiting.popleft()
+                started(job, run_id)
+                time.sleep(START_SECONDS)
             read = [read_run(self._aws, run_id) for run_id in self.running]
             for run in read:
                 seen(self.running[run.id], run)
@@ -165,10 +169,3 @@ class RunQueue:
 
     def _can_start(self) -> bool:
         return bool(self.waiting) and not self.is_stopped
-
-    def _start(self, started: Callable[[Job, str], None]) -> None:
-        job = self.waiting[0]
-        run_id = start_run(self._aws, job.document, job.parameters, job.version)
-        self.running[run_id] = self.waiting.popleft()
-        started(job, run_id)
-        time.sleep(START_SECONDS)

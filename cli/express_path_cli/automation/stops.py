@@ -15,6 +15,7 @@ from express_path_cli.automation.exceptions import clear_exceptions, denied_by_p
 from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
+    from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ssm import SSMClient
 
@@ -171,11 +172,20 @@ def allow_heals(aws: Aws, deployment: Deployment, record: StopRecord) -> Cleared
     """
     found = sorted(list_exceptions(aws.config, deployment.rule))
     new = [] if record.exceptions is None else [row for row in found if row not in record.exceptions]
-    denied = denied_by_policy(aws.config, deployment.rule, new)
+    denied = _denied(aws.config, deployment.rule, new)
     kept = clear_exceptions(aws.config, deployment.rule, sorted(denied))
     _delete(aws.dynamodb, deployment.ledger, record)
     cleared = denied - set(kept)
     return Cleared(sorted(cleared), [row for row in found if row not in cleared])
+
+
+def _denied(config: "ConfigServiceClient", rule: str, subnet_ids: Sequence[str]) -> set[str]:
+    try:
+        return denied_by_policy(config, rule, subnet_ids)
+    except ApiError as error:
+        if error.code != "NoSuchRemediationConfigurationException":  # then nothing shows why heals failed
+            raise
+        return set()
 
 
 def _delete(dynamodb: "DynamoDBClient", table: str, record: StopRecord) -> None:

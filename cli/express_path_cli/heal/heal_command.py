@@ -17,7 +17,7 @@ from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
 from express_path_cli.heal.tables import HealOptions, Network, heal_tables
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import Failure, OptionError, locating_errors, say
+from express_path_cli.terminal.errors import OptionError, locating_errors, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
@@ -72,7 +72,7 @@ def heal(
     Exit status: 0 healed, or with --dry-run would be, or there is nothing to heal; 1 blocked or declined; 2 it failed, the
     result is unknown, or there is no terminal to ask at.
     """
-    named = _checked(targets or (), from_scan)
+    named = _checked(targets, from_scan)
     flagged = read_findings(from_scan) if from_scan else []
     account_region = AccountRegion.of_caller(connect(region, profile))
     deployment = _deployment(account_region, stack, profile)
@@ -94,11 +94,8 @@ def heal(
 
 def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> Deployment | None:
     """Return the stack that heals; None if there is none. Raise LocatedError, and OptionError if it is not clear which."""
-    failures: list[Failure] = []
     with locating_errors(here):
-        found = own_deployments(here, profile, failures)
-    if failures:
-        raise failures[0].error
+        found = own_deployments(here, profile)
     named = [row for row in found if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(
@@ -111,9 +108,9 @@ def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> 
     return named[0] if named else None
 
 
-def _checked(targets: Sequence[str], from_scan: Path | None) -> list[str]:
+def _checked(targets: Sequence[str] | None, from_scan: Path | None) -> Sequence[str]:
     """Return each target once. Raise OptionError unless either IDs or a file are given."""
-    named = list(dict.fromkeys(targets))
+    named = options.unique(targets)
     if bool(named) == bool(from_scan):
         both, neither = "targets and --from cannot be used together", "give a subnet, a route table, or --from FILE"
         raise OptionError(both if named else neither, "express-path heal --help shows the options")

@@ -290,7 +290,7 @@ def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOpti
         for plan in changes
         if plan.change
     ]
-    if deployment.needs_approval:
+    if deployment.mode == "APPROVAL":
         confirm(
             yes=given.yes,
             question=f"Ask the approvers now, once for each of {count_text(len(changes), 'route table')}?",

@@ -393,7 +393,8 @@ def check_organization(
         organizations = home.aws.client("organizations")
         organization, members = read_organization(organizations), members_of(organizations, live.ou_ids)
         policies = judge(organization_policies(organizations), NOTHING_KNOWN)
-    targets = [member for member in members if member.id != organization.management_account_id]
+    management = [member for member in members if member.id == organization.management_account_id]
+    targets = [member for member in members if member not in management]
     if not targets:
         raise OptionError("no active account was found to which StackSets deploy", "select other units with --ou")
     if artifact:
@@ -402,7 +403,6 @@ def check_organization(
         run = _Checking(live, home, task_pool, artifact, network_role, organization.id)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
     failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
-    management = [member for member in members if member.id == organization.management_account_id]
     return OrgCheck(
         checks,
         sorted(failures, key=lambda failure: failure.where),

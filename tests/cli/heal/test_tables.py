@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from express_path_cli.automation import runs
-from express_path_cli.automation.runs import Run
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, subnet_plan
 from express_path_cli.terminal.errors import OptionError
 from sandbox.server import Sandbox
@@ -273,8 +272,8 @@ def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sa
 
 def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:
     """Return the plan of a dry run with these outputs of its step plan."""
-    run = Run("run", "Success", (), {f"plan.{name}": value for name, value in outputs.items()}, "")
-    return TablePlan(table, (subnet_plan(table, subnet_id, run.outputs),))
+    of_plan = {f"plan.{name}": value for name, value in outputs.items()}
+    return TablePlan(table, (subnet_plan(table, subnet_id, of_plan),))
 
 
 def test_a_table_can_be_healed_in_part() -> None:
