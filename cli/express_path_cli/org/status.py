@@ -17,7 +17,7 @@ from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, read_caller
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row
-from express_path_cli.findings.worklist import Worklist, worklist
+from express_path_cli.findings.worklist import WorkItem, worklist
 from express_path_cli.installation.rule import Sweep, read_sweep
 from express_path_cli.org.aggregate import PlaceResults, read_places, read_results
 from express_path_cli.sources.aggregator import Aggregator, failed_sources, outdated_sources
@@ -138,9 +138,9 @@ class OrgStatus:
         return sorted((row for status in self.places for row in status.rows), key=lambda row: row.key)
 
     @cached_property
-    def worklist(self) -> Worklist:
-        """What to fix."""
-        return worklist(self.rows)
+    def to_fix(self) -> Sequence[WorkItem]:
+        """What to fix: the NON_COMPLIANT subnets, by route table and reason."""
+        return worklist(self.rows).flagged
 
     @cached_property
     def attention(self) -> Sequence[PlaceAttention]:
@@ -151,7 +151,7 @@ class OrgStatus:
     @property
     def nat_ids(self) -> Sequence[str]:
         """The NATs that flagged subnets use, sorted."""
-        return sorted({nat_id for item in self.worklist.flagged for nat_id in item.nat_ids})
+        return sorted({nat_id for item in self.to_fix for nat_id in item.nat_ids})
 
     @property
     def by_account(self) -> Mapping[AccountReason, int]:

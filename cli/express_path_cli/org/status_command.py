@@ -113,7 +113,7 @@ def as_org_status_json(found: OrgStatus) -> str:
         "madeAt": found.now.isoformat(timespec="seconds"),
         "exitStatus": found.exit_status,
         "byAccount": [_account(row, number, found.names) for row, number in found.by_account.items()],
-        "worklist": [_item_fields(item, found.names) for item in found.worklist.flagged],
+        "worklist": [_item_fields(item, found.names) for item in found.to_fix],
         "natIds": found.nat_ids,
         "places": [_place(status, found) for status in found.places],
         "accountsWithoutRule": [{"accountId": row, "accountName": found.names[row]} for row in found.without_rule],
@@ -197,7 +197,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
             yield from record_lines(section.records, section.layouts, screen)
             if section.note:
                 yield from screen.folded(section.note)
-    if found.worklist.flagged:
+    if found.to_fix:
         yield ""
         yield from screen.folded("To see each change with its command:")
         yield f"  {shlex.join(['express-path', 'scan', '--aggregator', aggregator])}"
@@ -205,7 +205,7 @@ def as_org_status_table(found: OrgStatus, screen: Screen, aggregator: str) -> It
 
 def _sections(found: OrgStatus) -> Iterator[_Section]:
     names = found.names
-    flagged = [_record(item, names) for item in found.worklist.flagged]
+    flagged = [_record(item, names) for item in found.to_fix]
     yield _Section("NON_COMPLIANT: what to fix", flagged, _ROW_LAYOUTS)
     for code, rows in groupby(found.attention, key=lambda row: row.code):
         records = [_attention(row, names) for row in rows]
