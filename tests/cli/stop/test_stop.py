@@ -87,6 +87,7 @@ def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
     assert (item["reason"], item["by"].startswith("arn:aws:sts::123456789012:")) == ("INC-1234: timeouts", True)
     again = invoke(["stop", "--reason", "another"])
     assert (again.exit_code, deployment.ledger.item(STOP_ID)) == (0, item)
+    assert len(deployment.sandbox.calls.of("config", "DescribeRemediationExceptions")) == 1
     since = f"since {item['stoppedAt']} by {item['by']}: INC-1234: timeouts"
     assert f"already stopped: {HERE}, {since}\n" in again.stdout
 

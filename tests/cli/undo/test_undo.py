@@ -44,8 +44,7 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
     again = invoke(["undo", healed, "--yes"])
     assert (again.exit_code, "1 heal: 1 undone earlier\n" in again.stdout) == (0, True)
     make_stack(deployment.sandbox, deployment, "other")  # with the same ledger: nothing says which of them is right
-    twice = invoke(["undo", healed])
-    assert (twice.exit_code, "several ledgers have the heal" in twice.stderr) == (2, True)
+    assert "several ledgers have the heal" in invoke(["undo", healed, "--yes"]).stderr
 
 
 @pytest.mark.usefixtures("deployment")
