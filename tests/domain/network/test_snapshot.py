@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
+from express_path.domain.network.resources import NetworkInterface
 from express_path.domain.network.snapshot import Snapshot, merged
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
@@ -13,8 +14,6 @@ from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.drawing import SEEDS
 from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 from tests.support.random_networks import ACCOUNT, NEIGHBOUR, SUBNETS, parameters, snapshots
-
-pytestmark = pytest.mark.no_cover
 
 OWNERS = {"vpc-a": ACCOUNT, "vpc-b": NEIGHBOUR}
 
@@ -65,6 +64,7 @@ def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
     return [evaluator.verdict(subnet_id) for evaluator in evaluators for subnet_id in SUBNETS]
 
 
+@pytest.mark.no_cover
 @settings(max_examples=150)
 @given(seed=SEEDS)
 def test_two_accounts_views_make_the_whole(seed: int) -> None:
@@ -133,6 +133,13 @@ def test_one_account_shows_a_firewall_and_another_its_endpoint_there() -> None:
     views = [snapshot(firewalls=firewalls("vpce-1")), snapshot(firewalls=firewalls("vpce-2")), snapshot()]
     [merged_firewall] = (merged(views).firewalls or {}).values()
     assert merged_firewall.endpoint_ids == ("vpce-1", "vpce-2")
+
+
+def test_an_interface_that_two_accounts_list_is_the_first_accounts() -> None:
+    """A participant's interface is listed by the owner of the VPC, too, maybe before its check was disabled."""
+    seen = NetworkInterface("eni-1", "subnet-1", source_dest_check=False)
+    views = [snapshot(network_interfaces=by_id(one)) for one in (seen, replace(seen, source_dest_check=True))]
+    assert merged(views).network_interfaces == by_id(seen)
 
 
 def test_what_no_account_can_read_stays_unreadable() -> None:
