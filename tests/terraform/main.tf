@@ -1,6 +1,6 @@
 # Three VPCs whose private subnets reach S3 Express through a NAT gateway. Credentials, Region, and endpoint come from
 # the environment.
-#   app     no endpoint; route tables with inline routes, with separate routes, and the VPC's main route table
+#   inline  no endpoint; route tables with inline routes, with separate routes, and the VPC's main route table
 #   shared  an endpoint whose route tables are separate association resources
 #   listed  an endpoint that lists its route tables itself
 
@@ -12,119 +12,23 @@ terraform {
 
 provider "aws" {}
 
-# --- app -----------------------------------------------------------------------------------------------------------
-
-resource "aws_vpc" "app" {
-  cidr_block = "10.0.0.0/16"
-  tags       = { Name = "app" }
-}
-
-resource "aws_internet_gateway" "app" {
-  vpc_id = aws_vpc.app.id
-}
-
-resource "aws_subnet" "public" {
-  vpc_id     = aws_vpc.app.id
-  cidr_block = "10.0.0.0/24"
-}
-
-resource "aws_route_table" "public" {
-  vpc_id = aws_vpc.app.id
-  route {
-    cidr_block = "0.0.0.0/0"
-    gateway_id = aws_internet_gateway.app.id
-  }
-}
-
-resource "aws_route_table_association" "public" {
-  subnet_id      = aws_subnet.public.id
-  route_table_id = aws_route_table.public.id
-}
-
-resource "aws_eip" "nat" {
-  domain = "vpc"
-}
-
-resource "aws_nat_gateway" "app" {
-  allocation_id = aws_eip.nat.id
-  subnet_id     = aws_subnet.public.id
-  depends_on    = [aws_internet_gateway.app]
-}
-
-# The routes are part of the route table.
-resource "aws_subnet" "inline" {
-  vpc_id     = aws_vpc.app.id
-  cidr_block = "10.0.1.0/24"
-}
-
-resource "aws_route_table" "inline" {
-  vpc_id = aws_vpc.app.id
-  route {
-    cidr_block     = "0.0.0.0/0"
-    nat_gateway_id = aws_nat_gateway.app.id
-  }
-  tags = { Name = "inline" }
-}
-
-resource "aws_route_table_association" "inline" {
-  subnet_id      = aws_subnet.inline.id
-  route_table_id = aws_route_table.inline.id
-}
-
-# The route is a resource of its own.
-resource "aws_subnet" "separate" {
-  vpc_id     = aws_vpc.app.id
-  cidr_block = "10.0.2.0/24"
-}
-
-resource "aws_route_table" "separate" {
-  vpc_id = aws_vpc.app.id
-}
-
-resource "aws_route" "separate" {
-  route_table_id         = aws_route_table.separate.id
-  destination_cidr_block = "0.0.0.0/0"
-  nat_gateway_id         = aws_nat_gateway.app.id
-}
-
-resource "aws_route_table_association" "separate" {
-  subnet_id      = aws_subnet.separate.id
-  route_table_id = aws_route_table.separate.id
-}
-
-# Terraform adopts the main route table; the subnet uses it without an association.
-resource "aws_subnet" "main" {
-  vpc_id     = aws_vpc.app.id
-  cidr_block = "10.0.3.0/24"
-}
-
-resource "aws_default_route_table" "main" {
-  default_route_table_id = aws_vpc.app.default_route_table_id
-  route {
-    cidr_block     = "0.0.0.0/0"
-    nat_gateway_id = aws_nat_gateway.app.id
-  }
-}
-
-# --- shared and listed: one endpoint each, associated with the first of two private route tables --------------------
-
 locals {
-  vpcs   = toset(["shared", "listed"])
-  tables = toset(["shared-1", "shared-2", "listed-1", "listed-2"])
+  vpcs   = toset(["inline", "shared", "listed"])
+  tables = toset(["inline-1", "shared-1", "shared-2", "listed-1", "listed-2"])
 }
 
-resource "aws_vpc" "more" {
+resource "aws_vpc" "all" {
   for_each   = local.vpcs
   cidr_block = "10.1.0.0/16"
 }
 
 resource "aws_subnet" "nat" {
   for_each   = local.vpcs
-  vpc_id     = aws_vpc.more[each.key].id
+  vpc_id     = aws_vpc.all[each.key].id
   cidr_block = "10.1.0.0/24"
 }
 
-resource "aws_nat_gateway" "more" {
+resource "aws_nat_gateway" "all" {
   for_each          = local.vpcs
   connectivity_type = "private"
   subnet_id         = aws_subnet.nat[each.key].id
@@ -132,16 +36,16 @@ resource "aws_nat_gateway" "more" {
 
 resource "aws_subnet" "private" {
   for_each   = local.tables
-  vpc_id     = aws_vpc.more[split("-", each.key)[0]].id
+  vpc_id     = aws_vpc.all[split("-", each.key)[0]].id
   cidr_block = "10.1.${split("-", each.key)[1]}.0/24"
 }
 
 resource "aws_route_table" "private" {
   for_each = local.tables
-  vpc_id   = aws_vpc.more[split("-", each.key)[0]].id
+  vpc_id   = aws_vpc.all[split("-", each.key)[0]].id
   route {
     cidr_block     = "0.0.0.0/0"
-    nat_gateway_id = aws_nat_gateway.more[split("-", each.key)[0]].id
+    nat_gateway_id = aws_nat_gateway.all[split("-", each.key)[0]].id
   }
 }
 
@@ -151,10 +55,45 @@ resource "aws_route_table_association" "private" {
   route_table_id = aws_route_table.private[each.key].id
 }
 
+# The route is a resource of its own.
+resource "aws_subnet" "separate" {
+  vpc_id     = aws_vpc.all["inline"].id
+  cidr_block = "10.1.2.0/24"
+}
+
+resource "aws_route_table" "separate" {
+  vpc_id = aws_vpc.all["inline"].id
+}
+
+resource "aws_route" "separate" {
+  route_table_id         = aws_route_table.separate.id
+  destination_cidr_block = "0.0.0.0/0"
+  nat_gateway_id         = aws_nat_gateway.all["inline"].id
+}
+
+resource "aws_route_table_association" "separate" {
+  subnet_id      = aws_subnet.separate.id
+  route_table_id = aws_route_table.separate.id
+}
+
+# Terraform adopts the main route table; the subnet uses it without an association.
+resource "aws_subnet" "main" {
+  vpc_id     = aws_vpc.all["inline"].id
+  cidr_block = "10.1.3.0/24"
+}
+
+resource "aws_default_route_table" "main" {
+  default_route_table_id = aws_vpc.all["inline"].default_route_table_id
+  route {
+    cidr_block     = "0.0.0.0/0"
+    nat_gateway_id = aws_nat_gateway.all["inline"].id
+  }
+}
+
 data "aws_region" "current" {}
 
 resource "aws_vpc_endpoint" "shared" {
-  vpc_id            = aws_vpc.more["shared"].id
+  vpc_id            = aws_vpc.all["shared"].id
   vpc_endpoint_type = "Gateway"
   service_name      = "com.amazonaws.${data.aws_region.current.name}.s3express"
 }
@@ -165,7 +104,7 @@ resource "aws_vpc_endpoint_route_table_association" "shared" {
 }
 
 resource "aws_vpc_endpoint" "listed" {
-  vpc_id            = aws_vpc.more["listed"].id
+  vpc_id            = aws_vpc.all["listed"].id
   vpc_endpoint_type = "Gateway"
   service_name      = "com.amazonaws.${data.aws_region.current.name}.s3express"
   route_table_ids   = [aws_route_table.private["listed-1"].id]
@@ -174,7 +113,6 @@ resource "aws_vpc_endpoint" "listed" {
 output "subnets" {
   value = merge(
     {
-      inline   = aws_subnet.inline.id
       separate = aws_subnet.separate.id
       main     = aws_subnet.main.id
     },
@@ -185,7 +123,6 @@ output "subnets" {
 output "route_tables" {
   value = merge(
     {
-      inline   = aws_route_table.inline.id
       separate = aws_route_table.separate.id
       main     = aws_default_route_table.main.id
     },

@@ -50,11 +50,11 @@ def sandbox(workspace: Workspace, running_sandbox: Sandbox, monkeypatch: pytest.
         yield kept
 
 
-HEALED = ("inline", "separate", "main", "shared-2")
+HEALED = ("inline-1", "separate", "main", "shared-2")
 """Subnets whose heals Terraform must not see: routes inline or separate, the main route table, a shared endpoint."""
 
 
-PATCHED = ("inline", "shared-2")
+PATCHED = ("inline-1", "shared-2")
 """Subnets that are then fixed by Terraform patches."""
 
 
