@@ -112,8 +112,7 @@ class Deployments:
 
 def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
     """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
-    selected = options.as_command_line({"--region": place.region, "--profile": profile})
-    return [_from_outputs(place, stack, selected) for stack in installed_stacks(place)]
+    return [_from_outputs(place, stack, profile) for stack in installed_stacks(place)]
 
 
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
@@ -138,10 +137,10 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
 
 def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
     """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
-    found, selected = [], options.as_command_line({"--region": place.region, "--profile": profile})
+    found = []
     for stack in installed_stacks(place):
         try:
-            found.append(_from_outputs(place, stack, selected))
+            found.append(_from_outputs(place, stack, profile))
         except OptionError as error:
             failures.append(Failure(str(place), error))
     return found
@@ -154,7 +153,7 @@ def installed_stacks(place: AccountRegion) -> list[Stack]:
     return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
 
 
-def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployment:
+def _from_outputs(place: AccountRegion, stack: Stack, profile: str | None) -> Deployment:
     """Return the deployment that a stack of the caller's own account is. Raise OptionError."""
 
     def output(name: str) -> str:
@@ -178,7 +177,7 @@ def _from_outputs(place: AccountRegion, stack: Stack, selected: str) -> Deployme
         automation_role_arn=output("AutomationRoleArn"),
         plan_function_arn=output("PlanFunctionArn"),
         parameters=stack.parameters,
-        options=selected,
+        options=options.as_command_line({"--region": place.region, "--profile": profile}),
     )
 
 
