@@ -25,7 +25,7 @@ from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
+from express_path_cli.terminal.tables import Record, Screen, print_lines, record_lines
 from express_path_cli.terminal.texts import count_text
 
 _deployed = partial(typer.Option, rich_help_panel="What the StackSets deploy")
@@ -106,8 +106,7 @@ def org_check(
     if form is TableFormat.JSON:
         echo(as_org_check_json(found), nl=False)
     else:
-        console = Terminal()
-        console.file.writelines(f"{line}\n" for line in as_org_check_table(found, Screen(console)))
+        print_lines(partial(as_org_check_table, found))
     raise typer.Exit(found.exit_status)
 
 

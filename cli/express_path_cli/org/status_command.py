@@ -3,6 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import Annotated, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Layout, Record, Screen, Terminal, record_lines
+from express_path_cli.terminal.tables import Layout, Record, Screen, print_lines, record_lines
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
@@ -95,8 +96,7 @@ def org_status(
             f"nothing is deployed: aggregator {aggregator} has no results of the rule, and no StackSet deploys it here"
         )
     else:
-        console = Terminal()
-        console.file.writelines(f"{line}\n" for line in as_org_status_table(found, Screen(console), aggregator))
+        print_lines(partial(as_org_status_table, found, aggregator=aggregator))
     raise typer.Exit(found.exit_status)
 
 

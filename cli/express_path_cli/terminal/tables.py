@@ -1,6 +1,6 @@
 """What text is written to: a terminal with a width and perhaps colors, or a pipe or a file without either."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from io import StringIO
 from itertools import zip_longest
@@ -68,6 +68,12 @@ class Screen:
         with self._console.capture() as captured:
             self._console.print(Text("|", style), end="")
         return captured.get().split("|")
+
+
+def print_lines(lines: Callable[[Screen], Iterable[str]]) -> None:
+    """Print what is made for the screen that the command writes to."""
+    console = Terminal()
+    console.file.writelines(f"{line}\n" for line in lines(Screen(console)))
 
 
 def printable(text: str) -> str:

@@ -17,7 +17,7 @@ from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.tables import Record, Screen, Terminal, record_lines
+from express_path_cli.terminal.tables import Record, Screen, print_lines, record_lines
 from express_path_cli.terminal.texts import count_text
 from express_path_cli.undo.undoing import FoundHeal, FoundHeals, find_heals, healed_at, parse_since, with_principals
 
@@ -154,8 +154,7 @@ def heals(
     if form is TableFormat.JSON:
         echo(as_heals_json(found), nl=False)
     elif found.ledgers:
-        console = Terminal()
-        console.file.writelines(f"{line}\n" for line in as_heals_table(found, Screen(console)))
+        print_lines(partial(as_heals_table, found))
     elif not found.failures:
         echo(f"no heals: {NOT_DEPLOYED}")
     raise typer.Exit(UNDETERMINED if found.failures else 0)
