@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, Expecting, calling, pages
 from express_path.adapters.health import list_exceptions
 from express_path.adapters.ledger import LedgerItem, stop_record
 from express_path.domain.heal.ledger import STOP_ID, Stop
@@ -15,7 +15,6 @@ from express_path_cli.automation.exceptions import clear_exceptions, denied_by_p
 from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
-    from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ssm import SSMClient
 
@@ -91,14 +90,10 @@ def _item(stop: Stop) -> dict[str, Any]:
 
 def _put(dynamodb: "DynamoDBClient", table: str, item: dict[str, Any], condition: str, values: dict[str, Any]) -> bool:
     given: dict[str, Any] = {"ExpressionAttributeValues": values} if values else {}
-    try:
-        with calling("dynamodb:PutItem"):
-            dynamodb.put_item(TableName=table, Item=item, ConditionExpression=condition, **given)
-    except ApiError as error:
-        if error.code != "ConditionalCheckFailedException":
-            raise
-        return False
-    return True
+    with Expecting("ConditionalCheckFailedException"), calling("dynamodb:PutItem"):
+        dynamodb.put_item(TableName=table, Item=item, ConditionExpression=condition, **given)
+        return True
+    return False
 
 
 BETWEEN = frozenset(
@@ -172,20 +167,13 @@ def allow_heals(aws: Aws, deployment: Deployment, record: StopRecord) -> Cleared
     """
     found = sorted(list_exceptions(aws.config, deployment.rule))
     new = [] if record.exceptions is None else [row for row in found if row not in record.exceptions]
-    denied = _denied(aws.config, deployment.rule, new)
+    denied: set[str] = set()
+    with Expecting("NoSuchRemediationConfigurationException"):  # then nothing shows why heals failed
+        denied = denied_by_policy(aws.config, deployment.rule, new)
     kept = clear_exceptions(aws.config, deployment.rule, sorted(denied))
     _delete(aws.dynamodb, deployment.ledger, record)
     cleared = denied - set(kept)
     return Cleared(sorted(cleared), [row for row in found if row not in cleared])
-
-
-def _denied(config: "ConfigServiceClient", rule: str, subnet_ids: Sequence[str]) -> set[str]:
-    try:
-        return denied_by_policy(config, rule, subnet_ids)
-    except ApiError as error:
-        if error.code != "NoSuchRemediationConfigurationException":  # then nothing shows why heals failed
-            raise
-        return set()
 
 
 def _delete(dynamodb: "DynamoDBClient", table: str, record: StopRecord) -> None:

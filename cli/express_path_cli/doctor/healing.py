@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import Expecting, calling, pages
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
     KEY_OF_SNS,
@@ -29,7 +29,6 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
-from express_path.errors import ApiError
 from express_path_cli.automation.documents import content_hash
 from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.stops import read_stop
@@ -178,14 +177,10 @@ def count_running_automations(ssm: "SSMClient") -> int:
 
 def read_calendar(ssm: "SSMClient", name: str) -> Calendar | None:
     """Read the state of a change calendar, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("ssm:GetCalendarState"):
-            found = ssm.get_calendar_state(CalendarNames=[name])
-    except ApiError as error:
-        if error.code != "InvalidDocument":
-            raise
-        return None
-    return Calendar(found["State"], found.get("NextTransitionTime", ""))
+    with Expecting("InvalidDocument"), calling("ssm:GetCalendarState"):
+        found = ssm.get_calendar_state(CalendarNames=[name])
+        return Calendar(found["State"], found.get("NextTransitionTime", ""))
+    return None
 
 
 def mode(context: CheckContext) -> CheckResult:
@@ -196,13 +191,10 @@ def mode(context: CheckContext) -> CheckResult:
 
 def stop(context: CheckContext) -> CheckResult | None:
     """Return whether somebody stopped all heals."""
-    try:
+    with Expecting("ResourceNotFoundException"):
         found = read_stop(context.aws.dynamodb, needed(context.output("LedgerTableName")))
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return None  # the question about the ledger reports it
-    return check_stop(found.stop if found else None)
+        return check_stop(found.stop if found else None)
+    return None  # the question about the ledger reports it
 
 
 def remediation(context: CheckContext) -> CheckResult:

@@ -6,7 +6,7 @@ It is a stack of its own, which is found by the names in it (integrations/templa
 import json
 from collections.abc import Iterator, Mapping
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import Expecting, calling
 from express_path.adapters.health import (
     Metric,
     alarm_problem,
@@ -16,7 +16,6 @@ from express_path.adapters.health import (
     read_event_rule,
     read_function,
 )
-from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import CheckResult, judged
 from express_path_cli.terminal.texts import count_text
@@ -45,13 +44,10 @@ def security_hub(context: CheckContext) -> CheckResult | None:
 
 
 def _hub_problems(context: CheckContext) -> Iterator[str]:
-    try:
-        with calling("securityhub:DescribeHub"):
-            context.aws.security_hub.describe_hub()
-    except ApiError as error:
-        if error.code != "InvalidAccessException":
-            raise
-        yield "Security Hub is not enabled in this account and Region"
+    with Expecting("InvalidAccessException"), calling("securityhub:DescribeHub"):
+        context.aws.security_hub.describe_hub()
+        return
+    yield "Security Hub is not enabled in this account and Region"
 
 
 def _queue_problems(context: CheckContext, queue: str) -> Iterator[str]:
@@ -84,17 +80,14 @@ def _queue_problems(context: CheckContext, queue: str) -> Iterator[str]:
 def _attributes(context: CheckContext, arn: str) -> Mapping[str, str] | None:
     """Read the attributes of a queue of this account, or return None if it does not exist. Raise ApiError."""
     sqs = context.aws.client("sqs")
-    try:
+    with Expecting("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"):
         with calling("sqs:GetQueueUrl"):
             url = sqs.get_queue_url(QueueName=_name(arn))["QueueUrl"]
         with calling("sqs:GetQueueAttributes"):
             names = ["ApproximateNumberOfMessages", "RedrivePolicy"]
             found: Mapping[str, str] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-    except ApiError as error:
-        if error.code not in ("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"):
-            raise
-        return None
-    return found
+            return found
+    return None
 
 
 def _name(arn: str) -> str:

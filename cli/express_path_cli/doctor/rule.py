@@ -5,7 +5,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import Expecting, calling
 from express_path.adapters.health import (
     NO_NOTICES,
     NOTICES,
@@ -21,7 +21,6 @@ from express_path.adapters.health import (
     read_topic,
     role_problem,
 )
-from express_path.errors import ApiError
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -320,12 +319,9 @@ def sweep(context: CheckContext) -> CheckResult:
     It also finds what only the function can see, such as whether it gets its network role.
     """
     function, rule_name, now = needed(context.own_function), needed(context.rule).name, context.now
-    try:
+    found = Sweep(None)
+    with Expecting("ResourceNotFoundException"):
         found = last_sweep(context.aws.client("logs"), function.log_group, now)
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        found = Sweep(None)
     start = f"aws configservice start-config-rules-evaluation --config-rule-names {shlex.quote(rule_name)}"
     if found.time is None:
         return warn(

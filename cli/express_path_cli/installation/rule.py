@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, Expecting, calling, pages
 from express_path.adapters.health import read_function
 from express_path.domain.path.reasons import Compliance
 from express_path.errors import ApiError
@@ -93,12 +93,9 @@ def read_failures(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -
     An evaluation of all subnets has the resource "everything". A function that times out or runs out of memory writes no
     such record, and one that never ran has no log. Raise ApiError.
     """
-    try:
+    records: Sequence[_Logged] = ()
+    with Expecting("ResourceNotFoundException"):
         records = _records(logs, log_group, now - _DAY, FAILED)
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return {}
     return {str(logged.record.get("resourceId")): str(logged.record.get("error")) for logged in records}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from express_path.adapters.aws import Aws, calling, pages
+from express_path.adapters.aws import Aws, Expecting, calling, pages
 from express_path.adapters.health import runbooks_of
 from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.domain.findings.texts import RULE_NAME
@@ -269,14 +269,11 @@ def _stack_of(place: AccountRegion, physical_id: str) -> str:
 
     The stacks of StackSets are named StackSet-<name of the StackSet>-<UUID>.
     """
-    try:
-        with calling("cloudformation:DescribeStackResources"):
-            found = place.aws.client("cloudformation").describe_stack_resources(PhysicalResourceId=physical_id)
-    except ApiError as error:
-        if error.code == "ValidationError":  # Stack for ... does not exist
-            return ""
-        raise
-    return next((str(row["StackName"]) for row in found["StackResources"]), "")
+    cloudformation = place.aws.client("cloudformation")
+    with Expecting("ValidationError"), calling("cloudformation:DescribeStackResources"):  # Stack for ... does not exist
+        found = cloudformation.describe_stack_resources(PhysicalResourceId=physical_id)
+        return next((str(row["StackName"]) for row in found["StackResources"]), "")
+    return ""
 
 
 _INTERNAL = "INTERNAL"
@@ -347,15 +344,11 @@ class NetworkRole:
 
 def read_trust_policy(role: NetworkRole, aws: Aws) -> Document | None:
     """Read the trust policy of the role with clients of the network account; None without the role. Raise ApiError."""
-    try:
-        with calling("iam:GetRole"):
-            # botocore decodes the document
-            policy: Document = aws.client("iam").get_role(RoleName=role.name)["Role"]["AssumeRolePolicyDocument"]
-    except ApiError as error:
-        if error.code != "NoSuchEntity":
-            raise
-        return None
-    return policy
+    with Expecting("NoSuchEntity"), calling("iam:GetRole"):
+        # botocore decodes the document
+        policy: Document = aws.client("iam").get_role(RoleName=role.name)["Role"]["AssumeRolePolicyDocument"]
+        return policy
+    return None
 
 
 def trust_problems(role: NetworkRole, policy: Document | None, organization_id: str, account_id: str) -> list[Problem]:

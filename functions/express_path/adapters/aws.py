@@ -162,6 +162,21 @@ def calling(operation: str) -> Iterator[None]:
         raise ApiError(operation, type(error).__name__, str(error)) from error
 
 
+class Expecting:
+    """Continue after the block of `with` if a call in it fails with one of these error codes, which is an answer."""
+
+    def __init__(self, *codes: str) -> None:
+        """Take the error codes. Every other error is raised."""
+        self._codes = codes
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        """Return whether the error is an answer."""
+        return isinstance(error, ApiError) and error.code in self._codes
+
+
 def pages(client: Any, service: str, operation: str, field: str, **parameters: object) -> list[Mapping[str, Any]]:  # noqa: ANN401  # any client
     """Read all rows of a paginated call: `operation` in boto3's spelling, `field` the list in each page.
 

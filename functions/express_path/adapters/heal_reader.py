@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
+from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, filtered, pages
 from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
@@ -243,13 +243,9 @@ def is_in_history(ssm: "SSMClient", heal: RunRecord, ledger_since: datetime) -> 
 
 def _execution(ssm: "SSMClient", run_id: str) -> "AutomationExecutionTypeDef | None":
     """Return a run, None if it is not listed. Raise ApiError."""
-    try:
-        with calling("ssm:GetAutomationExecution"):
-            return ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-    except ApiError as error:
-        if error.code != "AutomationExecutionNotFoundException":
-            raise
-        return None
+    with Expecting("AutomationExecutionNotFoundException"), calling("ssm:GetAutomationExecution"):
+        return ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    return None
 
 
 def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:

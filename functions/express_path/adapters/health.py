@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from express_path.adapters.aws import BRIEF_CONFIG, Aws, calling, pages
+from express_path.adapters.aws import BRIEF_CONFIG, Aws, Expecting, calling, pages
 from express_path.adapters.ledger_policy import policy_problem, read_policy
 from express_path.adapters.network_reader import assuming
 from express_path.adapters.recorder import read_recorder, read_recorder_status, recorder_problem, types_problem
@@ -254,13 +254,9 @@ def exceptions_problem(subnet_ids: Sequence[str]) -> str:
 
 def read_document_status(ssm: "SSMClient", name: str) -> str | None:
     """Read the status of a runbook's default version, such as Active, or None if it does not exist. Raise ApiError."""
-    try:
-        with calling("ssm:DescribeDocument"):
-            return ssm.describe_document(Name=name)["Document"].get("Status", "")
-    except ApiError as error:
-        if error.code != "InvalidDocument":
-            raise
-        return None
+    with Expecting("InvalidDocument"), calling("ssm:DescribeDocument"):
+        return ssm.describe_document(Name=name)["Document"].get("Status", "")
+    return None
 
 
 def document_problem(name: str, status: str | None) -> str:
@@ -270,13 +266,9 @@ def document_problem(name: str, status: str | None) -> str:
 
 def read_table(dynamodb: "DynamoDBClient", name: str) -> Description | None:
     """Read a table, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("dynamodb:DescribeTable"):
-            return dynamodb.describe_table(TableName=name)["Table"]
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return None
+    with Expecting("ResourceNotFoundException"), calling("dynamodb:DescribeTable"):
+        return dynamodb.describe_table(TableName=name)["Table"]
+    return None
 
 
 def table_problem(name: str, status: str | None) -> str:
@@ -299,20 +291,16 @@ class FunctionState:
 
 def read_function(functions: "LambdaClient", name: str) -> FunctionState | None:
     """Read the state of a function of this account and Region, or return None if it does not exist. Raise ApiError."""
-    try:
-        with calling("lambda:GetFunctionConfiguration"):
-            found = functions.get_function_configuration(FunctionName=name)
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return None
-    return FunctionState(
-        found.get("State", "Active"),
-        found.get("LastUpdateStatus", "Successful"),
-        found.get("StateReason") or found.get("LastUpdateStatusReason") or "",
-        found.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{found['FunctionName']}",
-        found.get("Environment", {}).get("Variables", {}),
-    )
+    with Expecting("ResourceNotFoundException"), calling("lambda:GetFunctionConfiguration"):
+        found = functions.get_function_configuration(FunctionName=name)
+        return FunctionState(
+            found.get("State", "Active"),
+            found.get("LastUpdateStatus", "Successful"),
+            found.get("StateReason") or found.get("LastUpdateStatusReason") or "",
+            found.get("LoggingConfig", {}).get("LogGroup") or f"/aws/lambda/{found['FunctionName']}",
+            found.get("Environment", {}).get("Variables", {}),
+        )
+    return None
 
 
 def is_throttled(functions: "LambdaClient", name: str) -> bool:
@@ -320,13 +308,9 @@ def is_throttled(functions: "LambdaClient", name: str) -> bool:
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html. Not if there is no such function.
     """
-    try:
-        with calling("lambda:GetFunctionConcurrency"):
-            return functions.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions") == 0
-    except ApiError as error:
-        if error.code != "ResourceNotFoundException":
-            raise
-        return False
+    with Expecting("ResourceNotFoundException"), calling("lambda:GetFunctionConcurrency"):
+        return functions.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions") == 0
+    return False
 
 
 def function_problem(name: str, found: FunctionState | None, *, throttled: bool) -> str:
@@ -360,14 +344,10 @@ ROLES = (
 
 def role_problem(iam: "IAMClient", name: str, effect: str) -> str:
     """Return what is wrong with a role: that it does not exist. Raise ApiError."""
-    try:
-        with calling("iam:GetRole"):
-            iam.get_role(RoleName=name)
-    except ApiError as error:
-        if error.code not in ("NoSuchEntity", "NoSuchEntityException"):
-            raise
-        return f"role {name} does not exist: {effect}"
-    return ""
+    with Expecting("NoSuchEntity", "NoSuchEntityException"), calling("iam:GetRole"):
+        iam.get_role(RoleName=name)
+        return ""
+    return f"role {name} does not exist: {effect}"
 
 
 def network_role_problem(aws: Aws, arn: str, external_id: str) -> str:
@@ -395,15 +375,11 @@ class Topic:
 
 def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
     """Read an SNS topic, or return None if it does not exist. Raise ApiError, RecordError."""
-    try:
-        with calling("sns:GetTopicAttributes"):
-            found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
-    except ApiError as error:
-        if error.code not in ("NotFound", "NotFoundException"):
-            raise
-        return None
-    policy = json_text(found, "Policy", arn) if found.get("Policy") else None
-    return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""), policy)
+    with Expecting("NotFound", "NotFoundException"), calling("sns:GetTopicAttributes"):
+        found = sns.get_topic_attributes(TopicArn=arn)["Attributes"]
+        policy = json_text(found, "Policy", arn) if found.get("Policy") else None
+        return Topic(int(found.get("SubscriptionsConfirmed", "0")), found.get("KmsMasterKeyId", ""), policy)
+    return None
 
 
 def alarm_topic_problem(arn: str, topic: Topic | None, notice_role: str) -> str:

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import calling
+from express_path.adapters.aws import Expecting, calling
 from express_path.domain.policies.documents import listed
 from express_path.domain.policies.patterns import is_like
-from express_path.errors import ApiError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -38,14 +37,10 @@ RUNBOOK_ROLES = "role/express-path/automation/*"
 
 def read_policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
     """Read the resource policy of a table, or return None if it has none. Raise ApiError."""
-    try:
-        with calling("dynamodb:GetResourcePolicy"):
-            found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
-    except ApiError as error:
-        if error.code != "PolicyNotFoundException":
-            raise
-        return None
-    return found if isinstance(found, dict) else None
+    with Expecting("PolicyNotFoundException"), calling("dynamodb:GetResourcePolicy"):
+        found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
+        return found if isinstance(found, dict) else None
+    return None
 
 
 def policy_problem(name: str, policy: Mapping[str, Any] | None) -> str:
