@@ -138,10 +138,9 @@ class Workspace:
         add(json.loads(self.run("show", "-json").stdout).get("values", {}).get("root_module", {}))
         return found
 
-    def output(self, name: str) -> dict[str, str]:
-        """Return an output of the configuration."""
-        found: dict[str, str] = self.outputs[name]["value"]
-        return found
+    def output(self, name: str) -> Any:
+        """Return the value of an output of the configuration."""
+        return self.outputs[name]["value"]
 
     def add(self, text: str) -> None:
         """Add a file to the configuration."""

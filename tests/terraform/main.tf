@@ -10,8 +10,6 @@ terraform {
   }
 }
 
-provider "aws" {}
-
 locals {
   vpcs   = toset(["inline", "shared", "listed"])
   tables = toset(["inline-1", "shared-1", "shared-2", "listed-1", "listed-2"])
@@ -93,9 +91,8 @@ resource "aws_default_route_table" "main" {
 data "aws_region" "current" {}
 
 resource "aws_vpc_endpoint" "shared" {
-  vpc_id            = aws_vpc.all["shared"].id
-  vpc_endpoint_type = "Gateway"
-  service_name      = "com.amazonaws.${data.aws_region.current.name}.s3express"
+  vpc_id       = aws_vpc.all["shared"].id
+  service_name = "com.amazonaws.${data.aws_region.current.name}.s3express"
 }
 
 resource "aws_vpc_endpoint_route_table_association" "shared" {
@@ -104,10 +101,9 @@ resource "aws_vpc_endpoint_route_table_association" "shared" {
 }
 
 resource "aws_vpc_endpoint" "listed" {
-  vpc_id            = aws_vpc.all["listed"].id
-  vpc_endpoint_type = "Gateway"
-  service_name      = "com.amazonaws.${data.aws_region.current.name}.s3express"
-  route_table_ids   = [aws_route_table.private["listed-1"].id]
+  vpc_id          = aws_vpc.all["listed"].id
+  service_name    = "com.amazonaws.${data.aws_region.current.name}.s3express"
+  route_table_ids = [aws_route_table.private["listed-1"].id]
 }
 
 output "subnets" {
@@ -130,9 +126,6 @@ output "route_tables" {
   )
 }
 
-output "endpoints" {
-  value = {
-    shared = aws_vpc_endpoint.shared.id
-    listed = aws_vpc_endpoint.listed.id
-  }
+output "listing_endpoint" {
+  value = aws_vpc_endpoint.listed.id
 }

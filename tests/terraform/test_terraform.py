@@ -74,7 +74,7 @@ def reasons(workspace: Workspace, *names: str) -> list[str]:
 @contextmanager
 def table_added(workspace: Workspace, ec2: Client) -> Iterator[None]:
     """Add a route table to the endpoint that lists its tables, as a heal would, and remove it at the end."""
-    endpoint_id, table_id = workspace.output("endpoints")["listed"], workspace.output("route_tables")["listed-2"]
+    endpoint_id, table_id = workspace.output("listing_endpoint"), workspace.output("route_tables")["listed-2"]
     patch = patch_for(workspace, "listed-2")
     assert f"If the aws_vpc_endpoint of {endpoint_id} sets\n# route_table_ids" in patch
     assert f'add "{table_id}" to it' in patch

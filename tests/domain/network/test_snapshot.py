@@ -75,12 +75,6 @@ def test_two_accounts_views_make_the_whole(seed: int) -> None:
     assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
 
 
-def test_one_account_is_the_network() -> None:
-    """The snapshot of a single account is returned unchanged."""
-    alone = snapshot()
-    assert merged([alone]) is alone
-
-
 def test_the_owners_description_counts() -> None:
     """A participant of a shared VPC does not see the owner's tags."""
     own = subnet(owner_id=NEIGHBOUR, tags={"seen": "by its owner"})
