@@ -15,14 +15,14 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
 PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
 VENV := .venv/.ready
-AWS := .venv-aws/.ready
+TOOLS := .venv-tools/.ready
 RIE := .lambda-rie/aws-lambda-rie
-# Where there is Node, another implementation of Automation runs the runbooks too, and the report's accessibility is checked.
+# Where there is Node, it runs another implementation of Automation, checks the report's accessibility, and drives its browser.
 NODE := $(if $(shell command -v npm),build/node/.ready)
 # Where there is Go, `make verify` and `make bench` build the S3 server of the lab.
 LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
-LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/aws
-SAM_BUILD = .venv-aws/bin/sam build && cd integrations && ../.venv-aws/bin/sam build
+LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/tools
+SAM_BUILD = .venv-tools/bin/sam build && cd integrations && ../.venv-tools/bin/sam build
 .DELETE_ON_ERROR:
 .PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint types template site acceptance \
 	acceptance-clean dist image audit org-package browser lock
@@ -47,7 +47,7 @@ path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine
 ##@ Develop
 # Branch coverage: 100 % of the core, 90 % of the rest.
 test: ## Everything that a change needs: style, types, templates, the build, and the tests with their coverage.
-	$(MAKE) --jobs=2 lint types template site $(AWS) $(RIE) $(NODE) browser
+	$(MAKE) --jobs=2 lint types template site $(RIE) $(NODE) browser
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90
@@ -56,8 +56,8 @@ verify: test faults mistakes org-package $(LAB_SERVER) build/wheels/.ready ## ma
 	.venv/bin/python -m pytest -m long $(PYTEST_FLAGS)
 	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
-acceptance: $(VENV) $(AWS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
-	@$(if $(PLAN),,.venv-aws/bin/sam build >/dev/null)
+acceptance: $(VENV) $(TOOLS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
+	@$(if $(PLAN),,.venv-tools/bin/sam build >/dev/null)
 	@.venv/bin/python -m acceptance
 acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in an account.
 	@CLEAN=1 .venv/bin/python -m acceptance
@@ -65,22 +65,22 @@ faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
 	.venv/bin/python -m tests.mistakes
-lint: $(VENV) ## Check style and imports. To repair: .venv/bin/ruff check --fix, .venv/bin/ruff format.
-	.venv/bin/ruff check
-	.venv/bin/ruff format --check
-types: $(VENV) ## Check types.
-	.venv/bin/mypy
-template: $(VENV) $(AWS) ## Check the templates and build what they deploy.
-	.venv-aws/bin/sam validate --lint
-	.venv-aws/bin/sam validate --lint --template integrations/template.yaml
+lint: $(TOOLS) ## Check style and imports. To repair: .venv-tools/bin/ruff check --fix, .venv-tools/bin/ruff format.
+	.venv-tools/bin/ruff check
+	.venv-tools/bin/ruff format --check
+types: $(VENV) $(TOOLS) ## Check types.
+	.venv-tools/bin/mypy
+template: $(VENV) $(TOOLS) ## Check the templates and build what they deploy.
+	.venv-tools/bin/sam validate --lint
+	.venv-tools/bin/sam validate --lint --template integrations/template.yaml
 	$(SAM_BUILD)
 	.venv/bin/python -m org.package .aws-sam/build/EvaluateFunction integrations/.aws-sam/build/SecurityHubFunction build/org >/dev/null
 	.venv/bin/cfn-lint org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
-site: $(VENV) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
+site: $(VENV) $(TOOLS) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
 	.venv/bin/python -m tests.docs.generated
-	.venv/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
+	.venv-tools/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
 	cp build/site/README.html build/site/index.html
-dist: $(VENV) $(AWS) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.
+dist: $(VENV) $(TOOLS) ## Build a release into dist/: the wheels, the function, the stacks for `sam deploy`, SBOMs, and checksums.
 	rm -rf dist build/stack && mkdir -p dist build/stack
 	$(SAM_BUILD)
 	for name in . instrument sandbox; do .venv/bin/uv build --quiet --wheel --no-build-isolation --python=.venv --out-dir=dist $$name || exit; done
@@ -96,11 +96,11 @@ image: ## Add the container image of the wheel in dist/ to dist/; needs docker a
 		--tag=express-path:$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) \
 		--output=type=docker,dest=dist/image.tar,rewrite-timestamp=true .
 	$(CHECKSUMS)
-audit: $(VENV) ## Look up known vulnerabilities of all locked versions.
+audit: $(TOOLS) ## Look up known vulnerabilities of all locked versions.
 	@accepted=$$(awk -v today=$$(date -u +%F) '/^#|^$$/ {next} \
 		$$2 ~ /^20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]$$/ && $$2 >= today && NF > 2 {print "--ignore-vuln=" $$1; next} \
 		{print "Not accepted, because it is expired or has no date or no reason: " $$0 > "/dev/stderr"}' $(ACCEPTED)) || exit; \
-	status=0; for name in $(LOCKS); do echo "$$name.txt"; .venv/bin/pip-audit --strict --disable-pip --require-hashes \
+	status=0; for name in $(LOCKS); do echo "$$name.txt"; .venv-tools/bin/pip-audit --strict --disable-pip --require-hashes \
 		--progress-spinner=off --vulnerability-service=osv $(PIP_AUDIT_FLAGS) $$accepted --requirement=$$name.txt || status=1; \
 	done; exit $$status
 org-package: $(VENV) ## Package the rule for StackSets into build/org/, and print what to upload where.
@@ -119,28 +119,28 @@ lock: $(VENV) ## Lock the requirement files again, at the newest versions their 
 
 ACCEPTED := requirements/accepted-vulnerabilities.txt
 # A lock does not say which package needs which, and the tool warns of that.
-CYCLONEDX = PYTHONWARNINGS=ignore::UserWarning .venv/bin/cyclonedx-py requirements --output-reproducible
+CYCLONEDX = PYTHONWARNINGS=ignore::UserWarning .venv-tools/bin/cyclonedx-py requirements --output-reproducible
 CHECKSUMS = cd dist && rm -f SHA256SUMS && sums=$$(sha256sum *) && echo "$$sums" >SHA256SUMS
 UV_SYNC = .venv/bin/uv pip sync --quiet --require-hashes
 # Old versions of pip do not use the system's certificates (pip's documentation: "HTTPS Certificates").
-PIP = .venv/bin/python -m pip --quiet --disable-pip-version-check --require-virtualenv $(if $(PIP_CERT),,$(shell $(PYTHON) -c \
+PIP = -m pip --quiet --disable-pip-version-check --require-virtualenv $(if $(PIP_CERT),,$(shell $(PYTHON) -c \
 	'import ssl; file = ssl.get_default_verify_paths().cafile; print(f"--cert={file}" if file else "")'))
 .venv/bin/uv: requirements/build.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python 3.11 or newer is needed, this is {sys.version}")'
 	$(PYTHON) -m venv --clear .venv
-	$(PIP) install --require-hashes --requirement $< && touch $@
+	.venv/bin/python $(PIP) install --require-hashes --requirement $< && touch $@
 $(VENV): .venv/bin/uv requirements/dev.txt pyproject.toml instrument/pyproject.toml sandbox/pyproject.toml
 	$(UV_SYNC) --python=.venv requirements/dev.txt
 	.venv/bin/uv pip install --quiet --python=.venv --no-deps --no-build-isolation --editable . --editable instrument --editable sandbox
-	touch $@
-$(AWS): .venv/bin/uv requirements/aws.txt
-	$(PYTHON) -m venv --clear --without-pip .venv-aws
-	$(UV_SYNC) --python=.venv-aws requirements/aws.txt && touch $@
+	$(if $(shell command -v node),rm -f .venv/lib/*/site-packages/playwright/driver/node &&) touch $@
+$(TOOLS): .venv/bin/uv requirements/tools.txt
+	$(PYTHON) -m venv --clear --without-pip .venv-tools
+	$(UV_SYNC) --python=.venv-tools requirements/tools.txt && touch $@
 
 # The official Runtime Interface Emulator is in the SAM CLI's wheel; the wheel alone is enough, without dependencies.
-$(RIE): .venv/bin/uv requirements/aws.txt
+$(RIE): .venv/bin/uv requirements/tools.txt
 	rm -rf .lambda-rie && mkdir .lambda-rie
-	sed -n '/^aws-sam-cli==/,/# via/p' requirements/aws.txt >.lambda-rie/wheel.txt
+	sed -n '/^aws-sam-cli==/,/# via/p' requirements/tools.txt >.lambda-rie/wheel.txt
 	.venv/bin/uv pip install --quiet --no-deps --require-hashes --target=.lambda-rie/wheel --requirement .lambda-rie/wheel.txt
 	cp .lambda-rie/wheel/samcli/local/rapid/aws-lambda-rie-$(if $(filter arm64 aarch64,$(shell uname -m)),arm64,x86_64) $@
 	rm -rf .lambda-rie/wheel && touch $@
@@ -150,9 +150,9 @@ build/lab/versitygw: instrument/express_path_instrument/lab/versitygw.txt
 	GOBIN=$(CURDIR)/build/lab go install $$(cat $<) && touch $@
 
 # What the action and the image install. Tests install it from here.
-build/wheels/.ready: $(VENV) requirements/build.txt requirements/command.txt
+build/wheels/.ready: $(TOOLS) requirements/build.txt requirements/command.txt
 	rm -rf build/wheels
-	$(PIP) download --require-hashes --dest=build/wheels --requirement=requirements/build.txt --requirement=requirements/command.txt
+	.venv-tools/bin/python $(PIP) download --require-hashes --dest=build/wheels --requirement=requirements/build.txt --requirement=requirements/command.txt
 	touch $@
 build/node/.ready: tests/node/package.json tests/node/package-lock.json
 	rm -rf build/node && mkdir -p build/node && cp $^ build/node/

@@ -95,7 +95,7 @@ def results(run: Run, rule: str) -> dict[str, str]:
 
 def _upload(run: Run, bucket: str) -> str:
     """Upload the built template with its code and runbooks to a bucket, and return the template's address."""
-    command = [str(ROOT / ".venv-aws" / "bin" / "sam"), "package", "--template-file", str(BUILT)]
+    command = [str(ROOT / ".venv-tools" / "bin" / "sam"), "package", "--template-file", str(BUILT)]
     command += ["--region", run.region, "--s3-bucket", bucket]
     packaged = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout  # our own command
     run.client("s3").put_object(Bucket=bucket, Key="template.yaml", Body=packaged)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ENVIRONMENTS = (".venv", ".venv-aws")
+ENVIRONMENTS = (".venv", ".venv-tools")
 UP_TO_DATE = [f"--old-file={name}/.ready" for name in ENVIRONMENTS]
 KNOWN = "GHSA-0000-0000-0000"
 VULNERABILITY = {

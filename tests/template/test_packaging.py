@@ -21,7 +21,7 @@ from tests.support.template import ROOT
 
 pytestmark = pytest.mark.slow
 
-SAM = ROOT / ".venv-aws" / "bin" / "sam"
+SAM = ROOT / ".venv-tools" / "bin" / "sam"
 BUCKET = "artifacts"
 INCLUDED = {
     "HealDocument": "AddS3ExpressGatewayEndpoint",

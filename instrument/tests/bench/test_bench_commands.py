@@ -21,7 +21,7 @@ from instrument.tests.bench.raw_server import RawServer, response, serving
 from sandbox.server import Sandbox
 from tests.support.command import invoke
 
-AWS_CLI = Path(__file__).parents[3] / ".venv-aws" / "bin" / "aws"
+AWS_CLI = Path(__file__).parents[3] / ".venv-tools" / "bin" / "aws"
 SHORT = ("--size", "1KiB", "--objects", "3", "--warm-up", "0", "--processes", "1", "--quiet")
 
 
@@ -286,7 +286,7 @@ def test_a_full_disk_costs_the_steps_that_it_cannot_hold(tmp_path: Path) -> None
     assert loads_below("Connections Gbit/s req/s", shown.decode()) == ["1", "2"]
 
 
-@pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-aws/.ready installs it")
+@pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-tools/.ready installs it")
 def test_a_killed_run_has_said_how_to_delete_its_objects(lab: str, sandbox: Sandbox) -> None:
     """The AWS CLI deletes all objects of the run with the command that was printed, and no others."""
     others = ["express-path-bench/other-run", "mine"]

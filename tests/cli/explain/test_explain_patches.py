@@ -12,7 +12,7 @@ from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 
-ENVIRONMENT = Path(__file__).parents[3] / ".venv-aws"
+ENVIRONMENT = Path(__file__).parents[3] / ".venv-tools"
 POLICY = """{
   "Version": "2012-10-17",
 \t"Statement": [{"Sid": "Its", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*",
@@ -20,7 +20,7 @@ POLICY = """{
 }"""
 
 pytestmark = pytest.mark.skipif(
-    not (ENVIRONMENT / "bin" / "aws").exists(), reason="no AWS CLI: make .venv-aws/.ready installs it"
+    not (ENVIRONMENT / "bin" / "aws").exists(), reason="no AWS CLI: make .venv-tools/.ready installs it"
 )
 
 

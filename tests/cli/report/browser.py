@@ -1,5 +1,6 @@
 """A real browser for the report: Chromium, driven by Playwright, and what the page asks for or complains of."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,9 @@ def launched() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         pytest.skip(f"no browser: the report's page needs {' or '.join(NAMES)} on PATH (make browser installs one)")
+    # `make setup` does not keep Playwright's own Node where there is one: https://playwright.dev/python/docs/browsers
+    if node := shutil.which("node"):
+        os.environ["PLAYWRIGHT_NODEJS_PATH"] = node
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
         browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
