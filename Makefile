@@ -62,7 +62,7 @@ acceptance: $(VENV) $(TOOLS) ## Deploy and heal in the sandbox, or in an account
 acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in an account.
 	@CLEAN=1 .venv/bin/python -m acceptance
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
-	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/test_faults.py --faults
+	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/faults.py
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
 	.venv/bin/python -m tests.mistakes
 lint: $(TOOLS) ## Check style and imports. To repair: .venv-tools/bin/ruff check --fix, .venv-tools/bin/ruff format.

@@ -102,6 +102,7 @@ def files(folder: Path) -> dict[str, tuple[bytes | None, float]]:
     }
 
 
+@pytest.mark.long
 def test_two_builds_are_equal_to_the_byte(artifact: Path, tmp_path: Path) -> None:
     """The same input builds the same files with the same times, so an unchanged artifact is not deployed again."""
     again = tmp_path / "again"

@@ -82,6 +82,7 @@ def test_throttles_so_many_times(sandbox: Sandbox) -> None:
     assert client.describe_subnets()["Subnets"]
 
 
+@pytest.mark.long
 def test_leaves_moto_as_it_was() -> None:
     """Importing the sandbox does not change moto, and every correction is undone when the sandbox ends."""
     subprocess.run([sys.executable, "-c", LEAVES_NO_TRACE], check=True, cwd=ROOT, capture_output=True, text=True)

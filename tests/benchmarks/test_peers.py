@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from benchmarks import peers
 from sandbox.networks import Account
 from sandbox.server import Sandbox
@@ -10,6 +12,7 @@ from tests.support.command import invoke
 from tests.support.everything import Everything
 
 
+@pytest.mark.long
 def test_express_path_agrees_with_what_was_planted(sandbox: Sandbox) -> None:
     """Each of 40 situations is a subnet of its own, and a scan flags those that cross a NAT and no others."""
     subnets = Everything(Account(sandbox)).subnets

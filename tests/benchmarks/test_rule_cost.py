@@ -9,6 +9,7 @@ from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, Occasions, counted, sca
 from sandbox.pytest_plugin import emptied
 from sandbox.server import Sandbox
 
+pytestmark = pytest.mark.long
 PRICES = rule_cost.read_prices()
 
 

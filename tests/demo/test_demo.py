@@ -217,6 +217,7 @@ def step(name: str, action: str, second: int, **more: object) -> dict[str, Any]:
     return {**common, "Inputs": {}, "Outputs": {}, **more}
 
 
+@pytest.mark.long
 def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functions: Functions) -> None:
     """If a plan function never finds anything to do, the plan, the verdict and the blocked heal are wrong."""
 
@@ -231,6 +232,7 @@ def test_plan_that_is_wrong_fails(heal: Callable[..., tuple[bool, str]], functio
     assert "there must be a patch for the owner" in output
 
 
+@pytest.mark.long
 def test_function_that_fails_fails(heal: Callable[..., tuple[bool, str]]) -> None:
     """If the plan function fails, its error is shown once for each run, without its stack trace."""
 
@@ -243,6 +245,7 @@ def test_function_that_fails_fails(heal: Callable[..., tuple[bool, str]]) -> Non
     assert "stackTrace" not in output
 
 
+@pytest.mark.long
 def test_function_that_changes_something_fails(
     heal: Callable[..., tuple[bool, str]], sandbox: Sandbox, functions: Functions
 ) -> None:

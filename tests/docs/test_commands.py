@@ -38,7 +38,6 @@ from tests.support.heals import Vpc
 from tests.support.network import Builder
 from tests.support.plans import nat_route, network
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), *generated.PAGES]
 BLOCK = re.compile(r"^(?P<indent> *)```sh\n(?P<code>.*?)^(?P=indent)```", re.MULTILINE | re.DOTALL)
@@ -144,13 +143,8 @@ def shows_express_path(page: Path) -> bool:
     return any(line.startswith("express-path ") for line in lines(page))
 
 
-EVERY = [
-    pytest.param(page, marks=pytest.mark.long) if page in generated.PAGES or page.stem == "heal-and-undo" else page
-    for page in filter(shows_express_path, PAGES)
-]
-
-
-@pytest.mark.parametrize("page", EVERY, ids=by_page)
+@pytest.mark.long
+@pytest.mark.parametrize("page", filter(shows_express_path, PAGES), ids=by_page)
 def test_express_path_runs_every_command(page: Path, place: Place) -> None:
     """The command does what the page shows: it exits with 0, or with 1 if something has to be fixed."""
     for line in lines(page):

@@ -116,7 +116,7 @@ class Vpc:
         self._ec2.delete_vpc_endpoints(VpcEndpointIds=[self._random.choice(self._endpoints)])
 
 
-@pytest.mark.parametrize("seed", [7, 8, 32])
+@pytest.mark.parametrize("seed", [7, *(pytest.param(seed, marks=pytest.mark.long) for seed in (8, 32))])
 def test_the_sweep_finds_nothing_that_events_did_not(sandbox: Sandbox, builder: Builder, seed: int) -> None:
     """After random changes of two VPCs with late or reordered events, the stored results equal those of a sweep."""
     random = Random(seed)

@@ -43,7 +43,7 @@ from tests.support.network import Builder, Private
 from tests.support.organization import Organization, Packaged, administrator
 from tests.support.template import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = pytest.mark.long
 
 RULE, REGION, LEDGER = "s3express-no-nat-path", "us-east-1", "express-path-ledger"
 PAGE = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
@@ -602,7 +602,6 @@ def test_an_administrator_can_edit_nothing_and_stop_heals(place: Place, monkeypa
     )
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("row", EDITED, ids=lambda row: row[0])
 def test_who_notices_an_edit_is_what_the_page_says(place: Place, row: list[str]) -> None:
     """Without the policy, exactly these alarms, checks of doctor, and detection of drift see it."""
@@ -613,7 +612,6 @@ def test_who_notices_an_edit_is_what_the_page_says(place: Place, row: list[str])
     assert [place.told(), place.doctor(), place.drift(edited)] == seen
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_who_notices_is_what_the_page_says(place: Place, row: list[str]) -> None:
     """Without the component, exactly these alarms go off, or the dashboard shows it; doctor names it."""

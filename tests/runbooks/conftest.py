@@ -15,21 +15,16 @@ from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option of `make faults`."""
-    parser.addoption("--faults", action="store_true", help="play every cell of the fault matrix, and print it")
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print the fault matrix with the outcome of each cell."""
-    if not config.getoption("--faults"):
-        return
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the fault matrix with the outcome of each cell, if it was played."""
     outcomes: dict[Cell, str] = {}
     for kind in ("passed", "failed"):
         for report in terminalreporter.stats.get(kind, []):
             found = dict(report.user_properties)
             if report.when == "call" and "cell" in found:
                 outcomes[Cell(*found["cell"])] = found.get("outcome", "BROKEN")
+    if not outcomes:
+        return
     for line in table({cell: outcomes[cell] for cell in CELLS if cell in outcomes}):
         terminalreporter.write_line(line)
     broken = sum(outcome == "BROKEN" for outcome in outcomes.values())

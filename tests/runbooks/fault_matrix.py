@@ -1,7 +1,6 @@
 """The fault matrix: one step of a runbook goes wrong in one way, then somebody undoes the heal and heals again.
 
-The steps are those of the runbook files. `CELLS` has every combination; `sample()` has a part that is quick enough for
-every run of the tests. A cell raises AssertionError if a promise does not hold, and else returns how the runs ended.
+The steps are those of the runbook files. `CELLS` has every combination. A cell raises AssertionError if a promise does not hold, and else returns how the runs ended.
 """
 
 import json
@@ -81,17 +80,6 @@ def _cells() -> Iterator[Cell]:
 
 
 CELLS = list(_cells())
-
-
-def sample() -> list[Cell]:
-    """Return one cell for each step on the normal way that calls AWS directly: a killed run."""
-    return [
-        cell
-        for cell in CELLS
-        if cell.situation == "normal"
-        and cell.column == Trouble.KILLED
-        and all_steps(cell.document)[cell.step]["action"] == "aws:executeAwsApi"
-    ]
 
 
 class Bench:

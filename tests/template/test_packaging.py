@@ -19,7 +19,7 @@ from sandbox.dynamic import Client
 from sandbox.server import Sandbox
 from tests.support.template import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SAM = ROOT / ".venv-tools" / "bin" / "sam"
 BUCKET = "artifacts"

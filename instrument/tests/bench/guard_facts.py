@@ -1,8 +1,7 @@
 """Run the commands of `bench` towards servers that they must not reach, in a network of its own, and count packets.
 
 It runs as process 1 of new namespaces, whose only way out is a link on which every TCP and UDP packet is counted.
-Prints JSON: for each case and command, the exit status, the message, and how many packets left. With the argument
-`each`, each case runs one of the commands.
+Prints JSON: for each case and command, the exit status, the message, and how many packets left.
 """
 
 import contextlib
@@ -14,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -177,14 +175,13 @@ def redirecting(which: str, request: bytes) -> bytes:
     return response("200 OK")
 
 
-def facts(*, each: bool) -> Iterator[tuple[str, str, int, str, int]]:
+def facts() -> Iterator[tuple[str, str, int, str, int]]:
     """Yield each case, command, exit status, message, and number of packets."""
-    one = cycle(COMMANDS)
     for case, what in CASES.items():
-        for name in [next(one)] if each else COMMANDS:
+        for name, command in COMMANDS.items():
             with serving(lambda request, which=what.redirects: redirecting(which, request)) as raw:
                 options = ["--endpoint-url", raw.url] if what.redirects else what.options
-                yield (case, name, *measure([*COMMANDS[name], *options], what))
+                yield (case, name, *measure([*command, *options], what))
 
 
 if __name__ == "__main__":
@@ -196,4 +193,4 @@ if __name__ == "__main__":
         del os.environ[variable]
     os.environ |= {"AWS_CONFIG_FILE": str(CONFIG), "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
     let_the_name_change()
-    json.dump({"control": packets(), "facts": list(facts(each="each" in sys.argv))}, sys.stdout)
+    json.dump({"control": packets(), "facts": list(facts())}, sys.stdout)

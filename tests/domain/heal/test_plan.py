@@ -256,7 +256,7 @@ def test_plan_is_small_however_many_routes_are_in_the_way() -> None:
         assert len(json.dumps([(found.evidence, found.cure) for found in plan.blockers])) < 5_000
 
 
-@pytest.mark.no_cover
+@pytest.mark.long
 def test_answer_is_small_however_long_policies_are() -> None:
     """A step's output may have 200 KB, and warnings are cut rather than fatal."""
     addresses = [f"203.0.{number % 250}.{number // 250}" for number in range(900)]

@@ -117,7 +117,7 @@ BOMBS = {
 }  # fmt: skip
 
 
-@pytest.mark.no_cover
+@pytest.mark.long
 @pytest.mark.parametrize("make", BOMBS.values(), ids=BOMBS)
 def test_a_hundred_hostile_policies_are_planned_soon_in_little_memory(make: Callable[[int], str]) -> None:
     """Ten seconds of processor time and 256 MiB are enough, whatever 100 policies of 20 KB say."""

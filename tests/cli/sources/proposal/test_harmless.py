@@ -41,7 +41,7 @@ OF_EC2 = """
 """The types of CloudFormation in AWS::EC2 that may touch a path."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_type_of_the_provider_is_in_one_class(sandbox: Sandbox, tmp_path: Path) -> None:
     """Each type is modelled, harmless, or in the list above, and in one of these only."""
     needs_terraform()

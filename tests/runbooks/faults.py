@@ -1,22 +1,15 @@
-"""The fault matrix of heals, undos, and approvals: `make faults` plays every cell and prints the table."""
+"""The fault matrix of heals, undos, and approvals: only `make faults` plays it, and prints the table."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.runbooks.fault_matrix import CELLS, Bench, Cell, play, sample
+from tests.runbooks.fault_matrix import CELLS, Bench, Cell, play
 from tests.support.heals import Deployment
 from tests.support.network import Builder
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Play every cell with the option --faults, otherwise a sample of them."""
-    cells = CELLS if metafunc.config.getoption("--faults", default=False) else sample()
-    metafunc.parametrize("cell", cells, ids=str)
-
-
+@pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_cell(
     deployment: Deployment,
     builder: Builder,
