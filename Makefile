@@ -71,11 +71,9 @@ lint: $(TOOLS) ## Check style and imports. To repair: .venv-tools/bin/ruff check
 types: $(VENV) $(TOOLS) ## Check types.
 	.venv-tools/bin/mypy
 template: $(VENV) $(TOOLS) ## Check the templates and build what they deploy.
-	.venv-tools/bin/sam validate --lint
-	.venv-tools/bin/sam validate --lint --template integrations/template.yaml
 	$(SAM_BUILD)
 	.venv/bin/python -m org.package .aws-sam/build/EvaluateFunction integrations/.aws-sam/build/SecurityHubFunction build/org >/dev/null
-	.venv/bin/cfn-lint org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
+	.venv/bin/cfn-lint template.yaml integrations/template.yaml org/*.yaml build/org/upload/*.json build/org/upload/*.yaml
 site: $(VENV) $(TOOLS) ## Build the documentation as a site into build/site. A broken link or anchor is an error.
 	.venv/bin/python -m tests.docs.generated
 	.venv-tools/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -b html -c docs . build/site
