@@ -1,6 +1,7 @@
 """What holds for all tests. The sandbox comes from its own plugin, `sandbox.pytest_plugin`."""
 
 import gc
+import os
 import signal
 import threading
 import time
@@ -28,11 +29,11 @@ TESTS = Path(__file__).parent / "tests"
 gc.set_threshold(100_000, 20, 20)
 
 
-UNMEASURED = ("docs", "iam", "organization", "runbooks", "template", "terraform")
-"""Directories whose tests run without coverage, because it takes time and would show nothing new.
+CORE = (TESTS / "domain", TESTS / "networks")
+"""The folders whose tests show all of the core, functions/express_path/domain. `make test` measures no others, because that
+takes long. `make verify` sets MEASURE, and measures all.
 
-They test the whole stack, and every module that they run is measured in the tests of its own package. Single files with
-many heals or thousands of random examples have the mark `no_cover` for the same reason.
+Single files with many heals or thousands of random examples have the mark `no_cover`, because they would show nothing new.
 """
 
 
@@ -50,9 +51,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave directories unmeasured, and start the slow files first, so that no worker is left with one at the end."""
+    """Measure what is to be measured, and start the slow files first, so that no worker is left with one at the end."""
     for item in items:
-        if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).parts[0] in UNMEASURED:
+        if not (os.environ.get("MEASURE") or any(map(item.path.is_relative_to, CORE))):
             item.add_marker("no_cover")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)

@@ -13,7 +13,7 @@ from botocore.session import Session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from express_path.domain.heal.patches import associate_patches, create_patches, fitting
+from express_path.domain.heal.patches import associate_patches, create_patches, fitting, join_patches
 from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Plan
 from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
@@ -185,6 +185,16 @@ def test_patches_associate_several_tables() -> None:
             ("s3express_rtb_2", endpoint_id),
         ]
     assert 'add "rtb-1", "rtb-2" to it\n# and leave these resources out.\n' in added["terraform"]
+
+
+def test_patches_join_an_endpoint_that_somebody_else_creates() -> None:
+    """Terraform and the CLI look the endpoint up; CloudFormation cannot."""
+    patches = join_patches(endpoint("vpce-1"), ["rtb-1", "rtb-2"])
+    assert patches.keys() == {"terraform", "cli"}
+    assert 'data "aws_vpc_endpoint" "s3express_vpc_1" {\n  vpc_id       = "vpc-1"\n' in patches["terraform"]
+    assert "vpc_endpoint_id = data.aws_vpc_endpoint.s3express_vpc_1.id\n" in patches["terraform"]
+    assert "Name=vpc-id,Values=vpc-1" in patches["cli"]
+    assert patches["cli"].endswith(" --add-route-table-ids rtb-1 rtb-2\n")
 
 
 @pytest.mark.parametrize(

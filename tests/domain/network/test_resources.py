@@ -2,7 +2,7 @@
 
 import pytest
 
-from express_path.domain.network.resources import TargetKind, has_tag, partition, target_ids
+from express_path.domain.network.resources import TargetKind, has_tag, partition, subnet_arn, target_ids
 from tests.support.make import route, table
 
 
@@ -38,6 +38,7 @@ def test_keys_and_values_may_hold_an_equals_sign(wanted: str, has: bool) -> None
 def test_a_region_names_its_partition(region: str, expected: str) -> None:
     """The name of a Region starts with that of its partition."""
     assert partition(region) == expected
+    assert subnet_arn("123456789012", region, "subnet-1").startswith(f"arn:{expected}:ec2:{region}:123456789012:")
 
 
 def test_targets_of_a_kind_are_named_once() -> None:

@@ -12,7 +12,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, remedy
-from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy
+from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy, listed
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.make import (
@@ -72,6 +72,20 @@ def test_without_an_endpoint_one_is_created() -> None:
         "aws ec2 create-vpc-endpoint --region us-east-1 --vpc-endpoint-type Gateway --vpc-id vpc-1 "
         f"--service-name {EXPRESS} --ip-address-type ipv4 --route-table-ids rtb-1"
     )
+    assert str(found) == f"{found.text} {found.note} Command: {found.command}"
+
+
+def test_without_its_network_a_remedy_names_no_command() -> None:
+    """Of a saved scan, only the verdict is known."""
+    found = Remedies().of(verdict_on(network(table("rtb-1", NAT, subnets=("subnet-1",)))))
+    assert found is not None
+    assert (found.command, str(found)) == ("", found.advice)
+
+
+def test_many_ids_are_counted() -> None:
+    """Up to three are named, each once."""
+    assert listed(["nat-1", "nat-2", "nat-1", "nat-3"], "or", "NATs") == "nat-1, nat-2 or nat-3"
+    assert listed(["nat-1", "nat-2", "nat-3", "nat-4"], "or", "NATs") == "4 NATs"
 
 
 def many(number: int, **more: object) -> Snapshot:
