@@ -47,13 +47,13 @@ path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine
 ##@ Develop
 # Branch coverage: 100 % of the core; `make verify` also measures the rest, of which it wants 90 %.
 test: ## Everything that a change needs: style, types, templates, the build, and the tests.
-	$(MAKE) --jobs=2 lint types template site $(RIE) $(NODE) browser
+	$(MAKE) --jobs=2 lint types template site $(RIE) browser
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	$(if $(MEASURE),.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90)
 check: test ## The same as `make test`.
 verify: export MEASURE := all
-verify: test faults mistakes org-package $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
+verify: test faults mistakes org-package $(NODE) $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long $(PYTEST_FLAGS)
 	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks

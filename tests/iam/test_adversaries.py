@@ -432,6 +432,7 @@ ATTACKS: dict[str, Callable[[Flagged], None]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ATTACKS)
 def test_one_permission_neither_hides_a_finding_nor_changes_a_route(action: str, flagged: Flagged) -> None:
     """Nothing that people or systems see changes, except a tag that EC2 has, and the truth is not late afterwards."""

@@ -34,7 +34,7 @@ def test_classification_of_simulated_sweeps() -> None:
     assert found["linear, 5 % noise"][ThroughputLimit.NOT_SATURATED] >= RUNS * 0.9
 
 
-@pytest.mark.no_cover
+@pytest.mark.long
 def test_a_path_is_blamed_only_after_two_paths_took_turns() -> None:
     """In 600 pairs, whatever changes meanwhile, only a NAT that was measured in turns with another path is the limit."""
     found = pairs()

@@ -16,7 +16,7 @@ from tests.cli.report.results import (
     written,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 AXE = Path(__file__).parents[3] / "build" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 """The folder into which `npm ci` installs axe/package-lock.json. Git ignores it."""
