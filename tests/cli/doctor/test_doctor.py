@@ -72,7 +72,7 @@ DEFECTS: dict[str, list[Defect]] = {
         ),
         (lambda it: it.copy_rule(f"OrgConfigRule-{RULE}-a1b2c3d4"), "rule", "WARN", f"OrgConfigRule-{RULE}-a1b2c3d4"),
         (
-            lambda it: it.count("EvaluateFunction", "AsyncEventsDropped", HOUR, 3),
+            lambda it: [it.count("EvaluateFunction", "AsyncEventsDropped", age, 3) for age in (HOUR, 26 * HOUR)],
             "errors",
             "WARN",
             "3 events dropped: the affected subnets keep their old verdicts until a later run. the log has no error",
