@@ -195,8 +195,8 @@ class Undo:
 
     @property
     def planned(self) -> Sequence[HealOutcome]:
-        """The heals that can be undone, as a dry run of the runbook showed."""
-        return [outcome for outcome in self.outcomes if outcome.state is UndoState.TO_UNDO and outcome.changes]
+        """Before the undo: the heals that can be undone, as a dry run of the runbook showed."""
+        return [outcome for outcome in self.outcomes if outcome.changes]
 
     @property
     def exit_status(self) -> int:

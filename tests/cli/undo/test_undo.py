@@ -5,6 +5,7 @@ import pytest
 from tests.cli.heal.healing_stack import make_stack
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc
+from tests.support.ledgers import TIME
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -84,9 +85,12 @@ def test_the_heal_that_created_the_endpoint_is_undone_last(deployment: Deploymen
 
 
 def test_what_the_ledger_does_not_confirm_is_not_undone(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """The runbook says what to look for in CloudTrail, and the status is 1."""
+    """The runbook says what to look for in CloudTrail, and the status is 1. For a run that changed no table, it is not started."""
     healed = deployment.ledger.heal(builder, vpc.id, vpc.table)
     deployment.ledger.write(f"RUN#{healed}", associatedAt=None, createdEndpoint=None)
     result = invoke(["undo", healed, "--yes"])
     assert (result.exit_code, "CloudTrail" in result.stdout) == (1, True)
+    deployment.ledger.write(f"RUN#{healed}", intendedAt=None, creationIntendedAt=TIME)
+    result = invoke(["undo", healed, "--yes"])
+    assert (result.exit_code, "1 without a change of a route table" in result.stdout) == (0, True)
     assert deployment.changes() == []
