@@ -178,6 +178,18 @@ def test_exceptions_that_were_not_recorded_are_not_cleared(
     assert exceptions(deployment.sandbox) == {vpc.subnet}
 
 
+def test_start_without_a_remediation_clears_nothing(
+    deployment: Deployment, vpc: Vpc, remediate: Callable[[str], None]
+) -> None:
+    """Nothing shows why heals failed, so exceptions stay. Heals are allowed again."""
+    invoke(["stop"])
+    fail(remediate, deployment.sandbox, vpc.subnet, POLICY)
+    deployment.sandbox.client("config").delete_remediation_configuration(ConfigRuleName=RULE)
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, deployment.ledger.item(STOP_ID)) == (0, {}), result.stderr
+    assert exceptions(deployment.sandbox) == {vpc.subnet}
+
+
 def test_start_is_repeated_if_exceptions_cannot_be_cleared(
     deployment: Deployment, vpc: Vpc, remediate: Callable[[str], None]
 ) -> None:
