@@ -12,7 +12,7 @@ from express_path.domain.path.reasons import Reason
 from sandbox.described_stacks import set_status
 from sandbox.server import Sandbox
 from tests.cli.org.deployed import STACK_SET, DeployedOrganization
-from tests.cli.org.organizations import REGIONS, ROLE
+from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 
@@ -205,9 +205,10 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(
     sandbox.faults.clear()
     for service, operation in (("cloudformation", "ListStackSets"), ("organizations", "ListAccounts")):
         sandbox.faults.deny(service, operation)
-        result = status("--quiet")
+        result = status()
         assert (result.exit_code, "4 COMPLIANT" in result.stdout) == (2, True)
         assert f"{service}:{operation} failed" in result.stderr
+        assert "no StackSet" not in result.stderr
 
 
 @pytest.mark.usefixtures("organization")
@@ -217,6 +218,19 @@ def test_an_unknown_aggregator_is_one_line() -> None:
     assert (result.exit_code, result.stdout) == (2, "")
     [line] = result.stderr.splitlines()
     assert "describe-configuration-aggregators" in line
+
+
+def test_a_region_without_stack_sets_is_named(sandbox: Sandbox) -> None:
+    """They may be in another Region, so it is not known where results are missing."""
+    Organization(sandbox)
+    sandbox.client("config").put_configuration_aggregator(
+        ConfigurationAggregatorName="organization",
+        AccountAggregationSources=[{"AccountIds": [sandbox.account_id], "AllAwsRegions": True}],
+    )
+    with answering(Aggregator(sandbox)):
+        result = status()
+    assert (result.exit_code, result.stdout.startswith("nothing is deployed")) == (0, True)
+    assert "no StackSet in us-east-1 has a name that begins with express-path-" in result.stderr
 
 
 def test_a_pipe_gets_a_line_for_each_row(organization: DeployedOrganization) -> None:
