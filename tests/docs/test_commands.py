@@ -144,7 +144,7 @@ def shows_express_path(page: Path) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", filter(shows_express_path, PAGES), ids=by_page)
+@pytest.mark.parametrize("page", list(filter(shows_express_path, PAGES)), ids=by_page)
 def test_express_path_runs_every_command(page: Path, place: Place) -> None:
     """The command does what the page shows: it exits with 0, or with 1 if something has to be fixed."""
     for line in lines(page):
