@@ -63,14 +63,6 @@ def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deploymen
     assert between.count("DescribeVpcEndpoints") > 3
 
 
-def test_existing_endpoint_is_used(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """No second endpoint is created, and the existing one keeps its tags."""
-    endpoint = builder.endpoint(vpc.id)
-    run = deployment.heal(vpc.subnet)
-    assert (status(run), deployment.associations(vpc.id)) == ("Success", {endpoint: [vpc.table]})
-    assert (deployment.endpoints(vpc.id)[0]["Tags"], "create" in steps(run)) == ([], False)
-
-
 def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
     """The failure message has each blocker with its fix, and the patch. A dry run succeeds, and its outputs say both."""
     deployment.automation.knobs.closed_calendars.add(calendar)
@@ -280,6 +272,7 @@ def test_association_that_a_person_made_stays(deployment: Deployment, builder: B
     assert deployment.ledger.item(f"TABLE#{vpc.table}")["state"] == "HEALED"
     check_blocked(deployment, vpc, run_id_of(run))
     assert deployment.associations(vpc.id) == {endpoint: [vpc.table]}
+    assert deployment.endpoints(vpc.id)[0]["Tags"] == []
 
 
 def test_association_that_somebody_made_first_is_not_the_runs_own(

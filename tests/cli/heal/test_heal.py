@@ -29,22 +29,6 @@ def reported_run_id(shown: str) -> str:
     return str(run_id)
 
 
-def test_a_dry_run_shows_what_a_heal_would_do(deployment: Deployment, vpc: Vpc) -> None:
-    """The place, the endpoint, the table, and every subnet that moves are printed, with the next command."""
-    deployment.sandbox.calls.clear()
-    result = invoke(["heal", vpc.subnet, "--dry-run"])
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.splitlines()[1:5] == [
-        "plan for 1 route table in account 123456789012 us-east-1:",
-        f"{vpc.id}:",
-        "  create gateway endpoint com.amazonaws.us-east-1.s3express (ipv4)",
-        f"  {vpc.table}: associate with the new endpoint; 1 subnet moves: {vpc.subnet}",
-    ]
-    assert f"to heal: express-path heal {vpc.subnet} --region us-east-1" in result.stdout
-    assert deployment.changes() == []
-    assert verdict(vpc.subnet) == "NON_COMPLIANT"
-
-
 def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     """After a yes, the subnet becomes COMPLIANT and is left alone; the printed undo restores the original state."""
     healed = invoke_at_terminal(["heal", vpc.subnet], "y\n")
@@ -84,27 +68,6 @@ def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
     assert f"  {vpc.table}: Success: plan\n" in result.stdout
     assert "NOTHING_TO_DO" in result.stdout
     assert "to undo" not in result.stdout
-
-
-def test_a_blocked_heal_names_its_blockers(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
-    """Each blocker is one line with its fix; the status is 1, and no heal is started."""
-    cured = builder.table(vpc.id, NatGatewayId=vpc.nat)
-    builder.endpoint(vpc.id, cured)
-    builder.route(vpc.table, "192.0.2.1/32", NatGatewayId=vpc.nat)
-    result = invoke(["heal", vpc.subnet, "--yes"])
-    assert result.exit_code == 1
-    assert f"  {vpc.table}: MORE_SPECIFIC_ROUTE: 192.0.2.1/32" in result.stdout
-    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
-    assert verdict(vpc.subnet) == "NON_COMPLIANT"
-
-
-def test_without_a_terminal_apply_needs_yes(deployment: Deployment, vpc: Vpc) -> None:
-    """In a pipe, the plan is shown, heal without --yes is refused in one line, and nothing changes."""
-    result = invoke(["heal", vpc.subnet])
-    assert result.exit_code == 2
-    [line] = result.stderr.splitlines()
-    assert "--yes" in line
-    assert len(deployment.sandbox.calls.of("ssm", "StartAutomationExecution")) == 1
 
 
 def test_without_a_yes_nothing_changes(deployment: Deployment, vpc: Vpc) -> None:

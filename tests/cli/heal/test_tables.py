@@ -135,6 +135,7 @@ def test_the_dry_run_of_tables_changes_nothing(deployment: Deployment, builder: 
     assert "nothing to do: " in lines_about(result.stdout, healed)[0]
     assert lines_about(result.stdout, unused) == [f"  {unused}: nothing to do: no subnet uses it"]
     assert "2 to heal, 2 with nothing to do" in result.stdout.splitlines()
+    assert "plan for 4 route tables in account 123456789012 us-east-1:" in result.stdout.splitlines()
     again = f"express-path heal {' '.join(targets)} --region us-east-1"
     assert result.stdout.splitlines()[-1] == f"nothing was changed; to heal: {again}"
     assert deployment.changes() == []
