@@ -10,7 +10,6 @@ import pytest
 from express_path_cli.doctor.checkup import QUESTIONS
 from sandbox.config_service.rules import statuses_of
 from sandbox.server import Sandbox
-from sandbox.service_quotas import applied_quotas
 from tests.cli.doctor.checks import bad, examine, text
 from tests.cli.doctor.whole_stack import RULE, WholeStack, healthy_stack
 from tests.support.command import invoke
@@ -69,12 +68,6 @@ def test_without_times_from_config_the_invocations_count(sandbox: Sandbox, monke
     assert sandbox.calls.of("cloudwatch", "GetMetricData")
 
 
-def test_a_quota_without_applied_value_is_the_default(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If Service Quotas has no applied value, AWS's default counts."""
-    monkeypatch.setitem(applied_quotas(sandbox.account_id, sandbox.region), "L-1B52E74A", None)
-    assert examine()[0]["endpoint-quota"]["finding"].startswith("0 of 20")
-
-
 STARTS_DENIED = {
     "config:DescribeConfigRules": ("config", "DescribeConfigRules", "rule"),
     "cloudformation:DescribeStacks": ("cloudformation", "DescribeStacks", "stack"),
@@ -110,17 +103,6 @@ def test_a_missing_permission_is_named(sandbox: Sandbox, denied: dict[str, tuple
         assert found["required"] is (denied is not OPTIONAL), found
     assert status == (0 if denied is OPTIONAL else 2)
     assert checks["identity"]["state"] == checks["service"]["state"] == "OK"
-
-
-def test_throttling_is_named_and_other_checks_run(sandbox: Sandbox) -> None:
-    """Checks of a throttled service are UNKNOWN with the error code; other services' checks are unaffected."""
-    sandbox.faults.throttle("config", "*")
-    checks, status = examine()
-    assert status == 2
-    assert {name for name, state in bad(checks).items() if state == "UNKNOWN"} >= {"recorder", "rule", "frequency"}
-    assert "ThrottlingException" in checks["recorder"]["finding"]
-    assert checks["recorder"]["fix"].startswith("try again")
-    assert checks["ec2:DescribeSubnets"]["state"] == checks["stack"]["state"] == "OK"
 
 
 def test_a_disabled_region_is_not_a_missing_permission(sandbox: Sandbox) -> None:

@@ -85,7 +85,7 @@ DEFECTS: dict[str, list[Defect]] = {
             ),
             "stop",
             "WARN",
-            "ann stopped all heals at now: INC-1234",
+            "ann stopped all heals at now: INC-1234 express-path start",
         ),
         (
             lambda it: it.config.delete_remediation_configuration(ConfigRuleName=RULE),

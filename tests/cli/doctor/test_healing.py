@@ -8,7 +8,6 @@ import pytest
 
 from express_path.adapters.health import Remediation, Topic, mode_of
 from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
-from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.healing import (
     Calendar,
@@ -23,7 +22,6 @@ from express_path_cli.doctor.healing import (
     check_quota,
     check_remediation,
     check_service,
-    check_stop,
 )
 from express_path_cli.installation.checks import CheckState
 from org.expansion import runbook
@@ -47,15 +45,6 @@ def test_mode_is_as_the_stack_says(meant: str | None, found: str) -> None:
     assert answer.state is (CheckState.OK if meant in (None, found) else CheckState.FAIL)
     if meant == found == "OFF":
         assert "healing is off" in answer.finding
-
-
-def test_a_stop_is_named() -> None:
-    """While heals are stopped, the finding says who stopped them, when, and why."""
-    assert check_stop(None).state is CheckState.OK
-    answer = check_stop(Stop("2026-11-25T09:00:00+00:00", "arn:aws:iam::123456789012:user/ann", "INC-1234"))
-    assert (answer.state, answer.command) == (CheckState.WARN, "express-path start")
-    assert answer.finding.startswith("arn:aws:iam::123456789012:user/ann stopped all heals at 2026-11-25T09:00")
-    assert answer.finding.endswith(": INC-1234")
 
 
 @pytest.mark.parametrize(
