@@ -10,6 +10,7 @@ from express_path_cli.automation import stops
 from sandbox.config_items.direct import acting_in
 from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
+from tests.cli.stop.test_stop import hold
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace
 from tests.support.ledgers import LEDGER
@@ -59,19 +60,15 @@ def test_every_stack_is_stopped_and_started(data: HealingPlace, web: HealingPlac
         "running": [],
     }
 
-    asked = invoke(["start", *SELECTED])
-    assert (asked.exit_code, "--yes" in asked.stderr, data.stop_item()) == (2, True, item)
-    line = f"stopped in 2 stacks since {item['stoppedAt']} by {item['by']}: INC-1234"
-    assert asked.stdout.splitlines() == [line]
     started = invoke(["start", *SELECTED, "--yes"])
     assert started.exit_code == 0, started.stderr
-    assert started.stdout.splitlines()[1:] == [
+    assert started.stdout.splitlines() == [
+        f"stopped in 2 stacks since {item['stoppedAt']} by {item['by']}: INC-1234",
         "heals are allowed again in 2 stacks; not stopped before: 0 stacks",
         "mode ON (2 stacks): AWS Config heals what the next evaluation finds NON_COMPLIANT",
         "failed: 0; without a stack: 1",
     ]
     assert data.stop_item() == web.stop_item() == {}
-    assert "not stopped before: 2 stacks" in invoke(["start", *SELECTED]).stdout
 
 
 def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: Organization) -> None:
@@ -128,12 +125,6 @@ def test_a_place_where_a_run_may_still_change_something_is_not_done(
     assert run("stop")[0] == 0
 
 
-def hold(reached: Event, done: Event) -> None:
-    """Say that a call is reached, and wait until it may continue."""
-    reached.set()
-    assert done.wait(60)
-
-
 def test_units_and_regions_are_selected(
     organization: Organization, data: HealingPlace, web: HealingPlace, automation: Automation
 ) -> None:
@@ -172,11 +163,8 @@ def test_undo_lists_and_undoes_the_heals_since_a_time(data: HealingPlace, web: H
     ]
     listed = invoke(["undo", "--since", NOON, *SELECTED, "--dry-run"])
     assert listed.exit_code == 0, listed.stderr
-    assert all(run_id in listed.stdout for run_id in healed.values())
     assert "2 heals: 2 to undo\n" in listed.stdout
     assert listed.stdout.count("will no longer use vpce-") == 2  # the runbook itself says so
-    without_answer = invoke(["undo", "--since", NOON, *SELECTED])
-    assert (without_answer.exit_code, "--yes" in without_answer.stderr) == (2, True)
     assert all(place.endpoints() for place in (data, web))
 
     one = run("undo", "--since", BEFORE, "--yes", "--account", web.account_id)
@@ -188,10 +176,6 @@ def test_undo_lists_and_undoes_the_heals_since_a_time(data: HealingPlace, web: H
     status, document, _ = run("undo", "--since", BEFORE, "--yes")
     states = {row["accountName"]: row["state"] for row in document["heals"]}
     assert (status, states) == (1, {"data": "NOT_UNDONE", "web": "EARLIER"})
-    shown = invoke(["undo", "--since", BEFORE, *SELECTED, "--yes"])
-    assert shown.exit_code == 1
-    assert "a tool owns it now" in shown.stdout
-    assert "2 heals: 1 undone earlier, 1 not undone" in shown.stdout
 
 
 def test_undo_resumes_after_a_failed_start(data: HealingPlace, web: HealingPlace) -> None:

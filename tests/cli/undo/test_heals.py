@@ -68,14 +68,6 @@ def test_table_fits_80_columns() -> None:
     assert lines[-1] == "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)"
 
 
-@pytest.mark.usefixtures("ledger")
-def test_table_fits_60_columns() -> None:
-    """Only the commands are longer, because people copy them."""
-    result = CliRunner().invoke(app, ["heals", "--quiet"], env={**shown_output.TERMINAL, "COLUMNS": "60"})
-    lines = shown_output.plain(result.stdout).partition("\nto undo them")[0].splitlines()
-    assert max(map(len, lines)) <= 60
-
-
 def undo(number: int) -> str:
     """Return the command that undoes a heal."""
     return f"express-path undo {heal_id(number)} --region us-east-1"
