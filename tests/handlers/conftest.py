@@ -9,6 +9,7 @@ import pytest
 
 from express_path.handlers import evaluate
 from sandbox.server import Sandbox
+from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
 
@@ -16,6 +17,12 @@ from tests.support.rule import Rule
 def rule(sandbox: Sandbox) -> Rule:
     """Return the rule without parameters."""
     return Rule(sandbox)
+
+
+@pytest.fixture
+def vpc(builder: Builder) -> Private:
+    """Return a VPC with a private subnet behind a NAT gateway, and a public one."""
+    return Private(builder)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from express_path.errors import ExpressPathError, RecordError
 from express_path.handlers import evaluate, plan_heal
 from sandbox.server import Sandbox
 from tests.support.junk import places
-from tests.support.network import Builder, Private
+from tests.support.network import Private
 from tests.support.rule import Context, Rule
 
 Handler = Callable[[Any, Context], Any]
@@ -95,12 +95,6 @@ def answered(handler: Handler, event: Any) -> ExpressPathError | None:
         str(error).encode()
         return error
     return None
-
-
-@pytest.fixture
-def vpc(builder: Builder) -> Private:
-    """A network to evaluate."""
-    return Private(builder)
 
 
 UNREADABLE = [

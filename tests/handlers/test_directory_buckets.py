@@ -1,9 +1,7 @@
 """With scope=DIRECTORY_BUCKETS, creating or deleting directory buckets re-evaluates the Region's subnets."""
 
-import pytest
-
 from sandbox.server import Sandbox
-from tests.support.network import Builder, Private
+from tests.support.network import Private
 from tests.support.rule import Item, Rule
 
 SCOPED = {"scope": "DIRECTORY_BUCKETS"}
@@ -36,12 +34,6 @@ def item(status: str, name: str = FIRST) -> Item:
         "resourceType": "AWS::S3Express::DirectoryBucket",
         "resourceId": name,
     }
-
-
-@pytest.fixture
-def vpc(builder: Builder) -> Private:
-    """A private subnet behind a NAT gateway, and a public one."""
-    return Private(builder)
 
 
 def test_first_bucket_and_last_one(sandbox: Sandbox, vpc: Private) -> None:

@@ -28,12 +28,6 @@ def item(resource_type: str, resource_id: str, **more: object) -> Item:
     }
 
 
-@pytest.fixture
-def vpc(builder: Builder) -> Private:
-    """A private and a public subnet."""
-    return Private(builder)
-
-
 def test_verdict_reaches_config(rule: Rule, vpc: Private) -> None:
     """AWS Config shows the verdict on the subnet, with the deciding route in the annotation."""
     rule.tell(item("Subnet", vpc.subnet, configuration={"vpcId": vpc.vpc}))

@@ -44,12 +44,6 @@ def bus(sandbox: Sandbox) -> Bus:
     return Bus(sandbox)
 
 
-@pytest.fixture
-def vpc(builder: Builder) -> Private:
-    """A private and a public subnet."""
-    return Private(builder)
-
-
 def item(vpc: Private, captured: str = CAPTURED, **more: object) -> Item:
     """Return an item of the private subnet's route table."""
     return {

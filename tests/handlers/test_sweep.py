@@ -6,12 +6,6 @@ from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
 
-@pytest.fixture
-def vpc(builder: Builder) -> Private:
-    """A private and a public subnet."""
-    return Private(builder)
-
-
 def posted(rule: Rule) -> list[str]:
     """Run a sweep and return the subnets that were reported to AWS Config."""
     rule.sandbox.calls.clear()
@@ -32,23 +26,6 @@ def test_first_sweep_posts_all_that_matter(rule: Rule, builder: Builder, vpc: Pr
         second.public_subnet: "INTERNET_GATEWAY",
     }
     assert {result.compliance for result in rule.held().values()} == {"COMPLIANT", "NON_COMPLIANT"}
-
-
-def test_second_sweep_posts_nothing(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """If nothing changed, the stored results are read, and nothing is reported."""
-    builder.subnet(vpc.vpc)
-    rule.sweep()
-    assert posted(rule) == []
-    assert rule.sandbox.calls.of("config", "PutEvaluations") == []
-
-
-def test_one_change_is_one_evaluation(rule: Rule, builder: Builder, vpc: Private) -> None:
-    """The sweep finds a change that sent no event, and reports only that one."""
-    Private(builder)
-    rule.sweep()
-    builder.endpoint(vpc.vpc, vpc.table)
-    assert posted(rule) == [vpc.subnet]
-    assert rule.held()[vpc.subnet][:2] == ("COMPLIANT", "ENDPOINT")
 
 
 def test_vanished_subnet_is_marked_once(rule: Rule, builder: Builder, vpc: Private) -> None:
