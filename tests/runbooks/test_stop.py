@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.heal.ledger import STOP_ID
-from tests.support.heals import APPROVED, FUNCTION, Deployment, Run, Vpc, status, steps
+from tests.support.heals import FUNCTION, Approval, Deployment, Run, Vpc, status, steps
 from tests.support.ledgers import LEDGER, TIME, LedgerTable
 from tests.support.network import Builder
 
@@ -68,15 +68,11 @@ def test_nobody_is_asked_to_approve(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In mode APPROVAL, the runbook ends without a message to the approvers."""
-    deployment.publish(APPROVED)
-    topic = deployment.sandbox.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
-    settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
-    for name, value in settings.items():
-        monkeypatch.setenv(name, value)
+    approval = Approval(deployment, monkeypatch.setenv)
     stop(ledger)
-    run = deployment.automation.wait(deployment.start(vpc.subnet, APPROVED))
+    run = approval.run(vpc.subnet)
     assert (status(run), steps(run)[-1]) == ("Success", "stopped"), run.get("FailureMessage")
-    assert deployment.sandbox.calls.of("sns", "Publish") == []
+    assert approval.messages() == []
     assert ledger.item(f"TABLE#{vpc.table}") == {}
 
 
