@@ -86,10 +86,6 @@ class Hub:
         verdict = self.store_result(subnet_id, reason, time)
         return self.event(changed_entry(VerdictChanged(self.run(time), verdict)))
 
-    def event_of_deletion(self, subnet_id: str, time: datetime) -> dict[str, Any]:
-        """Return the rule's event about a subnet that was deleted, without a report to AWS Config."""
-        return self.event(changed_entry(VerdictChanged(self.run(time), published(subnet_id, Reason.DELETED))))
-
     def sweep_completed(self, time: datetime) -> dict[str, Any]:
         """Return the event at the end of a sweep."""
         return self.event(completed_entry(SweepCompleted(self.run(time), 1, Summary(0, {}, {}))))

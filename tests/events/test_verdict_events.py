@@ -15,7 +15,7 @@ from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import remedy
 from express_path.domain.remedy.texts import Remedy
-from express_path.domain.verdict.evaluator import DELETED, Account, Evaluator, verdict_without_network
+from express_path.domain.verdict.evaluator import DELETED, Evaluator, verdict_without_network
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import ExcludedSubnets, Summary
 from express_path.events.schema import (
@@ -34,7 +34,6 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(FILES[Schema.EVENTS].read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 TIME = datetime(2026, 11, 22, 23, 14, 5, 123000, tzinfo=UTC)
-ACCOUNT_SEEN = Account(ACCOUNT)
 RUN = RuleRun(ACCOUNT, REGION, "s3express-no-nat-path", TIME, "sweep-1")
 
 

@@ -167,6 +167,8 @@ def test_a_list_that_cannot_be_read_may_win() -> None:
     text = text_of("customer-list-unreadable", subnet_id)
     assert "may win pl-" in text
     assert "grant ec2:GetManagedPrefixListEntries" in text
+    flagged_text = text_of("customer-list-unreadable", subnet_id, "--parameter", "unresolvedEgress=NON_COMPLIANT")
+    assert "NOT_A_NAT_PATH what to do: grant ec2:GetManagedPrefixListEntries" in flagged_text
     contests = from_dump("customer-list-unreadable", subnet_id)["contests"]
     routes = [route for contest in contests for route in contest["routes"]]
     assert {(r["wins"], r["mayWin"]) for r in routes if "cannot be read" in r["why"]} == {(False, True)}
@@ -441,22 +443,6 @@ def test_a_dns64_server_of_ones_own_is_mentioned() -> None:
     assert not any(found.values())
     assert from_dump("dual-stack-with-dns64")["notes"] == []
     assert "DNS64 server" in text_of(scenario, "subnet-private-a")
-
-
-def test_a_list_that_cannot_be_read_keeps_the_remedy_from_promising_a_cure() -> None:
-    """The remedy, the plan, and the list of routes name the same permission."""
-    scenario = "customer-list-unreadable"
-    found = from_dump(scenario)
-    assert (found["subnetId"], found["plan"]["action"]) == ("subnet-b", "BLOCKED")
-    [blocker] = found["plan"]["blockers"]
-    assert blocker["name"] == "WOULD_NOT_CURE"
-    assert "pl-unlisted -> tgw-hub in rtb-b may carry" in blocker["evidence"]
-    assert "Associate route table" not in found["remedy"]["text"]
-    assert found["remedy"]["command"] == ""
-    for text in (found["remedy"]["text"], blocker["cure"]):
-        assert "grant ec2:GetManagedPrefixListEntries" in text
-    unresolved = text_of(scenario, "subnet-private-a", "--parameter", "unresolvedEgress=NON_COMPLIANT")
-    assert "NOT_A_NAT_PATH what to do: grant ec2:GetManagedPrefixListEntries" in unresolved
 
 
 def test_a_saved_scan_is_explained_without_the_network(tmp_path: Path) -> None:

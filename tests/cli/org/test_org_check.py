@@ -15,7 +15,6 @@ PREFIX = "example-artifacts"
 KEY = "0123456789abcdef.zip"
 HOME, NORTH = REGIONS
 TWO_REGIONS = ("--region", HOME, "--region", NORTH)
-LAMBDA = "arn:aws:lambda:us-east-1:123456789012:function:other"
 
 
 def check(*options: str) -> Result:
@@ -278,15 +277,6 @@ def test_what_cannot_be_read_is_named_and_the_rest_reported(sandbox: Sandbox, or
     assert [failure["where"] for failure in document(result)["failures"]] == sorted(
         f"account {account_id} ({name}) {HOME}" for name, account_id in organization.accounts.items()
     )
-
-
-def test_a_pipe_gets_a_line_for_each_place(organization: Organization) -> None:
-    """Each has the account, the Region, and the finding. shown.txt is what a terminal gets."""
-    organization.add("missing")
-    piped = check(*TWO_REGIONS).stdout
-    assert "\x1b" not in piped
-    [first, _] = [line for line in piped.splitlines() if organization.accounts["missing"] in line]
-    assert first.split()[1:4] == ["missing", NORTH, "AWS"]
 
 
 @pytest.mark.usefixtures("sandbox")

@@ -231,13 +231,3 @@ def test_a_region_without_stack_sets_is_named(sandbox: Sandbox) -> None:
         result = status()
     assert (result.exit_code, result.stdout.startswith("nothing is deployed")) == (0, True)
     assert "no StackSet in us-east-1 has a name that begins with express-path-" in result.stderr
-
-
-def test_a_pipe_gets_a_line_for_each_row(organization: DeployedOrganization) -> None:
-    """A row to fix has its reason, NAT, account, and Region. shown.txt is what a terminal gets."""
-    organization.result("data", HOME, "subnet-aaaa0123456789abc", Reason.NAT_GATEWAY, ["nat-0123456789abcdef0"])
-    piped = status("--quiet").stdout
-    assert "\x1b" not in piped
-    [line] = [line for line in piped.splitlines() if "rtb-aaaa" in line]
-    for part in ("NAT_GATEWAY", "nat-0123456789abcdef0", organization.accounts["data"], HOME):
-        assert part in line

@@ -19,7 +19,6 @@ ADDRESSES: dict[str, Any] = {
          "Condition": {"StringNotEquals": {"aws:PrincipalOrgID": "o-exampleorg"}}},
     ],
 }  # fmt: skip
-HARMLESS = {"Statement": [ADDRESSES["Statement"][1]]}
 FIX = (
     'replace its Condition by {"NotIpAddress": {"aws:SourceIp": ["203.0.113.0/24"]}, '
     '"StringNotEquals": {"aws:SourceVpce": ["vpce-0a"]}}'
