@@ -10,10 +10,9 @@ export UV_SYSTEM_CERTS ?= true
 export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests of one file share what is slow to make, so they stay together; one worker more than there are processors fills
-# the time in which tests wait. The files run in the order of conftest.py, which starts the slow ones first.
-WORKERS = $(shell $(PYTHON) -c 'import os; print(len(getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count()))(0)) + 1)')
-PYTEST_FLAGS ?= --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder --durations=20
+# Tests of one file share what is slow to make, so they stay together. The files run in the order of conftest.py, which starts
+# the slow ones first.
+PYTEST_FLAGS ?= --numprocesses=auto --dist=loadfile --no-loadscope-reorder --durations=20
 VENV := .venv/.ready
 TOOLS := .venv-tools/.ready
 RIE := .lambda-rie/aws-lambda-rie
