@@ -19,9 +19,12 @@ POLICY = """{
     "Condition": {"StringEquals": {"aws:PrincipalTag/k": "it's ${aws:ResourceTag/k} \\\\ $HOME \\"q\\""}}}]
 }"""
 
-pytestmark = pytest.mark.skipif(
-    not (ENVIRONMENT / "bin" / "aws").exists(), reason="no AWS CLI: make .venv-tools/.ready installs it"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not (ENVIRONMENT / "bin" / "aws").exists(), reason="no AWS CLI: make .venv-tools/.ready installs it"
+    ),
+]
 
 
 def run(patch: str, sandbox: Sandbox, home: Path) -> None:
@@ -51,7 +54,6 @@ def test_the_commands_of_a_scan_fix_its_findings(sandbox: Sandbox, builder: Buil
         builder.subnet(network.vpc, tables[-1])
 
 
-@pytest.mark.long
 def test_the_commands_of_all_owners_fix_their_findings(sandbox: Sandbox, builder: Builder, tmp_path: Path) -> None:
     """One owner creates the endpoint of the VPC with its own route table, and the other one adds its own afterwards."""
     network = Private(builder)

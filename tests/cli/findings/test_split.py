@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from express_path.domain.path.reasons import Reason
@@ -198,6 +198,7 @@ TEXTS = st.text(max_size=90) | st.sampled_from(
 )
 
 
+@settings(max_examples=30)  # each writes many files
 @given(st.lists(TEXTS, min_size=1, max_size=8))
 def test_any_owner_has_a_safe_folder_of_its_own(tmp_path_factory: pytest.TempPathFactory, owners: list[str]) -> None:
     """No tag leaves the folder, hides files, or shares them with another owner, also where case does not count."""
