@@ -35,6 +35,13 @@ def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     return [concern.blocker for concern in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
 
 
+def test_a_rule_is_about_tcp_ports_or_none() -> None:
+    """-1 is all protocols, and a rule of TCP without both ports is about none that can be told."""
+    assert tcp_ports("-1", None, None) == PortRange(0, 65535)
+    assert tcp_ports("6", 400, 500) == tcp_ports("tcp", 400, 500) == PortRange(400, 500)
+    assert tcp_ports("tcp", None, 443) is tcp_ports("tcp", 443, None) is tcp_ports("17", 443, 443) is None
+
+
 def to(*blocks: str, ports: PortRange | None = HTTPS, lists: tuple[str, ...] = ()) -> EgressRule:
     """A rule that lets traffic out."""
     return EgressRule(ports, tuple(map(parse_cidr, blocks)), lists)
