@@ -46,7 +46,7 @@ path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine
 ##@ Develop
 # Branch coverage: 100 % of the core; `make verify` also measures the rest, of which it wants 90 %.
 test: ## Everything that a change needs: style, types, templates, the build, and the tests.
-	$(MAKE) --jobs=2 lint types template site $(RIE) browser
+	$(MAKE) --jobs=3 lint types template site $(RIE) browser
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	$(if $(MEASURE),.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90)
