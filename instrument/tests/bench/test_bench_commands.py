@@ -186,6 +186,7 @@ def test_errors_can_be_allowed() -> None:
     assert "no request ended" in useless.stderr
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_credentials")
 def test_a_hanging_request_makes_the_result_invalid(tmp_path: Path) -> None:
     """A step with a request that is never answered is invalid, also with --allow-errors."""
@@ -264,6 +265,7 @@ def test_what_was_measured_is_in_the_file(how: str, step: int, tmp_path: Path) -
         assert f"INVALID: it ended after {step - 1} of 3 steps" in shown.decode()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_credentials")
 def test_a_full_disk_costs_the_steps_that_it_cannot_hold(tmp_path: Path) -> None:
     """The file keeps the steps that were written before the disk was full; the table has the others, too."""
@@ -286,6 +288,7 @@ def test_a_full_disk_costs_the_steps_that_it_cannot_hold(tmp_path: Path) -> None
     assert loads_below("Connections Gbit/s req/s", shown.decode()) == ["1", "2"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not AWS_CLI.exists(), reason="no AWS CLI: make .venv-tools/.ready installs it")
 def test_a_killed_run_has_said_how_to_delete_its_objects(lab: str, sandbox: Sandbox) -> None:
     """The AWS CLI deletes all objects of the run with the command that was printed, and no others."""

@@ -152,6 +152,7 @@ class Stalling:
         return response("200 OK", OBJECT)
 
 
+@pytest.mark.long
 def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
     """If the server stalls for a second, p99.9 at a constant rate shows it; that of a closed loop does not.
 
@@ -195,6 +196,7 @@ def test_divided_loads_are_the_whole_load(parts: int) -> None:
     assert Counter(raw.lines()[:10]) == Counter(f"GET /{position}" for position in range(10))
 
 
+@pytest.mark.long
 def test_a_late_answer_is_no_hang() -> None:
     """What is answered after the end has its latency, but is not in the throughput. What has no data for the timeout hangs."""
     answers = iter([response("200 OK", OBJECT)] * 20)
@@ -215,6 +217,7 @@ def test_a_late_answer_is_no_hang() -> None:
     assert tally.oldest >= 1
 
 
+@pytest.mark.long
 def test_a_rate_above_that_of_the_server_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that answers 700 of 3,000 requests/s shows as such, and what the warm-up left is neither sent nor counted."""
     monkeypatch.setattr(http_worker, "BACKLOG", 0.3)

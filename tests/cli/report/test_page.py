@@ -385,6 +385,7 @@ def open_drawings(page: Page) -> None:
     page.locator("#vpcs svg[role=img]").last.wait_for(state="attached")
 
 
+@pytest.mark.long
 def test_no_screen_scrolls_sideways(visit: Visit, file: Path) -> None:
     """From a phone to a wide screen: an id on a path is in one line on a laptop, and no drawing there is cut."""
     page = visit.open(file, size=(1400, 900))
@@ -452,6 +453,7 @@ def test_a_phone_pages_the_lists(visit: Visit, file: Path, result: Result) -> No
     expect(page.locator("#rows tr.subnet")).to_have_count(len(result.rows))
 
 
+@pytest.mark.long
 def test_a_drawing_does_not_cut_names_where_there_is_room(visit: Visit, tmp_path: Path) -> None:
     """On a wide screen, long names of subnets and route tables are whole."""
     name = "data-processing-production-private-subnet"

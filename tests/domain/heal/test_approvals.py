@@ -104,7 +104,6 @@ def test_what_owners_wrote_cannot_look_like_the_request() -> None:
     )
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("number", [1, 10, 500])
 def test_message_is_never_longer_than_aws_sends(number: int) -> None:
     """However many concerns there are, and however long, each is shown or counted."""
