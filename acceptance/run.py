@@ -122,9 +122,10 @@ class Run:
         """Wait until an execution of Automation has one of some statuses, and return it."""
 
         def look() -> Json | None:
-            found = self.client("ssm").get_automation_execution(AutomationExecutionId=execution_id)
-            execution = found["AutomationExecution"]
-            return execution if execution["AutomationExecutionStatus"] in statuses else None
+            found = self.client("ssm").get_automation_execution(AutomationExecutionId=execution_id)[
+                "AutomationExecution"
+            ]
+            return found if found["AutomationExecutionStatus"] in statuses else None
 
         return self.until(f"{execution_id} {' or '.join(statuses)}", look)
 
@@ -133,9 +134,9 @@ class Run:
         return self.execution(execution_id, *ENDED)
 
     def answer(self, execution_id: str, signal: str) -> Json:
-        """Approve or reject when an execution asks, and return the execution at its end."""
-        self.execution(execution_id, "Waiting")
-        self.client("ssm").send_automation_signal(AutomationExecutionId=execution_id, SignalType=signal)
+        """Approve or reject if an execution asks, and return the execution at its end."""
+        if self.execution(execution_id, "Waiting", *ENDED)["AutomationExecutionStatus"] == "Waiting":
+            self.client("ssm").send_automation_signal(AutomationExecutionId=execution_id, SignalType=signal)
         return self.end(execution_id)
 
     def logged(self, group: str, word: str) -> list[Json]:

@@ -121,11 +121,8 @@ def test_stop_and_start(run: Run, product: Product, network: Ids) -> None:
 def test_approvals(run: Run, product: Product, network: Ids) -> None:
     """A heal that needs an approval changes nothing if it is refused, and heals if it is given."""
     product.deploy(ApprovalTopicArn=network["Approvals"], Approvers=run.caller)
-    ended = [
-        run.answer(product.start("ApprovalDocumentName", SubnetId=network["Third"]), signal)
-        for signal in ("Reject", "Approve")
-    ]
-    ends = [one["AutomationExecutionStatus"] for one in ended]
+    start = partial(product.start, "ApprovalDocumentName", SubnetId=network["Third"])
+    ends = [run.answer(start(), signal)["AutomationExecutionStatus"] for signal in ("Reject", "Approve")]
     run.add("approvals", "ssm", "Status after Reject and Approve", ends, ["Failed", "Success"])
     product.wait_for("Third", HEALED)
 
