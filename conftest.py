@@ -65,7 +65,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect no garbage while tests are collected: what they import is kept. Measure of all that only the core's imports."""
+    """Collect no garbage while tests are collected: what they import is kept. Measure only how the core is imported."""
     plugin = session.config.pluginmanager.getplugin("_cov")
     measured = plugin.cov_controller if plugin and not os.environ.get("MEASURE") else None
     if measured:

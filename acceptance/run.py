@@ -122,10 +122,8 @@ class Run:
         """Wait until an execution of Automation has one of some statuses, and return it."""
 
         def look() -> Json | None:
-            found = self.client("ssm").get_automation_execution(AutomationExecutionId=execution_id)[
-                "AutomationExecution"
-            ]
-            return found if found["AutomationExecutionStatus"] in statuses else None
+            one = self.client("ssm").get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
+            return one if one["AutomationExecutionStatus"] in statuses else None
 
         return self.until(f"{execution_id} {' or '.join(statuses)}", look)
 
