@@ -18,6 +18,8 @@ from express_path import domain
 
 # The process that starts the workers reads this file before there is one. The sandbox takes it seconds to import.
 if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
     from sandbox.server import Sandbox
     from tests.support.network import Builder
 
@@ -63,14 +65,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in slow)
 
 
+CACHES: set["_lru_cache_wrapper[object]"] = set()
+"""The functions of the core that keep what they return."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let a measured test run all that it needs. What an unmeasured test has called before it would be cached."""
+    if not item.get_closest_marker("no_cover"):
+        for function in CACHES:
+            function.cache_clear()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Collect no garbage while tests are collected: what they import is kept. Measure only how the core is imported."""
     plugin = session.config.pluginmanager.getplugin("_cov")
     measured = plugin.cov_controller if plugin and not os.environ.get("MEASURE") else None
+    for module in pkgutil.walk_packages(domain.__path__, f"{domain.__name__}."):
+        CACHES.update(one for one in vars(importlib.import_module(module.name)).values() if hasattr(one, "cache_clear"))
     if measured:
-        for module in pkgutil.walk_packages(domain.__path__, f"{domain.__name__}."):
-            importlib.import_module(module.name)
         measured.pause()
     gc.disable()
     try:
