@@ -453,9 +453,7 @@ class Remediation:
         attempts: list[Run] = []
         due = self._due(memory, results_of(*place), rule_name)
         for _ in range(found["MaximumAutomaticAttempts"]):
-            if not configuration(memory, rule_name)["Automatic"]:  # it can be changed between attempts
-                break
-            runs = self._attempt(rule_name, due, found)
+            runs = self._attempt(memory, rule_name, due)
             attempts += runs
             failed = {run.resource for run in runs if run.state == RUN_FAILED}
             due = [one for one in due if one in failed and not self._except(memory, rule_name, one, found)]
@@ -471,12 +469,14 @@ class Remediation:
             and not memory.is_running(rule_name, result.resource)
         ]
 
-    def _attempt(self, rule_name: str, due: list[ResourceKey], found: dict[str, Any]) -> list[Run]:
+    def _attempt(self, memory: Remediations, rule_name: str, due: list[ResourceKey]) -> list[Run]:
         """Attempt each resource once, so many at once as allowed, until too many attempts have failed."""
-        concurrent, errors = controls(found)
+        concurrent, errors = controls(configuration(memory, rule_name))
         size = max(1, ceil(len(due) * concurrent / 100))
         runs: list[Run] = []
         for start in range(0, len(due), size):
+            if not configuration(memory, rule_name)["Automatic"]:  # it can be changed at any time
+                break
             account_id, region = self._sandbox.account_id, self._sandbox.region
             batch = [self._begin(account_id, region, rule_name, resource) for resource in due[start : start + size]]
             for run in batch:

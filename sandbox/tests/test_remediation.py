@@ -342,7 +342,7 @@ def refuse(_event: object) -> None:
 def test_no_attempt_begins_after_it_is_no_longer_automatic(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
 ) -> None:
-    """If the configuration changes between two attempts, the first is the last."""
+    """If the configuration changes during an attempt, it is the last, also if other resources have had none yet."""
 
     def heal(event: object) -> None:
         put(Automatic=False)
@@ -351,6 +351,7 @@ def test_no_attempt_begins_after_it_is_no_longer_automatic(
     automation.functions.register("heal", heal)
     put(Automatic=True, MaximumAutomaticAttempts=3, RetryAttemptSeconds=600)
     verdict(sandbox, "subnet-1")
+    verdict(sandbox, "subnet-2")
     assert [run.state for run in remediation.remediate(RULE)] == ["FAILED"]
 
 
