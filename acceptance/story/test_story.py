@@ -52,23 +52,21 @@ def test_mode_on_leaves_an_owned_endpoint_alone(run: Run, product: Product, netw
     owned = deploy_own(run, "owner", Vpc=network["Vpc"], Table=network["Spare"])["Endpoint"]
     run.begin()
     product.deploy(RemediationMode="ON")
-    heal = run.until("a blocked heal that AWS Config started", partial(_heals, run, product, "Failed"))[0]
+    heals, failed = f"DocumentName=='{product.ids['HealDocumentName']}'", "AutomationExecutionStatus=='Failed'"
+    query = f"AutomationExecutionMetadataList[?{heals} && {failed}].AutomationExecutionId"
+    found = partial(run.ask, "ssm", "describe_automation_executions", query)
+    heal = run.until("a blocked heal that AWS Config started", found)[0]
     product.deploy(RemediationMode="OFF")
-    run.until("the end of all heals", lambda: not _heals(run, product, "InProgress"))
+    query = "RemediationExecutionStatuses[?State=='QUEUED' || State=='IN_PROGRESS']"
+    rule = product.ids["ConfigRule"]
+    left = partial(run.ask, "config", "describe_remediation_execution_status", query, ConfigRuleName=rule)
+    run.until("the end of all heals", lambda: not left())
     tables = run.ask("ec2", "describe_vpc_endpoints", "VpcEndpoints[].RouteTableIds[]", VpcEndpointIds=[owned])
     message = run.end(heal)["FailureMessage"]
     answer = ["OWNED_BY_IAC" in message, tables == [network["Spare"]]]
     run.add("mode-on", "config", "Is the heal blocked, and the endpoint as before?", answer, [True, True], message)
     delete(run, f"{run.stack_name}-owner")
     run.delete_endpoints(network["Vpc"])  # the sandbox keeps it
-
-
-def _heals(run: Run, product: Product, status: str) -> list[str]:
-    """Return the heals with a status."""
-    name = product.ids["HealDocumentName"]
-    own = f"DocumentName=='{name}' && AutomationExecutionStatus=='{status}'"
-    query = f"AutomationExecutionMetadataList[?{own}].AutomationExecutionId"
-    return run.ask("ssm", "describe_automation_executions", query)
 
 
 def test_heal_and_undo(run: Run, product: Product, network: Ids) -> None:
@@ -128,7 +126,7 @@ def test_approvals(run: Run, product: Product, network: Ids) -> None:
 
 
 def test_block_public_access(run: Run, product: Product, network: Ids) -> None:
-    """A closed internet gateway changes the verdict, until it is open again. This is a setting of the whole account."""
+    """A closed internet gateway changes the verdict. This is a setting of the whole account."""
     if not run.is_alone:
         pytest.skip("it is a setting of the whole account and Region: set ALONE=1")
     ec2, public = run.client("ec2"), network["Public"]
@@ -144,11 +142,10 @@ def test_block_public_access(run: Run, product: Product, network: Ids) -> None:
         ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
     seen = {"verdict": verdict, "states of the subnet": states}
     run.add("block-public-access", "ec2", "Does the verdict follow?", True, True, seen)
-    product.wait_for("Public", PUBLIC)
 
 
 def test_created_again(run: Run, product: Product, network: Ids) -> None:
-    """A heal of the first stack is undone by a second one with the same ledger."""
+    """A heal of the first stack is undone by a second one with the same ledger, whose rule finds the gateway open again."""
     ledger = product.ids["LedgerTableName"]
     query = f"Items[?routeTableId.S=='{network['ThirdTable']}' && starts_with(id.S, 'RUN#')].id.S"
     heal = run.ask("dynamodb", "scan", query, TableName=ledger)[0].removeprefix("RUN#")
@@ -158,3 +155,4 @@ def test_created_again(run: Run, product: Product, network: Ids) -> None:
     status, asked = undo["AutomationExecutionStatus"], "Status of an undo by the second stack"
     run.add("created-again", "ssm", asked, status, "Success", undo["Outputs"])
     product.wait_for("Third", NAT)
+    product.wait_for("Public", PUBLIC)
