@@ -11,8 +11,8 @@ export NODE_USE_SYSTEM_CA ?= 1
 # Some environments set this. Hundreds of Python processes run here, and each would compile what it imports again.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests of one file share what is slow to make, so they stay together. The files run in the order of conftest.py, which starts
-# the slow ones first.
-PYTEST_FLAGS ?= --numprocesses=auto --dist=loadfile --no-loadscope-reorder --durations=20
+# the slow ones first. Some only wait, so there is one more process than processors.
+PYTEST_FLAGS ?= --numprocesses=$$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist=loadfile --no-loadscope-reorder --durations=20
 VENV := .venv/.ready
 TOOLS := .venv-tools/.ready
 RIE := .lambda-rie/aws-lambda-rie
@@ -23,7 +23,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/tools
 SAM_BUILD = .venv-tools/bin/sam build && cd integrations && ../.venv-tools/bin/sam build
 .DELETE_ON_ERROR:
-.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint types template site acceptance \
+.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint types template site compiled acceptance \
 	acceptance-clean dist image audit org-package browser lock
 
 ##@ Use
@@ -46,7 +46,7 @@ path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine
 ##@ Develop
 # Branch coverage: 100 % of the core; `make verify` also measures the rest, of which it wants 90 %.
 test: ## Everything that a change needs: style, types, templates, the build, and the tests.
-	$(MAKE) --jobs=3 lint types template site $(RIE) browser
+	$(MAKE) --jobs=3 lint types template site compiled $(RIE) browser
 	.venv/bin/python -m pytest $(PYTEST_FLAGS) --cov --cov-report=
 	.venv/bin/coverage report --include='functions/express_path/domain/*' --fail-under=100
 	$(if $(MEASURE),.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90)
@@ -70,6 +70,8 @@ lint: $(TOOLS) ## Check style and imports. To repair: .venv-tools/bin/ruff check
 	.venv-tools/bin/ruff format --check
 types: $(VENV) $(TOOLS) ## Check types.
 	.venv-tools/bin/mypy
+compiled: $(VENV) # Compile what all processes of the tests import, so that not each of them does that at the same time.
+	.venv/bin/python -m pytest --collect-only -qqq >/dev/null
 template: $(VENV) $(TOOLS) ## Check the templates and build what they deploy.
 	$(SAM_BUILD)
 	.venv/bin/python -m org.package .aws-sam/build/EvaluateFunction integrations/.aws-sam/build/SecurityHubFunction build/org >/dev/null

@@ -138,7 +138,7 @@ def test_item_that_is_older_than_the_stored_result_replaces_it(sandbox: Sandbox)
     assert rule.held()[spoke.subnet].ordering > before.ordering
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_verdict_is_lost_when_ec2_throttles(sandbox: Sandbox, builder: Builder) -> None:
     """Many invocations at once exceed EC2's rates, and all verdicts arrive without a failed event."""
     vpc = Private(builder)
