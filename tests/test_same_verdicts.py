@@ -23,7 +23,7 @@ from tests.support.config_aggregator import Aggregator, answering
 from tests.support.everything import Everything
 from tests.support.rule import Rule
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.long, pytest.mark.no_cover]
 
 NETWORK = "111122223333"
 ROLE = f"arn:aws:iam::{NETWORK}:role/express-path-network"

@@ -128,6 +128,7 @@ def test_two_undos_of_one_heal_both_succeed(
     assert len(deployment.sandbox.calls.of("ec2", "DeleteVpcEndpoints")) == 1
 
 
+@pytest.mark.long
 def test_claim_of_a_running_run_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_totals_are_filters(visit: Visit, file: Path, result: Result) -> None:
     assert f"account={names[0]}" in page.url
 
 
+@pytest.mark.long
 def test_headings_sort_both_ways(visit: Visit, file: Path, result: Result) -> None:
     """A heading sorts by its column, then in reverse order; screen readers announce it."""
     page = visit.open(file)
@@ -263,6 +264,7 @@ def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, re
     assert sorted(listed(page)) == ids(list(item.rows))
 
 
+@pytest.mark.long
 def test_a_link_shows_the_same_again(visit: Visit, file: Path) -> None:
     """The fragment of the address keeps choices, order and opened rows; what another report had can be cleared."""
     page = visit.open(file)
@@ -322,6 +324,7 @@ def test_drawings_show_tables_hops_and_nats(visit: Visit, file: Path, result: Re
                 assert min(panel["boxes"], panel["labels"]) >= 1
 
 
+@pytest.mark.long
 def test_row_and_drawing_lead_to_each_other(visit: Visit, file: Path, result: Result) -> None:
     """From an opened row to its VPC's drawing, and from there to that VPC's subnets alone."""
     page = visit.open(file)
@@ -437,6 +440,7 @@ def test_a_drawing_is_whole(visit: Visit, tmp_path: Path, scenario: str) -> None
             assert x + width <= left or left + wide <= x or y + height <= top or top + high <= y
 
 
+@pytest.mark.long
 def test_a_phone_pages_the_lists(visit: Visit, file: Path, result: Result) -> None:
     """A phone begins with a few rows of each list, and has buttons for the rest."""
     page = visit.open(file, size=NARROW)
