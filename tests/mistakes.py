@@ -140,7 +140,7 @@ MISTAKES = (
     Mistake(
         "an unknown appliance behind which an endpoint is counts as clean",
         HOPS,
-        "replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks)",
+        "replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks, unknown=unknown)",
         "outcome",
     ),
     Mistake("a firewall's NAT gateway is not shown", HOPS, "if gateway_id is None:", "if True:"),

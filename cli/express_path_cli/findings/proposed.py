@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason, Unknown
 from express_path.domain.remedy.remedies import needs_remedy
-from express_path.domain.remedy.texts import how_to_find_out
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline
-from express_path_cli.findings.row import AFTER_APPLY, OR_WITH_SOURCE, Row, known_id, rows_of, what_to_find_out
+from express_path_cli.findings.row import Row, known_id, rows_of
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
@@ -25,7 +24,8 @@ from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
 """How many route tables or resources a sentence names."""
-UNDECIDED = f"may change any path, which is {AFTER_APPLY}"
+_AFTER_APPLY = "known after the apply"
+_UNDECIDED = f"may change any path, which is {_AFTER_APPLY}"
 """In the note of a row whose path depends on a resource whose effect is not modelled."""
 _ZONE_ID = re.compile("[a-z0-9-]+-az[0-9]+")
 _SNAPSHOT = (
@@ -88,12 +88,17 @@ def _after(proposed: Proposed, parameters: RuleParameters, selection: Selection)
         if len({one.reason for one in every}) > 1:
             worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])
             name = proposed.with_routes.get(verdict.route_table_id or "")
-            note = f"{name} is {_after_apply(proposed)}" if name else _SNAPSHOT
-            decided.append(worst if _is_certain(every) else _unresolved(verdict, note, parameters))
+            if _is_certain(every):
+                decided.append(worst)
+            elif name:
+                decided.append(_known_later(verdict, name, proposed, parameters))
+            else:
+                decided.append(_unresolved(verdict, _SNAPSHOT, parameters))
         elif verdict.reason is Reason.NO_ROUTE and _may_be_dropped(verdict, proposed):
             decided.append(_unresolved(verdict, _ZONE, parameters))
         elif verdict.reason is Reason.EXCLUDED and isinstance(verdict.vpc_id, UnknownId):
-            decided.append(_unresolved(verdict, f"{verdict.vpc_id} is known after the apply", parameters))
+            note = f"{verdict.vpc_id} is {_AFTER_APPLY}"
+            decided.append(_unresolved(verdict, note, parameters, Unknown.AFTER_APPLY))
         else:
             decided.append(_with_note(verdict, proposed, parameters))
     return [replace(one, route_table_id=_known_table(one.route_table_id)) for one in decided]
@@ -135,15 +140,19 @@ def _with_note(verdict: Verdict, proposed: Proposed, parameters: RuleParameters)
     end = next((one for one in ends if isinstance(one, UnknownId)), None)
     if verdict.reason is not Reason.UNRESOLVED_EGRESS or end is None:
         return verdict
-    what = UNDECIDED if end in proposed.undecided else f"is {_after_apply(proposed)}"
-    return _unresolved(verdict, f"{end} {what}", parameters)
+    if end in proposed.undecided:
+        return _unresolved(verdict, f"{end} {_UNDECIDED}", parameters, Unknown.AFTER_APPLY)
+    return _known_later(verdict, end, proposed, parameters)
 
 
-def _after_apply(proposed: Proposed) -> str:
-    return AFTER_APPLY if proposed.has_source else OR_WITH_SOURCE
+def _known_later(verdict: Verdict, name: str, proposed: Proposed, parameters: RuleParameters) -> Verdict:
+    """Return the verdict on a path that depends on a value that only the apply shows, or perhaps the configuration."""
+    if proposed.has_source:
+        return _unresolved(verdict, f"{name} is {_AFTER_APPLY}", parameters, Unknown.AFTER_APPLY)
+    return _unresolved(verdict, f"{name} is {_AFTER_APPLY}, or with --source DIR", parameters, Unknown.SOURCE)
 
 
-def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters) -> Verdict:
+def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters, unknown: Unknown | None = None) -> Verdict:
     reason = Reason.UNRESOLVED_EGRESS
     annotation = f"{reason}: {MEANINGS[reason]} ({note})"
     shown = annotation if len(annotation) <= MAX_LENGTH else f"{annotation[: MAX_LENGTH - 3]}..."
@@ -155,15 +164,14 @@ def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters) -> Verd
         path=(),
         note=note,
         lacks="",
+        unknown=unknown,
+        excluded_by="",
     )
 
 
 def _row(row: Row, proposed: Proposed) -> Row:
     """Return a row with its address, and what changes it."""
     table_id = row.route_table_id or ""
-    if row.remedy and AFTER_APPLY in row.note:
-        before, _, after = row.remedy.text.rpartition(how_to_find_out(row))
-        row = replace(row, remedy=replace(row.remedy, text=f"{before}{what_to_find_out(row)}{after}"))
     changed_by = dict.fromkeys((*proposed.changed_by.get(table_id, ()), *proposed.changed_by.get(row.subnet_id, ())))
     if needs_remedy(row):
         causes = sorted(changed_by, key=_cause_order)

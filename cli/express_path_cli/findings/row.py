@@ -16,14 +16,10 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, association
-from express_path.domain.remedy.texts import Remedy, how_to_find_out
+from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.sources.proposal.resource import NewId, UnknownId
 
-AFTER_APPLY = "known after the apply"
-"""In the note of a row whose path depends on a value that is known only after the apply of a plan."""
-OR_WITH_SOURCE = f"{AFTER_APPLY}, or with --source DIR"
-"""The same if the configuration was not read, which may say the value."""
 _FIELDS_OF = attrgetter(*(each.name for each in fields(Verdict)))
 """Return the values of a verdict's fields, with which those of a row begin."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
@@ -207,14 +203,6 @@ def _snippet(rows: Sequence[Row], joint: Remedy, endpoint: VpcEndpoint, new: Seq
 def known_id(resource_id: str | None) -> str | None:
     """Return the id that AWS gave a resource, None as long as a change knows only its address."""
     return None if not resource_id or isinstance(resource_id, NewId | UnknownId) else resource_id
-
-
-def what_to_find_out(row: Row) -> str:
-    """Return how to find out what is unknown about a row's path."""
-    if AFTER_APPLY not in row.note:
-        return how_to_find_out(row)
-    source = "add --source DIR, the folder of the configuration, or " if OR_WITH_SOURCE in row.note else ""
-    return f"{source}scan again after the apply"
 
 
 def worst_first(rows: Iterable[Row]) -> list[Row]:

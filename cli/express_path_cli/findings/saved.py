@@ -12,7 +12,7 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.network.ids import wrong_form
 from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance, Reason, Unknown
 from express_path.domain.remedy.texts import NAT64_PAGE, PAGES, Remedy
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError, RecordError
@@ -203,6 +203,8 @@ def _row(found: Description, remedies: Sequence[Remedy], an_id: ReadId) -> Row:
         path=_hops(found, subnet_id),
         note=optional_free_text(found, "note", subnet_id),
         lacks=optional_free_text(found, "lacks", subnet_id),
+        unknown=member(found, "unknown", subnet_id, Unknown) if "unknown" in found else None,
+        excluded_by=optional_free_text(found, "excludedBy", subnet_id),
         subnet_name=optional_free_text(names, "subnet", subnet_id),
         route_table_name=optional_free_text(names, "routeTable", subnet_id),
         vpc_name=optional_free_text(names, "vpc", subnet_id),

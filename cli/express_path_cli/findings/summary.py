@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.verdict.evaluator import VPC_IDS
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, Worklist
 from express_path_cli.terminal.texts import count_text
@@ -94,9 +95,14 @@ def dropped(rows: Sequence[Row]) -> int:
 
 def exclusions(rows: Sequence[Row]) -> dict[str, int]:
     """Return how many subnets each tag or parameter excludes, most first."""
-    notes = (row.note for row in rows if row.reason is Reason.EXCLUDED)
-    causes = Counter(note.rpartition(" on ")[0] or "the rule's scope or vpcIds" for note in notes)
+    causes = Counter(_exclusion(row) for row in rows if row.reason is Reason.EXCLUDED)
     return dict(sorted(causes.items(), key=lambda cause: (-cause[1], cause[0])))
+
+
+def _exclusion(row: Row) -> str:
+    if row.excluded_by in ("", VPC_IDS):
+        return "the rule's scope or vpcIds"
+    return f"tag {row.excluded_by}"
 
 
 def advice(rows: Sequence[Row]) -> list[str]:

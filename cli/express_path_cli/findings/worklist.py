@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
-from express_path.domain.remedy.texts import Remedy
-from express_path_cli.findings.row import Mark, Row, change_key, combined, what_to_find_out
+from express_path.domain.remedy.texts import Remedy, how_to_find_out
+from express_path_cli.findings.row import Mark, Row, change_key, combined
 from express_path_cli.terminal.tables import Layout, Record
 from express_path_cli.terminal.texts import count_text
 
@@ -175,7 +175,7 @@ def item_record(item: WorkItem, *, is_compared: bool) -> Record:
         notes["Path"] = _distinct(map(path_text, item.rows))
         notes["To fix" if first.reason is Reason.DROPPED else "Unknown"] = _distinct(row.note for row in item.rows)
     if first.reason is Reason.UNRESOLVED_EGRESS:
-        notes["To find out"] = _distinct(map(what_to_find_out, item.rows))
+        notes["To find out"] = _distinct(map(how_to_find_out, item.rows))
     return Record(cells, notes)
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import Compliance, Reason
+from express_path.domain.path.reasons import Compliance, Reason, Unknown
 from express_path.domain.remedy.texts import Remedy
 from express_path.errors import ApiError
 from express_path_cli.findings import output
@@ -53,6 +53,7 @@ EXCLUDED = replace(
     reason=Reason.EXCLUDED,
     annotation="EXCLUDED: by a tag",
     note="tag key=a on b on subnet-4",
+    excluded_by="key=a on b",
 )
 UNKNOWN = replace(
     FLAGGED,
@@ -62,6 +63,7 @@ UNKNOWN = replace(
     reason=Reason.UNRESOLVED_EGRESS,
     annotation="UNRESOLVED_EGRESS: its route table is not known",
     path=(),
+    unknown=Unknown.PERMISSION,
 )
 EVERY = (FLAGGED, COMPLIANT, DROPPED, EXCLUDED, UNKNOWN)
 """A row of each kind: each compliance, and each reason that a format treats in a way of its own."""

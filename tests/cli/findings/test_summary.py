@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.path.reasons import Reason
+from express_path.domain.verdict.evaluator import VPC_IDS
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing, dropped, exclusions, summary
 from express_path_cli.findings.worklist import worklist
 from tests.cli.findings.results import COMPLIANT, DROPPED, EXCLUDED, FLAGGED, UNKNOWN
 
-NOT_LISTED = replace(EXCLUDED, note="vpcIds does not list its VPC")
+NOT_LISTED = replace(EXCLUDED, note="vpcIds does not list its VPC", excluded_by=VPC_IDS)
 
 
 def test_dropped_and_excluded_subnets_are_counted_separately() -> None:

@@ -204,6 +204,8 @@ def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict
     optional = {
         "note": row.note,
         "lacks": row.lacks,
+        "unknown": row.unknown,
+        "excludedBy": row.excluded_by,
         "otherPaths": [{"reason": reason, "path": list(map(_hop, hops))} for reason, hops in row.other_paths],
     }
     return {

@@ -39,7 +39,7 @@ from express_path.domain.path.outcomes import (
     unresolved,
     without_hop,
 )
-from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
+from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason, Unknown
 from express_path.domain.path.routing import AddressSet, RoutingIndex
 
 
@@ -104,9 +104,9 @@ def trace_from_any(
 
 _CLOSED = "VPC Block Public Access blocks it: create an exclusion for the subnet"
 _NAT_CLOSED = "VPC Block Public Access blocks the NAT gateway's subnet {}: create an exclusion for it"
-REGIONAL_NAT_CLOSED = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
+_REGIONAL_NAT_CLOSED = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
 _NOT_KNOWN_OPEN = "this source does not show whether VPC Block Public Access blocks it; scan the account itself"
-INGRESS_ONLY = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
+_INGRESS_ONLY = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
 
 
 def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
@@ -122,7 +122,7 @@ def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet,
     if gateway.subnet_id is None:
         vpc = tracer.snapshot.vpcs.get(gateway.vpc_id)
         if vpc and vpc.block_mode is BlockMode.BIDIRECTIONAL:
-            return unresolved(route, addresses, REGIONAL_NAT_CLOSED)
+            return unresolved(route, addresses, _REGIONAL_NAT_CLOSED, unknown=Unknown.REGIONAL_NAT_CLOSED)
         return terminal(route, addresses, Reason.NAT_GATEWAY)
     subnet = tracer.snapshot.subnets.get(gateway.subnet_id)
     table = tracer.governing_table(subnet) if subnet else None
@@ -158,7 +158,7 @@ def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: Addres
         return unresolved(route, addresses, _NOT_KNOWN_OPEN)
     is_egress_only = route.target_kind is TargetKind.EGRESS_ONLY_INTERNET_GATEWAY
     if state.block_mode is BlockMode.INGRESS and not is_egress_only and not state.skip_gateway_endpoints:
-        return unresolved(route, addresses, INGRESS_ONLY)
+        return unresolved(route, addresses, _INGRESS_ONLY, unknown=Unknown.BLOCK_INGRESS)
     return terminal(route, addresses, Reason.INTERNET_GATEWAY)
 
 
@@ -171,7 +171,8 @@ def follow_vpc_endpoint(tracer: RouteTracer, route: Route, addresses: AddressSet
     """Follow a vpce- target: end at a gateway endpoint, or continue from the subnet of an appliance's endpoint."""
     endpoint = tracer.snapshot.vpc_endpoints.get(route.target_id)
     if endpoint is None:
-        return unresolved(route, addresses, "this endpoint is not listed (ec2:DescribeVpcEndpoints)")
+        note = "this endpoint is not listed (ec2:DescribeVpcEndpoints)"
+        return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
     if endpoint.endpoint_type == "gateway":
         return _end_at_gateway_endpoint(tracer, endpoint, route, addresses)
     if endpoint.endpoint_type == "gatewayloadbalancer":
@@ -207,7 +208,9 @@ UNREADABLE_TARGETS = {
 """The kinds of targets that cannot be followed, in words."""
 
 
-FIREWALLS_NEEDED = (
+_FIREWALL_READS = "network-firewall:"
+"""The reads that show which firewall an endpoint belongs to."""
+_FIREWALLS_NEEDED = (
     "its appliance may translate traffic; to find its firewall: network-firewall:ListFirewalls, DescribeFirewall, "
     "ListVpcEndpointAssociations, DescribeVpcEndpointAssociation"
 )
@@ -232,12 +235,14 @@ def follow_appliance_endpoint(
     firewall = tracer.snapshot.firewall_of_endpoint.get(endpoint.id)
     if firewall and firewall.translates:
         return _leave_through_firewall(firewall, endpoint, route, addresses)
-    may_translate = _may_translate(tracer.snapshot, endpoint)
+    needs_firewalls = _needs_firewalls(tracer.snapshot)
+    unknown = Unknown.PERMISSION if needs_firewalls else None
+    may_translate = _FIREWALLS_NEEDED if needs_firewalls else _may_translate(endpoint)
     if state.skip_gateway_endpoints and not firewall:
-        return unresolved(route, addresses, may_translate, kind, lacks="network-firewall:")
+        return unresolved(route, addresses, may_translate, kind, lacks=_FIREWALL_READS, unknown=unknown)
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _ENDPOINT_UNLISTED)
-    lacks = "network-firewall:" if may_translate == FIREWALLS_NEEDED else ""
-    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks)
+    lacks = _FIREWALL_READS if needs_firewalls else ""
+    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks, unknown)
     return trace.via(hop_of(route, kind), route)
 
 
@@ -251,24 +256,27 @@ def _leave_through_firewall(firewall: Firewall, endpoint: VpcEndpoint, route: Ro
     return trace.map(lambda outcome: replace(outcome, path=(*outcome.path, hop)))
 
 
-def _may_translate(snapshot: Snapshot, endpoint: VpcEndpoint) -> str:
-    """Return why it is not certain that an endpoint's appliance forwards traffic unchanged."""
-    if snapshot.firewalls is None or any(operation.startswith("network-firewall:") for operation in snapshot.denied):
-        return FIREWALLS_NEEDED
+def _needs_firewalls(snapshot: Snapshot) -> bool:
+    """Return whether a read is missing that would show the firewall of an endpoint."""
+    return snapshot.firewalls is None or any(operation.startswith(_FIREWALL_READS) for operation in snapshot.denied)
+
+
+def _may_translate(endpoint: VpcEndpoint) -> str:
+    """Return why it is not certain that the appliance of an endpoint of no firewall forwards traffic unchanged."""
     return _ONLY_TAGGED if "AWSNetworkFirewallManaged" in endpoint.tags else _NO_FIREWALL
 
 
-def behind_appliance(trace: Trace, note: str, lacks: str = "") -> Trace:
+def behind_appliance(trace: Trace, note: str, lacks: str = "", unknown: Unknown | None = None) -> Trace:
     """Return what can be determined behind an appliance that may translate traffic: only a NAT. note says why."""
-    return trace.map(partial(_certain_behind_appliance, note, lacks))
+    return trace.map(partial(_certain_behind_appliance, note, lacks, unknown))
 
 
-def _certain_behind_appliance(note: str, lacks: str, outcome: Outcome) -> Outcome:
+def _certain_behind_appliance(note: str, lacks: str, unknown: Unknown | None, outcome: Outcome) -> Outcome:
     if outcome.reason in NAT_REASONS:
         return _nat_behind_appliance(outcome)
     if outcome.reason is Reason.UNRESOLVED_EGRESS:
         return outcome
-    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks)
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks, unknown=unknown)
 
 
 def _nat_behind_appliance(outcome: Outcome) -> Outcome:
@@ -293,10 +301,11 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
         return unresolved(route, addresses, _MAY_TRANSLATE)
     if tracer.snapshot.network_interfaces is None:
         note = "to find out whether it forwards traffic, grant ec2:DescribeNetworkInterfaces"
-        return unresolved(route, addresses, note, lacks="ec2:DescribeNetworkInterfaces")
+        return unresolved(route, addresses, note, lacks="ec2:DescribeNetworkInterfaces", unknown=Unknown.PERMISSION)
     interface = _interface_of(tracer.snapshot.network_interfaces, route.target_id)
     if interface is None:
-        return unresolved(route, addresses, "this network interface is not listed (ec2:DescribeNetworkInterfaces)")
+        note = "this network interface is not listed (ec2:DescribeNetworkInterfaces)"
+        return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
     if interface.source_dest_check:
         return unresolved(route, addresses, "its source/destination check is on, so it does not forward traffic")
     # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
@@ -401,10 +410,11 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
     if state.skip_gateway_endpoints:
         return unresolved(route, addresses, _NOT_CERTAIN)
     if tracer.snapshot.transit_gateway_attachments is None:
-        return unresolved(route, addresses, _ATTACHMENTS_NEEDED, lacks=_ATTACHMENTS)
+        return unresolved(route, addresses, _ATTACHMENTS_NEEDED, lacks=_ATTACHMENTS, unknown=Unknown.PERMISSION)
     attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
     if attachment is None:
-        return unresolved(route, addresses, f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}")
+        note = f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}"
+        return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
     if attachment.state != "available":
         return unresolved(route, addresses, f"the state of {attachment.id} is {attachment.state}, not available")
     if not _may_enter(tracer, attachment, state.zone):
@@ -440,9 +450,10 @@ def _trace_from_table_of(
         note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
     elif table.truncated:
         note = f"{table.id} has more routes than one search returns"
-    if table is None or note:
-        lacks = "" if table else "ec2:SearchTransitGatewayRoutes"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks)
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+    if table is None:
+        lacks = "ec2:SearchTransitGatewayRoutes"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=Unknown.PERMISSION)
     return trace_from(tracer, NextTable(table, state), addresses)
 
 
@@ -463,7 +474,8 @@ def follow_attachment(tracer: RouteTracer, route: Route, addresses: AddressSet, 
     """
     attachment = (tracer.snapshot.transit_gateway_attachments or {}).get(route.target_id)
     if attachment is None:
-        return unresolved(route, addresses, f"this attachment is not listed; {_ATTACHMENTS_NEEDED}")
+        note = f"this attachment is not listed; {_ATTACHMENTS_NEEDED}"
+        return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
     if attachment.resource_type not in ("vpc", "network-function"):
         return unresolved(
             route,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, Route, TargetKind
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import Reason, Unknown
 from express_path.domain.path.routing import AddressSet, contains, overlap
 
 MAX_ROUTE_TABLES = 64
@@ -35,6 +35,8 @@ class Outcome:
     route is the first route on the path. note adds what the reason does not say: what to fix, or what was not readable.
     is_closed is true if VPC Block Public Access drops the traffic, because somebody closed the path. lacks is the API
     operation, or the service in front of the colon, without which the outcome is unknown; empty if no read would help.
+    unknown is what is not known, None if the last hop says that. excluded_by is the tag (key or key=value) or the rule
+    parameter that excludes a subnet; empty for other reasons, and if the subnet left the rule's scope.
     """
 
     reason: Reason
@@ -43,10 +45,12 @@ class Outcome:
     note: str = ""
     is_closed: bool = False
     lacks: str = ""
+    unknown: Unknown | None = None
+    excluded_by: str = ""
 
     def via(self, hop: Hop, route: Route) -> "Outcome":
         """Return the same outcome, seen from one hop earlier."""
-        return Outcome(self.reason, (hop, *self.path), route, self.note, self.is_closed, self.lacks)
+        return Outcome(self.reason, (hop, *self.path), route, self.note, self.is_closed, self.lacks, self.unknown)
 
 
 class TracedAddresses(NamedTuple):
@@ -125,18 +129,31 @@ def terminal(
 
 
 def unresolved(
-    route: Route, addresses: AddressSet, note: str, kind: TargetKind | None = None, *, lacks: str = ""
+    route: Route,
+    addresses: AddressSet,
+    note: str,
+    kind: TargetKind | None = None,
+    *,
+    lacks: str = "",
+    unknown: Unknown | None = None,
 ) -> Trace:
     """Return a trace that cannot continue at this route's target; note says why, and what would resolve it."""
-    outcome = Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route, kind),), route, note, lacks=lacks)
+    outcome = Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route, kind),), route, note, lacks=lacks, unknown=unknown)
     return Trace((TracedAddresses(addresses, (outcome,)),))
 
 
 def without_hop(
-    addresses: AddressSet, reason: Reason, note: str = "", consulted: frozenset[str] = frozenset(), *, lacks: str = ""
+    addresses: AddressSet,
+    reason: Reason,
+    note: str = "",
+    consulted: frozenset[str] = frozenset(),
+    *,
+    lacks: str = "",
+    unknown: Unknown | None = None,
 ) -> Trace:
     """Return a trace that ends before any further hop."""
-    return Trace((TracedAddresses(addresses, (Outcome(reason, note=note, lacks=lacks),)),), consulted)
+    outcome = Outcome(reason, note=note, lacks=lacks, unknown=unknown)
+    return Trace((TracedAddresses(addresses, (outcome,)),), consulted)
 
 
 def join(traces: Iterable[Trace], consulted: frozenset[str] = frozenset()) -> Trace:

@@ -31,6 +31,21 @@ class Reason(StrEnum):
     DELETED = "DELETED"
 
 
+class Unknown(StrEnum):
+    """What is not known about an UNRESOLVED_EGRESS path, if its last hop does not say that.
+
+    PERMISSION: a read that the note names. BLOCK_INGRESS and REGIONAL_NAT_CLOSED: what VPC Block Public Access does to an
+    internet gateway, and to a regional NAT gateway. AFTER_APPLY: a value that is known after the apply of a proposed change;
+    SOURCE: the same, if the configuration was not read, which may say the value.
+    """
+
+    PERMISSION = "PERMISSION"
+    BLOCK_INGRESS = "BLOCK_INGRESS"
+    REGIONAL_NAT_CLOSED = "REGIONAL_NAT_CLOSED"
+    AFTER_APPLY = "AFTER_APPLY"
+    SOURCE = "SOURCE"
+
+
 SEVERITY_ORDER = {reason: position for position, reason in enumerate(Reason)}
 """Each reason's position in the order of severity; the worst reason has position 0."""
 

@@ -18,6 +18,7 @@ from express_path.domain.network.resources import (
     Subnet,
 )
 from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.reasons import Unknown
 
 _EXISTING = ("available", "pending")
 """The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
@@ -47,15 +48,16 @@ class GoverningTables:
         }
         self._unlisted_by_vpc = dict(sorted(unlisted, reverse=True))
 
-    def why_unknown(self, subnet: Subnet) -> str:
-        """Return why the route table that governs a subnet cannot be determined."""
+    def why_unknown(self, subnet: Subnet) -> tuple[str, Unknown | None]:
+        """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         claiming = sorted(table.id for table in self.claiming_tables(subnet))
         if claiming:
-            return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them"
+            return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
         unlisted = self._unlisted_table(subnet)
         if unlisted:
-            return f"{unlisted}, which is not listed and may govern the subnet (ec2:DescribeRouteTables)"
-        return "its route table cannot be seen (ec2:DescribeRouteTables)"
+            note = f"{unlisted}, which is not listed and may govern the subnet (ec2:DescribeRouteTables)"
+            return note, Unknown.PERMISSION
+        return "its route table cannot be seen (ec2:DescribeRouteTables)", Unknown.PERMISSION
 
     def _unlisted_table(self, subnet: Subnet) -> str:
         """Return what names a table that is not listed and may be the subnet's own; empty if its own table is known.

@@ -25,7 +25,7 @@ from express_path.domain.path.outcomes import (
     unresolved,
     without_hop,
 )
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import Reason, Unknown
 from express_path.domain.path.routing import (
     AddressSet,
     Claims,
@@ -79,8 +79,8 @@ class Tracer:
         """Return the route table that governs a subnet; None if it cannot be seen."""
         return self._governing.governing_table(subnet)
 
-    def why_unknown(self, subnet: Subnet) -> str:
-        """Return why the route table that governs a subnet cannot be determined."""
+    def why_unknown(self, subnet: Subnet) -> tuple[str, Unknown | None]:
+        """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         return self._governing.why_unknown(subnet)
 
     def index_of(self, table: AnyRouteTable) -> RoutingIndex:
@@ -137,7 +137,9 @@ class Tracer:
             and self.index_of(table).has_other_than_local(Family.IPV6)
         ):
             unseen, lacks = AddressSet(Cidr(Family.IPV6, 0, 0)), "ec2:DescribeManagedPrefixLists"
-            yield without_hop(unseen, Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN, lacks=lacks)
+            yield without_hop(
+                unseen, Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN, lacks=lacks, unknown=Unknown.PERMISSION
+            )
 
     @property
     def _may_have_unseen_ipv6_list(self) -> bool:
@@ -153,7 +155,7 @@ class Tracer:
         if not self.index_of(table).has_routes(family):
             return without_hop(addresses, Reason.NO_ROUTE)
         note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=ENTRIES)
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=ENTRIES, unknown=Unknown.PERMISSION)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
@@ -227,7 +229,14 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
             and not route.is_blackhole
             and {winner.target_id for winner in routed.routes} != {route.target_id}
         ):
-            yield Outcome(Reason.UNRESOLVED_EGRESS, (hop_of(route),), route, _ENTRIES_UNREADABLE, lacks=ENTRIES)
+            yield Outcome(
+                Reason.UNRESOLVED_EGRESS,
+                (hop_of(route),),
+                route,
+                _ENTRIES_UNREADABLE,
+                lacks=ENTRIES,
+                unknown=Unknown.PERMISSION,
+            )
 
 
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:

@@ -168,7 +168,7 @@ class Remedies:
         # Subnets differ only if the reason is PARTLY_NAT.
         subnet_id = verdict.subnet_id if verdict.reason is Reason.PARTLY_NAT else ""
         place = (verdict.account_id, verdict.region, verdict.vpc_id, subnet_id, verdict.route_table_id)
-        key = (place, verdict.compliance, verdict.reason, verdict.path, verdict.note)
+        key = (place, verdict.compliance, verdict.reason, verdict.path, verdict.note, verdict.unknown)
         if key not in self._remedies:
             self._remedies[key] = remedy(verdict, self._evaluator(verdict))
         return self._remedies[key]

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from express_path.domain.network.resources import TargetKind, VpcEndpoint
-from express_path.domain.path.hops import INGRESS_ONLY, REGIONAL_NAT_CLOSED
-from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason, Unknown
 from express_path.domain.verdict.evaluator import Verdict
 
 ENDPOINT_PAGE = "https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-express-networking.html"
@@ -163,20 +162,22 @@ _BY_LAST_HOP: Mapping[TargetKind, str] = {
     TargetKind.INTERNET_GATEWAY: "scan the account itself",
     TargetKind.EGRESS_ONLY_INTERNET_GATEWAY: "scan the account itself",
 }
-_BY_NOTE = {
-    INGRESS_ONLY: "open a connection to S3 Express from an instance in the subnet",
-    REGIONAL_NAT_CLOSED: "look at the NAT gateway's metric BytesOutToDestination, or ask who blocked the VPC",
+_AFTER_APPLY = "scan again after the apply"
+_BY_UNKNOWN = {
+    Unknown.PERMISSION: "grant the permission and run the command again",
+    Unknown.BLOCK_INGRESS: "open a connection to S3 Express from an instance in the subnet",
+    Unknown.REGIONAL_NAT_CLOSED: "look at the NAT gateway's metric BytesOutToDestination, or ask who blocked the VPC",
+    Unknown.AFTER_APPLY: _AFTER_APPLY,
+    Unknown.SOURCE: f"add --source DIR, the folder of the configuration, or {_AFTER_APPLY}",
 }
 _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)
 _EXITS = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
 
 
 def how_to_find_out(verdict: Verdict) -> str:
-    """Return how to find out what is unknown about a path, by its note and its last hop."""
-    if "ec2:" in verdict.note or "network-firewall:" in verdict.note:
-        return "grant the permission and run the command again"
-    if verdict.note in _BY_NOTE:
-        return _BY_NOTE[verdict.note]
+    """Return how to find out what is unknown about a path, by what is not known and by its last hop."""
+    if verdict.unknown:
+        return _BY_UNKNOWN[verdict.unknown]
     if not verdict.path:
         return verdict.note
     last = verdict.path[-1].kind

@@ -8,7 +8,7 @@ from express_path.domain.network.resources import RouteTable, Subnet, TargetKind
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.origins import Origin
 from express_path.domain.path.outcomes import Hop, Outcome, Trace
-from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason, Unknown
 from express_path.domain.path.routing import AddressSet
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.annotations import annotate
@@ -24,6 +24,8 @@ class Decision(NamedTuple):
     path: tuple[Hop, ...]
     note: str
     lacks: str
+    unknown: Unknown | None
+    excluded_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,14 @@ def decision_by(
     reason = reason or deciding.reason
     compliance = parameters.compliance_of(reason)
     return Decision(
-        compliance, reason, annotate(reason, deciding, table, family), deciding.path, deciding.note, deciding.lacks
+        compliance,
+        reason,
+        annotate(reason, deciding, table, family),
+        deciding.path,
+        deciding.note,
+        deciding.lacks,
+        deciding.unknown,
+        deciding.excluded_by,
     )
 
 
@@ -75,7 +84,9 @@ class Verdict:
 
     route_table_id is the governing route table, None if it cannot be seen. path is empty if no hop was followed.
     annotation has 1 to 256 characters. note is the complete addition to the deciding route: what to fix, what could not
-    be read, or which tag excludes the subnet. lacks is the API operation without which the path is unknown.
+    be read, or which tag excludes the subnet. lacks is the API operation without which the path is unknown, and unknown
+    says what is not known about a path. excluded_by is the tag (key or key=value) or the rule parameter that excludes the
+    subnet. Programs read these fields, and people read the note.
     """
 
     account_id: str
@@ -90,6 +101,8 @@ class Verdict:
     path: tuple[Hop, ...] = ()
     note: str = ""
     lacks: str = ""
+    unknown: Unknown | None = None
+    excluded_by: str = ""
 
     @property
     def is_flagged(self) -> bool:
@@ -124,7 +137,9 @@ class Account:
         return self.has_directory_buckets is False
 
 
-_NOT_LISTED = "rule parameter vpcIds does not list its VPC"
+VPC_IDS = "vpcIds"
+"""The rule parameter that excludes subnets of other VPCs."""
+_NOT_LISTED = Outcome(Reason.EXCLUDED, note="rule parameter vpcIds does not list its VPC", excluded_by=VPC_IDS)
 
 
 class Evaluator:
@@ -184,8 +199,9 @@ class Evaluator:
         if before_routing:
             return decision_by(before_routing, None, self.parameters)
         if table is None:
-            unknown = Outcome(Reason.UNRESOLVED_EGRESS, note=self.tracer.why_unknown(subnet))
-            return decision_by(unknown, None, self.parameters)
+            note, unknown = self.tracer.why_unknown(subnet)
+            outcome = Outcome(Reason.UNRESOLVED_EGRESS, note=note, unknown=unknown)
+            return decision_by(outcome, None, self.parameters)
         origin = self.tracer.origin_of(table, subnet)
         decision = self._from_origins.get(origin)
         if decision is None:
@@ -199,27 +215,22 @@ class Evaluator:
             return Outcome(Reason.NOT_OWNED)
         exclusion = self._exclusion(subnet, table)
         if exclusion:
-            return Outcome(Reason.EXCLUDED, note=exclusion)
+            return exclusion
         if self.parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id):
             return Outcome(Reason.NO_DIRECTORY_BUCKETS)
         if not self.snapshot.express_prefix_lists:
             return Outcome(Reason.SERVICE_NOT_OFFERED)
         return None
 
-    def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> str:
-        """Return which rule parameter excludes a subnet, and by which tag of which resource; empty if none does."""
+    def _exclusion(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
+        """Return the outcome for a subnet that vpcIds or a tag excludes; None if nothing does."""
         if not self.parameters.includes(subnet.vpc_id):
             return _NOT_LISTED
         tag = self.parameters.exclude_tag
         for resource in (subnet, table, self.snapshot.vpcs.get(subnet.vpc_id)):
             if resource and has_tag(resource.tags, tag):
-                return f"tag {tag} on {resource.id}"
-        return ""
-
-
-def excluded_by(verdict: Verdict) -> str:
-    """Return what excludes an EXCLUDED subnet: a tag (key or key=value), or vpcIds."""
-    return "vpcIds" if verdict.note == _NOT_LISTED else verdict.note.removeprefix("tag ").rpartition(" on ")[0]
+                return Outcome(Reason.EXCLUDED, note=f"tag {tag} on {resource.id}", excluded_by=tag)
+        return None
 
 
 DELETED = Outcome(Reason.DELETED)
@@ -230,7 +241,7 @@ LEFT_SCOPE = Outcome(Reason.EXCLUDED, note="it left the rule's scope")
 
 def outside_vpc_ids(account_id: str, owner_id: str) -> Outcome:
     """Return the outcome for a subnet of a VPC that vpcIds does not list: NOT_OWNED or EXCLUDED."""
-    return Outcome(Reason.EXCLUDED, note=_NOT_LISTED) if owner_id == account_id else Outcome(Reason.NOT_OWNED)
+    return _NOT_LISTED if owner_id == account_id else Outcome(Reason.NOT_OWNED)
 
 
 def verdict_without_network(account_id: str, region: str, subnet_id: str, outcome: Outcome) -> Verdict:
@@ -246,4 +257,5 @@ def verdict_without_network(account_id: str, region: str, subnet_id: str, outcom
         reason=outcome.reason,
         annotation=annotate(outcome.reason, outcome, None),
         note=outcome.note,
+        excluded_by=outcome.excluded_by,
     )

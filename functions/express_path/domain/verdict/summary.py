@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.verdict.evaluator import Verdict, excluded_by
+from express_path.domain.verdict.evaluator import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def summarize(verdicts: Iterable[Verdict]) -> Summary:
         counts[verdict.compliance] += 1
         reasons[verdict.reason] += 1
         if verdict.reason is Reason.EXCLUDED:
-            excluded[excluded_by(verdict)] += 1
+            excluded[verdict.excluded_by] += 1
     return Summary(
         counts.total(),
         {compliance: counts[compliance] for compliance in Compliance},

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from express_path.domain.path.reasons import Reason
+from express_path.domain.path.reasons import Reason, Unknown
 from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, TrafficPath
@@ -49,7 +49,7 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
     found = document(compared())
     assert found.keys() == SCHEMA.schema["properties"].keys() - {"plan", "routeTables", "undecided", "accountNames"}
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys() - OF_PLANS
-    optional = {"note", "lacks", "otherPaths", "ignored", "tableTags"}
+    optional = {"note", "lacks", "unknown", "excludedBy", "otherPaths", "ignored", "tableTags"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
     assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
@@ -59,6 +59,8 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
         note="a note",
         table_tags={"owner": "net"},
         lacks="ec2:DescribeVpcs",
+        unknown=Unknown.PERMISSION,
+        excluded_by="vpcIds",
         other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),),
         ignored=Ignored("why", date(2026, 3, 31)),
     )
