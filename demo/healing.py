@@ -1,5 +1,6 @@
 """The demonstration's second half: runbooks plan a heal, heal, undo the heal, and do not change what a stack owns."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from demo.runbooks import HEAL, UNDO, Execution, Runbooks
 from demo.situations import Situation
 from demo.stage import Expected, Stage
-from demo.steps import StepLine, refusal, step_outputs
+from demo.steps import StepLine, failures, step_outputs
 from demo.verdicts import Row
 from sandbox.calls import Call
 from sandbox.ssm.execution import FAILED, SUCCESS
@@ -25,8 +26,8 @@ NEW = "vpce-new"
 
 BLOCKER = "OWNED_BY_IAC"
 PLAN = """\
-It would create a gateway endpoint for {ServiceName} ({IpAddressType}) in {VpcId} and associate it with the subnet's \
-route table, {RouteTableId}."""
+It would create a gateway endpoint for {serviceName} ({ipAddressType}) in {vpcId} and associate it with the subnet's \
+route table, {routeTableId}."""
 
 READ_ONLY = "The plan changed nothing in EC2. From here on, a star marks each step that changes something."
 
@@ -61,8 +62,8 @@ class Healing:
     def _plan(self) -> None:
         changes = self._changes()
         execution = self._follow("The plan: a dry run of the runbook", HEAL, SUCCESS, self._to_heal, DryRun="true")
-        plan = step_outputs(execution["StepExecutions"], "plan")
-        if self._stage.must(plan.get("Action") == PLANNED, f"the plan must be {PLANNED}: {plan.get('Summary')}"):
+        plan = json.loads(step_outputs(execution["StepExecutions"], "plan").get("Details", "{}"))
+        if self._stage.must(plan.get("action") == PLANNED, f"the plan must be {PLANNED}: {plan}"):
             self._narrator.say(PLAN.format(**plan))
         if self._stage.must(self._changes() == changes, "a dry run must not change anything"):
             self._narrator.say(READ_ONLY)
@@ -83,17 +84,17 @@ class Healing:
             "A heal that is blocked: a CloudFormation stack owns the endpoint", HEAL, FAILED, subnet
         )
         self._stage.must(self._changes() == changes, "a blocked heal must not change anything")
-        refused = refusal(execution.get("FailureMessage", ""))
-        self._narrator.subtitle("The failure message")
-        for text in (f"{refused.error_type}: {refused.plan}", *refused.blockers):
-            self._narrator.say(text)
-        named = [blocker.partition(":")[0] for blocker in refused.blockers]
-        self._stage.must(named == [BLOCKER], f"the blocker must be {BLOCKER}, not {named}")
-        self._narrator.subtitle("The patch for CloudFormation, which owns the endpoint, from the same message")
-        if self._stage.must(
-            [*refused.patches] == ["cloudFormation"], "there must be a patch for the owner's tool alone"
-        ):
-            self._narrator.code(refused.patches["cloudFormation"])
+        self._narrator.subtitle("Why it failed, from the outputs of the run")
+        [failure] = failures(execution["StepExecutions"])
+        self._narrator.say(f"{failure['code']} for {failure['resource']}: {failure['evidence']}")
+        for blocker in failure["blockers"]:
+            self._narrator.say(f"{blocker['code']}: {blocker['evidence']}; {blocker['fix']}")
+        codes = [blocker["code"] for blocker in failure["blockers"]]
+        self._stage.must(codes == [BLOCKER], f"the blocker must be {BLOCKER}, not {codes}")
+        self._narrator.subtitle("The patch for CloudFormation, which owns the endpoint, from the same outputs")
+        patches = failure["patches"]
+        if self._stage.must([*patches] == ["cloudFormation"], "there must be a patch for the owner's tool alone"):
+            self._narrator.code(patches["cloudFormation"])
 
     def _follow(self, title: str, runbook: str, wanted: str, given: Mapping[str, str], **more: str) -> Execution:
         """Run a runbook, show its steps as they end, and return its execution, which must end in the wanted status."""
@@ -101,9 +102,8 @@ class Healing:
         with self._narrator.step(title, f"running {runbook}"):
             self._narrator.say(" ".join([runbook, *(f"{name}={value}" for name, value in parameters.items())]))
             execution = self._runbooks.follow(runbook, self._show, **parameters)
-        status, why = execution["AutomationExecutionStatus"], refusal(execution.get("FailureMessage", ""))
-        instead = f"{status} {why.error_type} {why.plan}"
-        self._stage.must(status == wanted, f"{runbook} must end with {wanted}, not {instead}")
+        status, why = execution["AutomationExecutionStatus"], execution.get("FailureMessage", "")
+        self._stage.must(status == wanted, f"{runbook} must end with {wanted}, not {status}: {why}")
         return execution
 
     def _show(self, line: StepLine) -> None:

@@ -31,19 +31,6 @@ class StepLine:
     changes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a runbook's function failed: the error's type and its message, which for a blocked plan has more parts.
-
-    `plan` is its first line, `blockers` one line each, `patches` texts by tool.
-    """
-
-    error_type: str
-    plan: str
-    blockers: Sequence[str]
-    patches: Mapping[str, str]
-
-
 def step_lines(steps: Sequence[Step], *, is_over: bool) -> list[StepLine]:
     """Return lines for the steps that have ended, in the order in which they began.
 
@@ -68,20 +55,11 @@ def step_outputs(steps: Sequence[Step], name: str) -> dict[str, str]:
     return {name: values[0] for output in outputs for name, values in output.items()}
 
 
-def refusal(failure_message: str) -> Refusal:
-    """Return what a FailureMessage says of the error that the plan function raised.
-
-    Automation quotes the function's error, which is JSON; a blocked plan's message has blockers after " | " and
-    patches after "--- ". Of a step that failed otherwise, there is the message alone.
-    """
-    start = failure_message.find('{"')
-    if start < 0:
-        return Refusal("", failure_message, (), {})
-    error, _ = json.JSONDecoder().raw_decode(failure_message[start:])
-    summary, *patches = error["errorMessage"].split("\n--- ")
-    plan, *blockers = summary.split(" | ")
-    by_tool = {tool: patch for tool, _, patch in (text.partition("\n") for text in patches)}
-    return Refusal(error["errorType"], plan, blockers, by_tool)
+def failures(steps: Sequence[Step]) -> list[Mapping[str, Any]]:
+    """Return why the steps of a failed run failed, as its step explain answers; none if the run has not failed."""
+    payload = step_outputs(steps, "explain").get("Payload", "{}")
+    found: list[Mapping[str, Any]] = json.loads(payload).get("failures", [])
+    return found
 
 
 def _written(step: Step) -> list[str]:
@@ -122,9 +100,10 @@ def _call(inputs: Mapping[str, str], step: Step, _following: str) -> str:
 
 
 def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
-    """Return what the plan function answered: a plan's action, or a verdict."""
+    """Return what the plan function answered: a plan's action, a verdict, or why steps failed."""
     answer = json.loads(step["Outputs"]["Payload"][0])
     parts = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
+    parts += [failure["code"] for failure in answer.get("failures", ())]
     return f"lambda {inputs['FunctionName']} -> {', '.join(parts)}"
 
 

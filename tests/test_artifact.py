@@ -235,7 +235,7 @@ def test_artifact_plans_a_heal_in_the_lambda_runtime(artifact_of_the_account: Pa
             seen = {"routeTableId": network.table, "vpcId": network.vpc, "seenRun": "NONE", "seenState": "NONE"}
             turn = runtime.invoke(question | {"action": "turn"} | seen)
         called = {(call.service, call.operation) for call in sandbox.calls}
-    assert (answer["verdict"]["reason"], turn["next"]) == ("NAT_GATEWAY", "CLAIM")
+    assert (answer["details"]["verdict"]["reason"], turn["next"]) == ("NAT_GATEWAY", "CLAIM")
     assert called <= {(service, name) for service, names in LISTED["plan_heal"].items() for name in names}
     assert {("ssm", name) for name in ("GetParameter", "GetCalendarState", "GetAutomationExecution")} <= called
     assert {("dynamodb", "GetItem"), ("s3", "GetBucketPolicy"), ("ec2", "DescribeNetworkAcls")} <= called

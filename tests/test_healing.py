@@ -84,7 +84,7 @@ def test_change_calendar_is_read_for_what_needs_a_heal(
         if state == "CLOSED":
             automation.knobs.closed_calendars.add("changes")
             answer = ask("plan", vpc.subnet, dryRun="true")
-            assert [blocker["name"] for blocker in answer["blockers"]] == ["CHANGE_CALENDAR_CLOSED"]
+            assert [blocker["code"] for blocker in answer["details"]["blockers"]] == ["CHANGE_CALENDAR_CLOSED"]
         else:
             with pytest.raises(ApiError, match="ssm:GetCalendarState"):
                 ask("plan", vpc.subnet, dryRun="true")
@@ -98,7 +98,7 @@ def test_healthy_subnet_needs_no_reads_of_a_pre_flight(
     """For a compliant subnet, the plan does nothing and does not read what only a heal needs."""
     builder.endpoint(vpc.vpc, vpc.table)
     answer = ask("plan", vpc.subnet)
-    assert (answer["action"], answer["blockers"]) == ("NOTHING_TO_DO", [])
+    assert (answer["action"], answer["details"]["blockers"]) == ("NOTHING_TO_DO", [])
     read = {call.operation for call in sandbox.calls}
     assert not read & {"DescribeSecurityGroups", "DescribeNetworkAcls", "ListDirectoryBuckets", "DescribeVpcAttribute"}
 
@@ -107,7 +107,8 @@ def test_subnet_that_is_gone_needs_no_heal_and_is_not_cured(ask: Ask, builder: B
     """AWS Config can start a heal for a deleted subnet: the run succeeds. One that is deleted during a heal fails it."""
     builder.ec2.delete_subnet(SubnetId=vpc.subnet)
     answer = ask("plan", vpc.subnet)
-    assert (answer["action"], answer["verdict"]["reason"], answer["routeTableId"]) == ("NOTHING_TO_DO", "DELETED", "")
+    reason = answer["details"]["verdict"]["reason"]
+    assert (answer["action"], reason, answer["routeTableId"]) == ("NOTHING_TO_DO", "DELETED", "")
     with pytest.raises(NotCuredError, match=f"{vpc.subnet} is not healed: .* no longer exists"):
         ask("verify", vpc.subnet)
 
@@ -185,7 +186,7 @@ def test_table_that_no_longer_governs_the_subnet_is_not_changed(
     seen = {"vpcId": vpc.vpc, "seenRun": "run-1", "seenState": "CLAIMED"} if action == "turn" else {}
     if action != "turn":
         ledger.write(f"TABLE#{other}", state="CLAIMED", runId="run-2", expiresAt=10**10)
-    with pytest.raises(TableChangedError, match=f"changed from {other} to {vpc.table}: start the heal again"):
+    with pytest.raises(TableChangedError, match=f"changed from {other} to {vpc.table}; start the heal again"):
         ask(action, vpc.subnet, routeTableId=other, **seen)
 
 
@@ -260,7 +261,7 @@ def test_heal_in_mode_approval_needs_an_approval_and_uses_it(
     dry = ask("plan", vpc.subnet, dryRun="true")
     assert dry["action"] == "CREATE_AND_ASSOCIATE"
     approved = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
-    approved["approvalPlan"] = dry["fingerprint"]
+    approved["approvalPlan"] = dry["details"]["fingerprint"]
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId="run-2", expiresAt=10**10, **approved)
     answer = ask("confirm", vpc.subnet, routeTableId=vpc.table)
     updates = [write["request"]["UpdateExpression"] for write in answer["ledger"]]

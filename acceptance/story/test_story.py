@@ -1,6 +1,7 @@
 """The story: the product is deployed, heals, is stopped, asks people, and is created again. Each test needs those before it."""
 
 import ipaddress
+import json
 from functools import partial
 
 import pytest
@@ -62,9 +63,11 @@ def test_mode_on_leaves_an_owned_endpoint_alone(run: Run, product: Product, netw
     left = partial(run.ask, "config", "describe_remediation_execution_status", query, ConfigRuleName=rule)
     run.until("the end of all heals", lambda: not left())
     tables = run.ask("ec2", "describe_vpc_endpoints", "VpcEndpoints[].RouteTableIds[]", VpcEndpointIds=[owned])
-    message = run.end(heal)["FailureMessage"]
-    answer = ["OWNED_BY_IAC" in message, tables == [network["Spare"]]]
-    run.add("mode-on", "config", "Is the heal blocked, and the endpoint as before?", answer, [True, True], message)
+    failures = json.loads(run.end(heal)["Outputs"]["explain.Payload"][0])["failures"]
+    blockers = [blocker["code"] for failure in failures for blocker in failure["blockers"]]
+    answer = [blockers, tables == [network["Spare"]]]
+    asked = "What blocks the heal, and is the endpoint as before?"
+    run.add("mode-on", "config", asked, answer, [["OWNED_BY_IAC"], True], failures)
     delete(run, f"{run.stack_name}-owner")
     run.delete_endpoints(network["Vpc"])  # the sandbox keeps it
 
@@ -112,8 +115,8 @@ def test_stop_and_start(run: Run, product: Product, network: Ids) -> None:
     stopping.put_item(TableName=table, Item={"id": {"S": "STOP"}, "reason": {"S": "acceptance"}})
     stopped = product.execute("HealDocumentName", SubnetId=network["Third"])
     stopping.delete_item(TableName=table, Key={"id": {"S": "STOP"}})
-    message = stopped["Outputs"]["plan.Summary"][0]
-    run.add("stop", "dynamodb", "Does a stop end a heal?", "STOPPED" in message, True, message)
+    plan = json.loads(stopped["Outputs"]["plan.Details"][0])
+    run.add("stop", "dynamodb", "Does a stop end a heal?", plan["action"], "STOPPED", plan)
 
 
 def test_approvals(run: Run, product: Product, network: Ids) -> None:

@@ -1,10 +1,21 @@
 """The exceptions of express-path. They keep as attributes what a caller needs to act on them."""
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class ExpressPathError(Exception):
     """Base of every error that express-path raises on purpose."""
+
+    def fields(self) -> dict[str, Any]:
+        """Return the error as data: a code, the resource, the evidence, and what to do, of which some may be empty.
+
+        The code is the name of the class in capitals, such as CLAIM_HELD.
+        """
+        name = type(self).__name__.removesuffix("Error")
+        code = re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper()
+        return {"code": code, "resource": "", "evidence": str(self), "fix": ""}
 
 
 class ParameterError(ExpressPathError):
@@ -90,6 +101,10 @@ class ApiError(ExpressPathError):
         """Whether a permission is missing."""
         return self.code in self._DENIED
 
+    def fields(self) -> dict[str, Any]:
+        """Return the error as data, with AWS's error code, and the operation as the resource."""
+        return {**super().fields(), "code": self.code, "resource": self.operation}
+
 
 class SightLostError(ExpressPathError):
     """Reads were denied, and without them the paths of some subnets are unknown; these keep their stored results."""
@@ -124,72 +139,80 @@ class FindingsError(ExpressPathError):
         super().__init__(f"{len(rejected)} findings were rejected, the first: {shown}")
 
 
-class BlockedError(ExpressPathError):
-    """A heal is blocked. The message names every blocker, what to do, and the patch to apply by hand."""
+class StepError(ExpressPathError):
+    """A step of a runbook cannot go on."""
 
-    def __init__(
-        self,
-        summary: str,
-        patches: Mapping[str, str],
-        subnet_id: str,
-        route_table_id: str,
-        blockers: Sequence[str],
-    ) -> None:
-        """Keep the plan in one line, its patches by tool, its subnet and route table, and the codes of its blockers."""
-        self.summary, self.patches = summary, dict(patches)
-        self.subnet_id, self.route_table_id, self.blockers = subnet_id, route_table_id, tuple(blockers)
-        super().__init__("\n".join([summary, *(f"--- {tool}\n{patch}" for tool, patch in self.patches.items())]))
+    def __init__(self, resource: str, evidence: str, fix: str) -> None:
+        """Keep the resource, what was found, and what to do."""
+        self.resource, self.evidence, self.fix = resource, evidence, fix
+        super().__init__(f"{evidence}; {fix}" if fix else evidence)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the error as data."""
+        return {**super().fields(), "resource": self.resource, "evidence": self.evidence, "fix": self.fix}
 
 
-class TableChangedError(ExpressPathError):
+class BlockedError(StepError):
+    """A heal is blocked."""
+
+    def __init__(self, plan: Mapping[str, Any], text: str) -> None:
+        """Keep the fields of the plan, as the plan function answers them, and its text."""
+        self.plan = plan
+        super().__init__(plan["subnetId"], plan["verdict"]["annotation"], "")
+        self.args = (text,)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the error as data, with the blockers and warnings, and the patches to apply by hand."""
+        return {**super().fields(), **{name: self.plan[name] for name in ("blockers", "warnings", "patches")}}
+
+
+class TableChangedError(StepError):
     """While a run healed a subnet, another route table was associated with the subnet."""
 
     def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
         """Name the subnet, the route table that the run claimed, and the one that governs the subnet now."""
-        super().__init__(
-            f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}: start the heal again"
-        )
+        found = f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}"
+        super().__init__(subnet_id, found, "start the heal again")
 
 
-class ApprovedPlanError(ExpressPathError):
+class ApprovedPlanError(StepError):
     """The plan changed after a heal used its approval, so nobody approved what the heal would do now."""
 
     def __init__(self, subnet_id: str, route_table_id: str) -> None:
         """Name the subnet and its route table."""
-        super().__init__(
+        found = (
             f"APPROVAL_REQUIRED: the plan for {subnet_id} changed after it was approved: another endpoint, another policy, "
-            f"or other subnets in {route_table_id}; start the approval runbook again"
+            f"or other subnets in {route_table_id}"
         )
+        super().__init__(route_table_id, found, "start the approval runbook again")
 
 
-class ElectionError(ExpressPathError):
+class ElectionError(StepError):
     """No run could be elected to create the endpoint of a VPC."""
 
     def __init__(self, vpc_id: str) -> None:
         """Name the VPC."""
-        super().__init__(
-            f"the ledger names no run that creates the endpoint of {vpc_id}: see why the step elect failed, and start "
-            "the heal again"
-        )
+        found = f"the ledger names no run that creates the endpoint of {vpc_id}"
+        super().__init__(vpc_id, found, "see why the step elect failed, and start the heal again")
 
 
-class EndpointNotReadyError(ExpressPathError):
+class EndpointNotReadyError(StepError):
     """The endpoint that a route table is to be associated with is not available."""
 
     def __init__(self, subnet_id: str, found: str) -> None:
         """Name the subnet, and what was found instead of an available endpoint."""
-        super().__init__(f"no endpoint is available for {subnet_id}: {found}; start the heal again")
+        super().__init__(subnet_id, f"no endpoint is available for {subnet_id}: {found}", "start the heal again")
 
 
-class UndoError(ExpressPathError):
+class UndoError(StepError):
     """A run cannot be undone; nothing was changed."""
 
     prefix = ""
 
     def __init__(self, run_id: str, found: str, remedy: str) -> None:
         """Keep the run's id, what was found and what to do."""
-        self.run_id, self.found, self.remedy = run_id, found, remedy
-        super().__init__(f"{self.prefix}run {run_id} cannot be undone: {found} ({remedy})")
+        self.run_id, self.found = run_id, found
+        super().__init__(run_id, f"{self.prefix}run {run_id} cannot be undone: {found}", remedy)
 
 
 class UndoBlockedError(UndoError):
@@ -198,65 +221,60 @@ class UndoBlockedError(UndoError):
     prefix = "BLOCKED: "
 
 
-class StepsFailedError(ExpressPathError):
-    """A run failed. The message names the steps that failed, AWS's errors, and how to fix them."""
-
-
-class ClaimHeldError(ExpressPathError):
+class ClaimHeldError(StepError):
     """Another run has claimed a route table and has not ended."""
 
     def __init__(self, route_table_id: str, owner: str) -> None:
         """Name the route table and the run that has claimed it."""
-        super().__init__(f"timed out: run {owner} is still changing {route_table_id}; start again when it has ended")
+        found = f"timed out: run {owner} is still changing {route_table_id}"
+        super().__init__(route_table_id, found, "start again when it has ended")
 
 
-class ClaimLostError(ExpressPathError):
+class ClaimLostError(StepError):
     """A run's claim on a route table expired or another run took it, so the run must change nothing more."""
 
     def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
         """Name the route table, the run that must stop, and the run that claimed the table last, empty for none."""
-        super().__init__(
-            f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last: "
-            "start again"
-        )
+        found = f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last"
+        super().__init__(route_table_id, found, "start again")
 
 
-class NotDisassociatedError(ExpressPathError):
+class NotDisassociatedError(StepError):
     """An undo removed a route table's association with an endpoint, and EC2 still shows it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Name the route table and the endpoint."""
-        super().__init__(
+        found = (
             f"{route_table_id} still uses {endpoint_id}: the step disassociate failed, EC2 is slow to show the change, "
-            "or somebody associated it again; start the undo again"
+            "or somebody associated it again"
         )
+        super().__init__(route_table_id, found, "start the undo again")
 
 
-class NotDeletedError(ExpressPathError):
+class NotDeletedError(StepError):
     """An undo could not delete the endpoint that a heal created; no route table uses it anymore."""
 
     def __init__(self, endpoint_id: str) -> None:
         """Name the endpoint."""
-        super().__init__(
-            f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it; start the undo "
-            "again when it can be deleted"
-        )
+        found = f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it"
+        super().__init__(endpoint_id, found, "start the undo again when it can be deleted")
 
 
-class NotAssociatedError(ExpressPathError):
+class NotAssociatedError(StepError):
     """A heal associated a route table with an endpoint, and EC2 does not show it."""
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Name the route table and the endpoint."""
-        super().__init__(
+        found = (
             f"the call that associates {route_table_id} with {endpoint_id} succeeded, and EC2 does not show the "
-            "association: EC2 is slow to show it, or somebody removed it or the endpoint; start the heal again"
+            "association: EC2 is slow to show it, or somebody removed it or the endpoint"
         )
+        super().__init__(route_table_id, found, "start the heal again")
 
 
-class NotCuredError(ExpressPathError):
+class NotCuredError(StepError):
     """After a heal, the subnet is still not COMPLIANT."""
 
     def __init__(self, subnet_id: str, annotation: str) -> None:
         """Name the subnet and the verdict's annotation."""
-        super().__init__(f"{subnet_id} is not healed: {annotation}")
+        super().__init__(subnet_id, f"{subnet_id} is not healed: {annotation}", "")

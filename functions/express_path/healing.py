@@ -19,17 +19,17 @@ from express_path.adapters.heal_steps import (
     approval_answer,
     check_not_blocked,
     elected_answer,
-    how_to_undo,
     plan_answer,
+    plan_fields,
     seen,
     stopped_answer,
-    summary,
     turn_answer,
     undo_answer,
+    verify_answer,
 )
 from express_path.adapters.ledger import Ledger, Write, Writer
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.adapters.serialization import verdict_answer
+from express_path.adapters.step_failures import failure_answer
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import (
     AFTER_CLAIM,
@@ -51,16 +51,17 @@ from express_path.domain.heal.claims import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.failures import explain_failure
 from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, marks_of
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, parse_endpoint_policy
 from express_path.domain.heal.undo import (
+    UNDONE,
     LiveResources,
     Records,
     Undo,
     UndoChange,
+    UndoFact,
     check_heal,
     check_not_undone,
     leads_to,
@@ -83,7 +84,6 @@ from express_path.errors import (
     NotDeletedError,
     NotDisassociatedError,
     SettingError,
-    StepsFailedError,
     TableChangedError,
 )
 
@@ -111,8 +111,7 @@ Request = HealRequest | UndoRequest | FailureRequest
 def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
     """Return the answer to one step of a runbook, as JSON. An exception fails the step; its message says why."""
     if isinstance(request, FailureRequest):
-        steps = failed_steps(services.aws.ssm, request.run_id)
-        raise StepsFailedError(explain_failure(request.run_id, steps))
+        return failure_answer(request.run_id, failed_steps(services.aws.ssm, request.run_id))
     if isinstance(request, UndoRequest):
         return UndoSteps(services).answer(request)
     planner = Planner(services)
@@ -232,7 +231,7 @@ class Planner:
 
 def _decision(observation: Observation) -> tuple[object, ...]:
     plan = observation.plan
-    return plan.action, plan.endpoint_id, plan.verdict.route_table_id, [found.blocker for found in plan.blockers]
+    return plan.action, plan.endpoint_id, plan.verdict.route_table_id, [found.code for found in plan.blockers]
 
 
 def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
@@ -271,7 +270,7 @@ class HealSteps:
             HealAction.VERIFY: self.verify,
         }
         stop = None if request.dry_run or request.action not in BEFORE_CHANGES else self._ledger.stop()
-        return stopped_answer(stop) if stop else steps[request.action](request)
+        return stopped_answer(stop, request.subnet_id) if stop else steps[request.action](request)
 
     def plan(self, request: HealRequest) -> dict[str, Any]:
         """Return what a heal would change. Unless it is a dry run, a blocked plan raises BlockedError."""
@@ -329,7 +328,12 @@ class HealSteps:
         if is_unrecorded(observation):
             step = NextStep.CREATE
         fingerprint = observation.plan.fingerprint or NONE
-        return {"next": step.value, "summary": summary(observation.plan), "fingerprint": fingerprint, "ledger": writes}
+        return {
+            "details": plan_fields(observation.plan),
+            "next": step.value,
+            "fingerprint": fingerprint,
+            "ledger": writes,
+        }
 
     def elected(self, request: HealRequest) -> dict[str, Any]:
         """Return which run's client token creates the endpoint, unless it exists by now.
@@ -417,12 +421,8 @@ class HealSteps:
         heal = self._ledger.run(table.heal_run_id)
         endpoint_id, changed = endpoint_in_use(evaluator, request.subnet_id), table.heal_run_id == request.run_id
         writer = self._writer(request, _now())
-        return {
-            **verdict_answer(verdict),
-            "endpointId": endpoint_id,
-            "undo": how_to_undo(heal),
-            "ledger": writer.healed(table.route_table_id, endpoint_id, finishes_run=changed),
-        }
+        writes = writer.healed(table.route_table_id, endpoint_id, finishes_run=changed)
+        return verify_answer(verdict, endpoint_id, heal, writes)
 
     def _writer(self, request: HealRequest, now: datetime) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, now)
@@ -501,7 +501,7 @@ def answer_approval(services: HealServices, planner: Planner, request: HealReque
         return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
     stop = None if request.dry_run else services.ledger.stop()
     if stop:
-        return stopped_answer(stop)
+        return stopped_answer(stop, request.subnet_id)
     observation = _blocked_if_denied(planner.settled_plan(request, FIRST_PLAN), request)
     if not request.dry_run:
         check_not_blocked(observation.plan)
@@ -550,10 +550,6 @@ def _governed_subnets(observation: Observation) -> list[str]:
     evaluator, verdict = observation.evaluator, observation.plan.verdict
     table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
     return sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)) if table else []
-
-
-UNDONE = "UNDONE"
-"""The answer to a run that waited if the other run undid the same heal."""
 
 
 class UndoSteps:
@@ -676,12 +672,14 @@ class UndoSteps:
     def _writer(self, request: UndoRequest) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, _now())
 
-    def _answer(self, undo: Undo, writes: list[Write], action: str = "", moves: tuple[str, ...] = ()) -> dict[str, Any]:
+    def _answer(
+        self, undo: Undo, writes: list[Write], action: str = "", moves: tuple[UndoFact, ...] = ()
+    ) -> dict[str, Any]:
         """Return the answer with these writes. The next change is that of the undo, unless another action is given."""
         answer = undo_answer(undo, action or undo.change, self._ledger.table_name, _now(), moves)
         return {**answer, "ledger": writes}
 
-    def _moves(self, undo: Undo) -> tuple[str, ...]:
+    def _moves(self, undo: Undo) -> tuple[UndoFact, ...]:
         """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""
         if not undo.associated:
             return ()

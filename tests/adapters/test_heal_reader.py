@@ -13,7 +13,7 @@ from botocore.stub import Stubber
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.heal.failures import FailedStep
+from express_path.domain.heal.failures import Failure
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
@@ -245,4 +245,4 @@ def test_failed_steps_after_a_long_loop_are_read_too(ssm: Any) -> None:
         last = {"StepExecutions": [ended("confirmPlan", 2, "TimedOut")]}
         stub.add_response("describe_automation_step_executions", last, {**asked, "NextToken": "2"})
         found = failed_steps(ssm, RUN)
-    assert found == [FailedStep(name, f"{name} failed") for name in ("confirmPlan", "recordFailed")]
+    assert found == [Failure(name, "", "", f"{name} failed") for name in ("confirmPlan", "recordFailed")]

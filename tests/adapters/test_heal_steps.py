@@ -21,7 +21,6 @@ from express_path.adapters.heal_steps import (
     parse_heal_request,
     parse_undo_request,
     plan_answer,
-    summary,
     turn_answer,
     undo_answer,
 )
@@ -29,7 +28,7 @@ from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
-from express_path.domain.heal.undo import Undo
+from express_path.domain.heal.undo import Undo, UndoFact, UndoFactCode
 from express_path.errors import RecordError
 from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route
@@ -119,10 +118,12 @@ def test_answer_has_every_field_that_steps_select(plan: Plan) -> None:
     """A selector must find something, so what does not apply is an empty string; all of it is JSON."""
     answer = json.loads(json.dumps(plan_answer(plan, NextStep.CLAIM, SETTINGS, NEW, NOW)))
     others = {key for key, value in answer.items() if not isinstance(value, str)}
-    assert others == {"blockers", "warnings", "patches", "verdict"}
+    assert others == {"details"}
     assert (answer["action"], answer["next"], answer["ledgerTable"]) == (plan.action, "CLAIM", "ledger")
-    found = (plan.verdict.vpc_id, plan.verdict.route_table_id, plan.endpoint_id or "", plan.service_name)
-    assert tuple(answer[name] for name in ("vpcId", "routeTableId", "endpointId", "serviceName")) == found
+    found = (plan.verdict.vpc_id, plan.verdict.route_table_id, plan.endpoint_id or "")
+    for fields in (answer, answer["details"]):
+        assert tuple(fields[name] for name in ("vpcId", "routeTableId", "endpointId")) == found
+    assert answer["details"]["serviceName"] == plan.service_name
 
 
 def test_answer_has_the_record_and_the_endpoint_of_an_interrupted_heal() -> None:
@@ -141,20 +142,23 @@ def test_only_a_run_that_waits_sleeps() -> None:
 
 
 def test_answer_shows_concerns_and_verdict() -> None:
-    """Each concern has its name, evidence and cure; the verdict is that before the heal. The summary is one line."""
+    """Each concern has a code, a resource, evidence, and what to do; the verdict is that before the heal. The summary is one line."""
     answer = plan_answer(PLANS["blocked"], NextStep.DONE, SETTINGS, NEW, NOW)
     expected = [
-        {"name": found.blocker, "evidence": found.evidence, "cure": found.cure} for found in PLANS["blocked"].blockers
+        {"code": concern.code, "resource": concern.resource, "evidence": concern.evidence, "fix": concern.fix}
+        for concern in PLANS["blocked"].blockers
     ]
-    assert answer["blockers"] == expected
-    assert (answer["verdict"]["compliance"], answer["verdict"]["reason"]) == ("NON_COMPLIANT", "NAT_GATEWAY")
-    assert answer["verdict"]["path"] == [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}]
-    line = summary(PLANS["blocked"])
+    details = answer["details"]
+    assert details["blockers"] == expected
+    assert [concern["resource"] for concern in expected] == ["vpc-1", "ChangeCalendarName"]
+    assert (details["verdict"]["compliance"], details["verdict"]["reason"]) == ("NON_COMPLIANT", "NAT_GATEWAY")
+    assert details["verdict"]["path"] == [{"kind": "NAT_GATEWAY", "id": "nat-1", "destination": "0.0.0.0/0"}]
+    line = answer["summary"]
     assert line.startswith("BLOCKED for subnet-1: NAT_GATEWAY")
     assert "\n" not in line
-    assert all(f"| {found['name']}: {found['evidence']}; {found['cure']}" in line for found in expected)
+    assert all(f"| {found['code']}: {found['evidence']}; {found['fix']}" in line for found in expected)
     warned = plan_answer(PLANS["warned"], NextStep.CLAIM, SETTINGS, NEW, NOW)
-    assert [found["name"] for found in warned["warnings"]] == ["DNS_ATTRIBUTES"]
+    assert [found["code"] for found in warned["details"]["warnings"]] == ["DNS_ATTRIBUTES"]
     assert "| warning DNS_ATTRIBUTES: " in warned["summary"]
 
 
@@ -207,7 +211,7 @@ def test_wrong_request_of_an_undo_is_refused_by_field(changed: dict[Any, Any], f
     [
         (
             Undo(HEAL, associated=True, is_live=True),
-            ("subnet-1 will use nat-1 (NAT_GATEWAY)",),
+            (UndoFact(UndoFactCode.MOVE, "subnet-1", "use nat-1 (NAT_GATEWAY)"),),
             [
                 "rtb-1 will no longer use vpce-1",
                 "vpce-1 will be deleted: a heal created it, and no other route table uses it",
@@ -223,9 +227,11 @@ def test_wrong_request_of_an_undo_is_refused_by_field(changed: dict[Any, Any], f
     ],
     ids=["all of it", "nothing left", "endpoint stays"],
 )
-def test_answer_to_an_undo(undo: Undo, moves: tuple[str, ...], lines: list[str]) -> None:
-    """Text only, as a step's output is one, and never empty; the summary says what is left to do."""
+def test_answer_to_an_undo(undo: Undo, moves: tuple[UndoFact, ...], lines: list[str]) -> None:
+    """What later steps need is text, and never empty; the details and the summary say what is left to do."""
     answer = undo_answer(undo, undo.change, "ledger", NOW, moves)
+    details = answer.pop("details")
     assert all(isinstance(value, str) and value for value in answer.values())
+    assert [fact["code"] for fact in details["facts"]] == [fact.code for fact in (*undo.facts(), *moves)]
     assert (answer["action"], answer["ledgerTable"]) == (undo.change, "ledger")
     assert answer["summary"].split(" | ") == lines

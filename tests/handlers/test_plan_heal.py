@@ -8,7 +8,7 @@ import pytest
 
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
-from express_path.errors import BlockedError, ContractError, RecordError
+from express_path.adapters.step_failures import RaisedError
 from express_path.handlers import plan_heal
 from sandbox.server import Sandbox
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -19,9 +19,9 @@ PLAN = {"contract": CONTRACT, "action": "plan"}
 
 
 def test_wrong_request_is_refused_before_any_call(sandbox: Sandbox) -> None:
-    """The error names the invalid field, and AWS is not called."""
+    """The error is data that names the invalid field, and AWS is not called."""
     sandbox.calls.clear()
-    with pytest.raises(RecordError, match="subnetId"):
+    with pytest.raises(RaisedError, match=r'"code": "RECORD".*subnetId'):
         plan_heal.handler(PLAN, Context())
     assert list(sandbox.calls) == []
 
@@ -31,7 +31,7 @@ def test_wrong_request_is_refused_before_any_call(sandbox: Sandbox) -> None:
 def test_request_of_another_version_is_refused(action: str, version: str | None) -> None:
     """Only the last step of a failed run, which explains the failure, is answered in every version."""
     event = {"action": action, "subnetId": "subnet-1", "runId": "run-2", "undoRunId": "run-1", "contract": version}
-    with pytest.raises(ContractError):
+    with pytest.raises(RaisedError, match='"code": "CONTRACT"'):
         plan_heal.handler(event, Context())
     failed = plan_heal.parse_request({"action": "explainFailure", "runId": "run-2", "contract": version})
     assert failed.run_id == "run-2"
@@ -52,7 +52,7 @@ def test_plan_is_logged_with_the_codes_of_its_blockers(
     event = {**PLAN, "subnetId": vpc.subnet, "runId": "run-2"}
     plan_heal.handler(event, Context(), services)
     builder.tag(builder.endpoint(vpc.vpc), "aws:cloudformation:stack-name", "network")
-    with pytest.raises(BlockedError):
+    with pytest.raises(RaisedError, match='"code": "BLOCKED"'):
         plan_heal.handler(event, Context(), services)
     lines = [line for line in logged() if line["message"] == "planned"]
     assert [(line["status"], line["blockers"]) for line in lines] == [

@@ -26,14 +26,14 @@ deletes the endpoint right before the step."""
 RARE = {
     HEAL: {
         "approved": ("elect",),
-        "denied": ("recordFailed", "fail"),
+        "denied": ("recordFailed", "explain", "fail"),
     },
     UNDO: {
         "used again": ("confirm",),
-        "undeletable": ("markFailed", "fail"),
+        "undeletable": ("markFailed", "explain", "fail"),
     },
     APPROVED: {
-        "unsent": ("decideAnswer", "pause", "release", "fail"),
+        "unsent": ("decideAnswer", "pause", "release", "explain", "fail"),
         "asked": ("makePlanAgain", "planAgain", "decideAgain"),
         "rejected": ("recordAnswer", "denied"),
         "compliant": ("done",),
@@ -70,7 +70,7 @@ def _cells() -> Iterator[Cell]:
         for name, step in all_steps(document).items():
             if name == "stopped":  # it only ends a run: see test_stop.py
                 continue
-            reads = step["action"] == READS and name != "fail"
+            reads = step["action"] == READS and name != "explain"
             yield from (
                 Cell(document, name, column)
                 for column in COLUMNS

@@ -26,7 +26,7 @@ API_SECONDS = 25
 """https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-executeAwsApi.html"""
 FIRST_CLAIMED = {HEAL: "confirmPlan", UNDO: "checkClaim"}
 RELEASE = {HEAL: "recordFailed", UNDO: "markFailed"}
-"""The step that releases the claim after a failure. The step `fail` comes after it."""
+"""The step that releases the claim after a failure. The steps `explain` and `fail` come after it."""
 CHANGES = {HEAL: {"associate": "step:verifyPath"}, UNDO: {"disassociate": "step:findRest"}}
 """The changes that are looked for even if the call failed, and the step that looks."""
 SAMPLE = {
@@ -156,14 +156,14 @@ def test_failures_after_a_claim_release_it(name: str) -> None:
 
 @with_claim
 def test_message_of_a_failed_run_is_that_of_its_last_step(name: str) -> None:
-    """The last step of a failed run names the failed steps, so the steps that lead to it are not critical.
+    """The last step of a failed run says what the step before it found out, so the steps that lead to these are not critical.
 
     AWS does not document which step's message becomes that of the run if a failed step leads to another step.
     """
     steps = all_steps(name)
     names = list(steps)
-    assert names[names.index(RELEASE[name]) + 1] == "fail"
-    leading = [step for step in steps.values() if step.get("onFailure") in (f"step:{RELEASE[name]}", "step:fail")]
+    assert names[names.index(RELEASE[name]) + 1 :][:2] == ["explain", "fail"]
+    leading = [step for step in steps.values() if step.get("onFailure") in (f"step:{RELEASE[name]}", "step:explain")]
     assert len(leading) > 10
     assert [step["name"] for step in [steps[RELEASE[name]], *leading] if step.get("isCritical") is not False] == []
 

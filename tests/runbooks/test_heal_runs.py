@@ -43,10 +43,14 @@ def test_heal_creates_the_endpoint_and_associates_the_table(
     assert endpoint["Tags"] == [{"Key": "express-path:managed", "Value": "true"}]
     assert (endpoint["VpcEndpointType"], endpoint["PolicyDocument"]) == ("Gateway", text)
     outputs = {key: value for key, [value] in run["Outputs"].items()}
-    assert (outputs["plan.Action"], outputs["plan.RouteTableId"]) == ("CREATE_AND_ASSOCIATE", vpc.table)
+    assert (json.loads(outputs["plan.Details"])["action"], outputs["plan.RouteTableId"]) == (
+        "CREATE_AND_ASSOCIATE",
+        vpc.table,
+    )
     assert outputs["create.VpcEndpointId"] == outputs["recordIntent.VpcEndpointId"] == endpoint["VpcEndpointId"]
     assert outputs["verify.Annotation"].startswith("ENDPOINT")
     assert f"RemoveS3ExpressGatewayEndpoint with RunId={run_id_of(run)}" in outputs["verify.Undo"]
+    assert json.loads(outputs["verify.Details"])["undoRunId"] == run_id_of(run)
     deployment.sandbox.calls.clear()
     again = deployment.heal(vpc.subnet)
     assert (status(again), deployment.changes(), steps(again)[-1]) == ("Success", [], "done")
@@ -64,9 +68,13 @@ def test_traffic_moves_only_when_the_endpoint_is_available(deployment: Deploymen
 
 
 def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, vpc: Vpc, calendar: str) -> None:
-    """The failure message has each blocker with its fix, and the patch. A dry run succeeds, and its outputs say both."""
+    """The failure message has each blocker with its fix, and the patch. A dry run succeeds, and its outputs say both.
+
+    Programs read the same as data.
+    """
     deployment.automation.knobs.closed_calendars.add(calendar)
-    builder.tag(builder.endpoint(vpc.id), "aws:cloudformation:stack-name", "network")
+    endpoint = builder.endpoint(vpc.id)
+    builder.tag(endpoint, "aws:cloudformation:stack-name", "network")
     deployment.sandbox.calls.clear()
     run, dry = deployment.heal(vpc.subnet), deployment.heal(vpc.subnet, DryRun="true")
     assert (status(run), status(dry), deployment.changes()) == ("Failed", "Success", [])
@@ -75,7 +83,12 @@ def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, 
         assert text in dry["Outputs"]["plan.Summary"][0]
     assert "Stack network: change" in run["FailureMessage"]
     assert dry["Outputs"]["plan.Patch"][0].startswith("# Stack network: change\n# RouteTableIds")
-    assert dry["Outputs"]["plan.Action"] == ["BLOCKED"]
+    plan = json.loads(dry["Outputs"]["plan.Details"][0])
+    [failure] = json.loads(run["Outputs"]["explain.Payload"][0])["failures"]
+    assert (plan["action"], failure["step"], failure["code"]) == ("BLOCKED", "makePlan", "BLOCKED")
+    for blockers in (plan["blockers"], failure["blockers"]):
+        codes = [(blocker["code"], blocker["resource"]) for blocker in blockers]
+        assert codes == [("OWNED_BY_IAC", endpoint), ("CHANGE_CALENDAR_CLOSED", "ChangeCalendarName")]
 
 
 # --- what somebody else does meanwhile -------------------------------------------------------------------------------
@@ -91,7 +104,7 @@ def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     deployment.after("confirm", lambda: builder.endpoint(vpc.id, PolicyDocument=document))
     run = deployment.heal(vpc.subnet)
     assert (status(run), "associate" in steps(run)) == ("Failed", False)
-    assert "step findTarget failed: BlockedError: BLOCKED" in run["FailureMessage"]
+    assert "step findTarget failed: BLOCKED" in run["FailureMessage"]
 
 
 def test_endpoint_that_the_heal_makes_meets_the_pre_flight_too(deployment: Deployment, vpc: Vpc) -> None:
@@ -131,7 +144,7 @@ def test_heal_that_does_not_fix_the_path_fails(deployment: Deployment, builder: 
     )
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Failed"
-    assert "NotCuredError" in step(run, "verifyPath")["FailureMessage"]
+    assert "NOT_CURED" in step(run, "verifyPath")["FailureMessage"]
     assert "PARTLY_NAT" in run["FailureMessage"]
 
 
@@ -209,7 +222,7 @@ def test_failed_heal_names_the_error_of_aws_and_releases_its_claim(deployment: D
     run = deployment.heal(vpc.subnet)
     assert (status(run), steps(run)[-1]) == ("Failed", "fail")
     for text in (
-        "step verifyPath failed: NotCuredError",
+        f"step verifyPath failed: {vpc.subnet} is not healed: ",
         "step associate failed: ",
         "RouteLimitExceeded",
         "L-93826ACB",
@@ -230,7 +243,7 @@ def test_run_that_is_going_during_an_update_fails(
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Failed"
-    for text in (f"ContractError: the run's runbook has version '{CONTRACT}'", "version 'next'", "start the run again"):
+    for text in (f"the run's runbook has version '{CONTRACT}'", "version 'next'", "start the run again"):
         assert text in run["FailureMessage"], run["FailureMessage"]
     assert deployment.changes() == []
 

@@ -1,5 +1,6 @@
 """Heals while somebody has stopped them: no run starts a change, no run fails, and undo works."""
 
+import json
 from typing import Any
 
 import pytest
@@ -61,7 +62,8 @@ def test_the_run_says_who_stopped_it(deployment: Deployment, vpc: Vpc, ledger: L
     run = deployment.heal(vpc.subnet)
     [summary] = run["Outputs"]["plan.Summary"]
     assert summary.startswith(f"STOPPED: arn:aws:iam::123456789012:user/ann stopped all heals at {TIME}: INC-1234")
-    assert deployment.heal(vpc.subnet, DryRun="true")["Outputs"]["plan.Action"] == ["CREATE_AND_ASSOCIATE"]
+    [plan] = deployment.heal(vpc.subnet, DryRun="true")["Outputs"]["plan.Details"]
+    assert json.loads(plan)["action"] == "CREATE_AND_ASSOCIATE"
 
 
 def test_nobody_is_asked_to_approve(

@@ -81,10 +81,10 @@ def healed(when: str, endpoint_id: str = "vpce-express", **more: Any) -> LedgerV
 
 def blockers(plan: Plan) -> list[Blocker]:
     """Return the names of a plan's blockers."""
-    return [finding.blocker for finding in plan.blockers]
+    return [finding.code for finding in plan.blockers]
 
 
 def evidence_of(plan: Plan, blocker: Blocker) -> str:
     """Return the details of a plan's only blocker or warning with the given name."""
-    [found] = [finding.evidence for finding in (*plan.blockers, *plan.warnings) if finding.blocker is blocker]
+    [found] = [finding.evidence for finding in (*plan.blockers, *plan.warnings) if finding.code is blocker]
     return found

@@ -112,7 +112,7 @@ class Deployment:
             }
         )
         approval = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
-        self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["fingerprint"])
+        self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["details"]["fingerprint"])
 
     def after(self, action: str, change: Callable[[], object]) -> None:
         """Make a change right after the plan function's first answer to an action."""

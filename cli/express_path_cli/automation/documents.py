@@ -11,7 +11,7 @@ from express_path_cli.terminal.errors import OptionError
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
-UNDO_HASH = "cf0c59cf3cf8f04af1e2fcf5fd184a81a12a9abf188e2fb804b45aa646a49fff"
+UNDO_HASH = "c675f3b94e9865e736159e545e27e8e301577fb13be2b4a0092991e0694d95d1"
 """What content_hash returns for runbooks/RemoveS3ExpressGatewayEndpoint.yaml.
 
 `python -m tests.cli.automation.test_documents` writes it.

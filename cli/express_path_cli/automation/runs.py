@@ -1,6 +1,5 @@
 """Runs of the runbooks: start them, and follow several at the same time."""
 
-import json
 import re
 import time
 from collections import deque
@@ -15,7 +14,6 @@ from express_path.adapters.heal_reader import ENDED
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STOPPED = "stopped"
 """The last step of a heal that ends because somebody stopped all heals."""
-_NO_OUTPUT = "No output available yet because the step is not successfully executed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class StepRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. `outputs` are the texts known so far, by step and name, such as plan.Summary."""
+    """The current state of a run. `outputs` are texts by step and name, such as plan.Details; answers.py reads them."""
 
     id: str
     status: str
@@ -73,40 +71,14 @@ def read_run(aws: Aws, run_id: str) -> Run:
             StepRun(step["StepName"], step["StepStatus"], step.get("FailureMessage", ""))
             for step in found.get("StepExecutions", [])
         ),
-        {name: value for name, value in outputs.items() if value != _NO_OUTPUT},
+        outputs,
         str(found.get("FailureMessage") or ""),
     )
-
-
-_FAIL = "fail"
-"""The last step of a failed run, whose message already names the steps that failed."""
-_ERROR_MESSAGE = re.compile(r'"errorMessage": *("(?:[^"\\]|\\.)*")')
-"""An error's message as Lambda returns it (https://docs.aws.amazon.com/lambda/latest/dg/python-exceptions.html)."""
 
 
 def has_succeeded(run: Run) -> bool:
     """Return whether a run that has ended succeeded, and did not end because somebody stopped all heals."""
     return run.status in ("Success", "CompletedWithSuccess") and not run.was_stopped
-
-
-def failed_steps(run: Run) -> list[str]:
-    """Return each failed step and its cause. A run can continue after a step that failed."""
-    return [f"{step.name} failed: {_cause(step.failure)}" for step in run.steps if step.failure and step.name != _FAIL]
-
-
-def cause_of(run: Run) -> str:
-    """Return the step whose failure failed the run, and its cause; a run may recover from failures of other steps."""
-    failed = [step for step in run.steps if step.failure]
-    deciding = [step for step in failed if step.failure in run.failure] or failed
-    if not deciding or deciding[0].name == _FAIL:
-        return _cause(run.failure)
-    return f"{deciding[0].name}: {_cause(run.failure)}"
-
-
-def _cause(failure: str) -> str:
-    """Return a step's message without the trace of a Lambda function and without the patches of a blocked heal."""
-    message = _ERROR_MESSAGE.search(failure)
-    return str(json.loads(message[1])).partition("\n")[0] if message else failure
 
 
 POLL_SECONDS = 2.0

@@ -12,12 +12,11 @@ from rich.text import Text
 
 from express_path.adapters.heal_steps import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
-from express_path.domain.heal.records import Action, Concern
+from express_path.domain.heal.records import Action, Blocker, Concern
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.capacity import Capacity
-from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
@@ -379,7 +378,7 @@ def _healing(explanation: Explanation) -> Iterator[RenderableType]:
     yield _line(escape(_action_text(explanation)), 2)
     for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
         for finding in dict.fromkeys(findings):
-            yield from _finding(label, style, finding, explanation.row)
+            yield from _finding(label, style, finding)
     if unchecked:
         yield _line(f"[dim]not checked: {'; '.join(unchecked)}[/dim]", 2)
 
@@ -399,7 +398,8 @@ def _action_text(explanation: Explanation) -> str:
     return _ACTIONS[action]
 
 
-def _finding(label: str, style: str, finding: Concern, verdict: Verdict) -> Iterator[RenderableType]:
-    evidence = "" if finding.evidence == verdict.annotation else f": {escape(finding.evidence)}"
-    yield _line(f"[{style}]{label} {finding.blocker}[/]{evidence}", 2)
-    yield _line(f"what to do: {escape(finding.cure)}", 4)
+def _finding(label: str, style: str, finding: Concern) -> Iterator[RenderableType]:
+    # The evidence that a path crosses no NAT is the verdict, which stands above.
+    evidence = "" if finding.code is Blocker.NOT_A_NAT_PATH else f": {escape(finding.evidence)}"
+    yield _line(f"[{style}]{label} {finding.code}[/]{evidence}", 2)
+    yield _line(f"what to do: {escape(finding.fix)}", 4)

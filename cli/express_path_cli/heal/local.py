@@ -3,10 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from express_path.adapters.heal_steps import plan_fields
 from express_path.domain.heal.endpoints import endpoint_to_create
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import Action, Plan
+from express_path_cli.automation.answers import PlanAnswer
 from express_path_cli.automation.planning import Proposal
 from express_path_cli.heal.tables import (
     BLOCKED,
@@ -31,7 +34,8 @@ def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: b
     The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
     """
     proposals = {subnet_id: network.propose(subnet_id) for table in targets for subnet_id in table.planned_subnet_ids}
-    tables = table_plans(targets, {subnet_id: _outputs(found.plan) for subnet_id, found in proposals.items()})
+    answers = {subnet_id: _answer(proposal.plan) for subnet_id, proposal in proposals.items()}
+    tables = table_plans(targets, answers)
     echo(f"no stack of express-path was found in {network.account_region}")
     echo(f"plan for {count_text(len(targets), 'route table')}:")
     for line in plan_lines(tables):
@@ -51,9 +55,9 @@ def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: b
     return UNDETERMINED if failures or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
 
 
-def _outputs(plan: Plan) -> dict[str, str]:
-    """Return a plan as the outputs of a dry run."""
-    return {f"plan.{name[0].upper()}{name[1:]}": value for name, value in plan_fields(plan).items()}
+def _answer(plan: Plan) -> PlanAnswer:
+    """Return a plan as a dry run answers it."""
+    return msgspec.convert(plan_fields(plan), PlanAnswer)
 
 
 def _patches(network: Network, plans: Iterable[TablePlan], proposals: Mapping[str, Proposal]) -> Iterator[str]:

@@ -7,19 +7,12 @@ from typing import Annotated
 import typer
 
 from express_path.adapters.aws import unless_denied
+from express_path.domain.heal.texts import plan_text
 from express_path.errors import ApiError
 from express_path_cli.automation import runs
+from express_path_cli.automation.answers import PlanAnswer, VerifyAnswer, cause_of, failed_steps, read_answer
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.runs import (
-    RUN_ID,
-    Job,
-    Run,
-    RunQueue,
-    cause_of,
-    failed_steps,
-    has_succeeded,
-    start_run,
-)
+from express_path_cli.automation.runs import Job, Run, RunQueue, has_succeeded, start_run
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, say
@@ -45,8 +38,8 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
 
 def undone_by(run: Run) -> str:
     """Return the run to undo in order to undo what a heal did, empty if nothing was healed."""
-    found = RUN_ID.search(run.outputs.get("verify.Undo", ""))
-    return found[0] if found else ""
+    verified = read_answer(run, "verify.Details", VerifyAnswer)
+    return verified.undo_run_id if verified else ""
 
 
 def request_approvals(deployment: Deployment, jobs: Sequence[Job]) -> None:
@@ -151,7 +144,12 @@ class Batch:
 
         If another run healed the table first, that run is the one to undo. If nothing was left to heal, there is none.
         """
-        echo(f"  {run.outputs.get('verify.Annotation') or run.outputs.get('plan.Summary', '')}")
+        verified = read_answer(run, "verify.Details", VerifyAnswer)
+        plan = None if verified else read_answer(run, "plan.Details", PlanAnswer)
+        if verified:
+            echo(f"  {verified.verdict.annotation}")
+        elif plan:
+            echo(f"  {plan_text(plan)}")
         if undone_by(run):
             echo(f"  to undo: {self._deployment.undo_command(undone_by(run))}")
 

@@ -9,12 +9,14 @@ from itertools import groupby
 
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.plan import is_healable
-from express_path.domain.heal.records import Action
+from express_path.domain.heal.records import CHANGING, Action
+from express_path.domain.heal.texts import finding_texts
 from express_path.domain.path.origins import families_of
 from express_path.domain.path.reasons import SEVERITY_ORDER
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path_cli.automation.answers import PlanAnswer, read_answer
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
 from express_path_cli.automation.runs import Job
@@ -116,68 +118,42 @@ def _target_id(verdict: Verdict) -> str:
     return verdict.route_table_id or verdict.subnet_id
 
 
-_CHANGES = (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE)
-
-
-@dataclass(frozen=True, slots=True)
-class SubnetPlan:
-    """The plan of one dry run.
-
-    findings: the blockers and the warnings, each with its evidence and its fix, and which policies were judged. endpoint:
-    the endpoint to associate, or the kind of endpoint to create. patch: what people change instead of a blocked heal.
-    """
-
-    subnet_id: str
-    action: Action
-    verdict: str
-    findings: tuple[str, ...]
-    endpoint: str
-    patch: str
-
-
 @dataclass(frozen=True, slots=True)
 class TablePlan:
     """The plans of a route table's subnets. One run heals the table, but it may not heal every subnet."""
 
     table: TableTarget
-    plans: tuple[SubnetPlan, ...]
+    plans: tuple[PlanAnswer, ...]
 
     @property
-    def change(self) -> SubnetPlan | None:
+    def change(self) -> PlanAnswer | None:
         """The plan that changes the route table, None if nothing can be done."""
-        return next((plan for plan in self.plans if plan.action in _CHANGES), None)
+        return next((plan for plan in self.plans if plan.action in CHANGING), None)
 
     @property
-    def blocked(self) -> tuple[SubnetPlan, ...]:
-        """The plans that are blocked, without those that say the same of another subnet."""
+    def blocked(self) -> tuple[PlanAnswer, ...]:
+        """The plans that are blocked, without those that are blocked by the same as the plan of another subnet."""
         blocked = [plan for plan in self.plans if plan.action is Action.BLOCKED]
-        return tuple({plan.findings: plan for plan in reversed(blocked)}.values())[::-1]
+        return tuple({(plan.blockers, plan.warnings): plan for plan in reversed(blocked)}.values())[::-1]
 
 
-def subnet_plan(table: TableTarget, subnet_id: str, outputs: Mapping[str, str]) -> SubnetPlan:
-    """Return the plan in the outputs of a dry run. Raise OptionError if another route table governs the subnet by now."""
-    table_id = outputs.get("plan.RouteTableId", "")
-    if table_id and table_id != table.id:
-        raise OptionError(f"{subnet_id} moved from {table.id} to {table_id} while the plan was made", "run heal again")
-    verdict, *findings = outputs.get("plan.Summary", "").split(" | ")
-    action = Action(outputs.get("plan.Action", Action.BLOCKED))
-    service, family = (outputs.get(f"plan.{name}", "") for name in ("ServiceName", "IpAddressType"))
-    new = f"gateway endpoint {service} ({family})"
-    endpoint = new if action is Action.CREATE_AND_ASSOCIATE else outputs.get("plan.EndpointId", "")
-    return SubnetPlan(
-        subnet_id, action, verdict.partition(": ")[2], tuple(findings), endpoint, outputs.get("plan.Patch", "")
-    )
+def table_plans(targets: Iterable[TableTarget], plans: Mapping[str, PlanAnswer]) -> list[TablePlan]:
+    """Return the plans of each route table, from the plans of dry runs by subnet; none of a table that lacks one.
 
-
-def table_plans(targets: Iterable[TableTarget], outputs: Mapping[str, Mapping[str, str]]) -> list[TablePlan]:
-    """Return the plans of each route table, from the outputs of dry runs by subnet; none of a table that lacks one."""
+    Raise OptionError if another route table governs a subnet by now.
+    """
     return [
-        TablePlan(
-            table, tuple(subnet_plan(table, subnet_id, outputs[subnet_id]) for subnet_id in table.planned_subnet_ids)
-        )
+        TablePlan(table, tuple(_plan_of(table, plans[subnet_id]) for subnet_id in table.planned_subnet_ids))
         for table in targets
-        if outputs.keys() >= set(table.planned_subnet_ids)
+        if plans.keys() >= set(table.planned_subnet_ids)
     ]
+
+
+def _plan_of(table: TableTarget, plan: PlanAnswer) -> PlanAnswer:
+    if plan.route_table_id and plan.route_table_id != table.id:
+        moved = f"{plan.subnet_id} moved from {table.id} to {plan.route_table_id} while the plan was made"
+        raise OptionError(moved, "run heal again")
+    return plan
 
 
 def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
@@ -186,25 +162,30 @@ def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
         of_vpc = list(in_vpc)
         yield f"{vpc_id}:"
         changes = [plan.change for plan in of_vpc if plan.change]
-        created = (change.endpoint for change in changes if change.action is Action.CREATE_AND_ASSOCIATE)
-        yield from (f"  create {endpoint}" for endpoint in dict.fromkeys(created))
+        created = (
+            f"  create gateway endpoint {change.service_name} ({change.ip_address_type})"
+            for change in changes
+            if change.action is Action.CREATE_AND_ASSOCIATE
+        )
+        yield from dict.fromkeys(created)
         for plan in of_vpc:
             yield from (f"  {plan.table.id}: {line}" for line in _table_lines(plan))
             # To be copied.
-            yield from (line for blocked in plan.blocked for line in blocked.patch.splitlines())
+            patches = (patch for blocked in plan.blocked for patch in blocked.patches.values())
+            yield from (line for patch in patches for line in patch.splitlines())
 
 
 def _table_lines(plan: TablePlan) -> Iterator[str]:
     change = plan.change
     if change:
-        endpoint = "the new endpoint" if change.action is Action.CREATE_AND_ASSOCIATE else change.endpoint
+        endpoint = "the new endpoint" if change.action is Action.CREATE_AND_ASSOCIATE else change.endpoint_id
         yield f"associate with {endpoint}; {_moved(plan.table.moved_subnet_ids)}"
-        yield from change.findings
+        yield from finding_texts(change)
     for blocked in plan.blocked:
-        yield f"BLOCKED for {blocked.subnet_id}: {blocked.verdict}"
-        yield from blocked.findings
+        yield f"BLOCKED for {blocked.subnet_id}: {blocked.annotation}"
+        yield from finding_texts(blocked)
     if not change and not plan.blocked:
-        yield f"nothing to do: {plan.plans[0].verdict}" if plan.plans else "nothing to do: no subnet uses it"
+        yield f"nothing to do: {plan.plans[0].annotation}" if plan.plans else "nothing to do: no subnet uses it"
 
 
 def _moved(subnet_ids: Sequence[str]) -> str:
@@ -279,7 +260,8 @@ def _plan(
     ]
     batch = Batch(deployment, jobs, dry_run=True)
     batch.run(keep_going=given.keep_going)
-    planned = table_plans(targets, {job.parameters["SubnetId"]: run.outputs for job, run in batch.succeeded})
+    plans = {job.parameters["SubnetId"]: read_answer(run, "plan.Details", PlanAnswer) for job, run in batch.succeeded}
+    planned = table_plans(targets, {subnet_id: plan for subnet_id, plan in plans.items() if plan})
     return planned, sorted({table.id for table in targets} - {plan.table.id for plan in planned})
 
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import TextIO
 
 from express_path.domain.verdict.parameters import PARAMETERS
-from express_path.errors import ApiError, BlockedError, ExpressPathError, ParameterError, RecordError, SettingError
+from express_path.errors import ApiError, ExpressPathError, ParameterError, RecordError, SettingError
 from express_path_cli.terminal.console import echo
 
 PROXY_HINT = "a proxy answered instead of AWS: check HTTPS_PROXY and NO_PROXY"
@@ -177,9 +177,7 @@ def hint_for(error: ExpressPathError) -> str:
 
 
 def one_line(error: ExpressPathError) -> str:
-    """Return an error and its hint in one line. A blocked heal has several lines, with its patches."""
-    if isinstance(error, BlockedError):
-        return str(error)
+    """Return an error and its hint in one line."""
     hint = hint_for(error)
     message = _message(error)
     return " ".join((f"{message} ({hint})" if hint else message).split())

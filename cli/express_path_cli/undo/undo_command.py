@@ -114,7 +114,10 @@ def _heals(result: Undo) -> Iterator[str]:
             f"{outcome.deployment.place}: {run.route_table_id}, healed {healed_at(outcome.heal)[:16]} by run {run.run_id}: "
             f"{outcome.state.value}"
         )
-        yield from (f"  {line}" for line in ([outcome.why] if outcome.why else outcome.changes))
+        if outcome.why:
+            yield f"  {outcome.why}"
+        else:
+            yield from (f"  {change.text}" for change in outcome.changes)
 
 
 def _question(result: Undo) -> str:

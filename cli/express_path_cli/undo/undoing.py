@@ -6,14 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import groupby, zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from express_path.adapters.aws import pages
 from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.texts import undo_fact_text
+from express_path.domain.heal.undo import UNDONE, UndoChange, UndoFactCode
+from express_path_cli.automation.answers import UndoAnswer, cause_of, read_answer
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
-from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, cause_of, has_succeeded
+from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, has_succeeded
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.named import resources_named
@@ -157,15 +160,26 @@ class UndoState(Enum):
     NOT_UNDONE = "not undone"
 
 
+class Change(NamedTuple):
+    """What an undo changes or has changed, or keeps: a code, the resource, and a text for people."""
+
+    code: str
+    resource: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class HealOutcome:
-    """A heal, what became of it, why it could not be undone, what an undo changes, and the run of its undo."""
+    """A heal, what became of it, why it could not be undone, what an undo changes, and the run of its undo.
+
+    Programs read the state and the changes, and people read why.
+    """
 
     deployment: Deployment
     heal: PastHeal
     state: UndoState
     why: str = ""
-    changes: Sequence[str] = ()
+    changes: Sequence[Change] = ()
     undo_run_id: str = ""
 
     def fields(self) -> dict[str, Any]:
@@ -180,7 +194,7 @@ class HealOutcome:
             "healedAt": healed_at(self.heal) or None,
             "state": self.state.name,
             "why": self.why or None,
-            "changes": list(self.changes),
+            "changes": [change._asdict() for change in self.changes],
             "undoneByRunId": self.undo_run_id or None,
         }
 
@@ -279,20 +293,26 @@ def _ended(row: HealOutcome, run: Run, *, dry_run: bool) -> HealOutcome:
         why = cause_of(run) or f"its run ended with {run.status}"
         return replace(row, state=UndoState.NOT_UNDONE, why=why, undo_run_id="" if dry_run else run.id)
     if dry_run:
-        return replace(row, changes=run.outputs.get("plan.Summary", "").split(" | "))
+        plan = read_answer(run, "plan.Details", UndoAnswer)
+        facts = plan.facts if plan else ()
+        return replace(row, changes=[Change(fact.code, fact.resource, undo_fact_text(fact)) for fact in facts])
     return replace(row, state=UndoState.UNDONE, changes=list(_done(run)), undo_run_id=run.id)
 
 
-def _done(run: Run) -> Iterator[str]:
+def _done(run: Run) -> Iterator[Change]:
     """Yield each change that an undo made, and what it kept."""
-    table, endpoint = (run.outputs.get(f"plan.{name}", "") for name in ("RouteTableId", "VpcEndpointId"))
-    if run.outputs.get("check.Action") == "UNDONE":
-        yield f"another run undid the same heal of {table} first"
+    check, rest, confirm = (read_answer(run, f"{step}.Details", UndoAnswer) for step in ("check", "rest", "confirm"))
+    if check is None:
         return
-    yield f"{table} no longer uses {endpoint}"
-    if run.outputs.get("confirm.Action") == "DELETE_ENDPOINT":
-        yield f"deleted: {endpoint}"
-    elif run.outputs.get("confirm.Action") == "KEEP_ENDPOINT":
-        yield f"kept: {endpoint}, which another heal uses now"
+    table_id, endpoint_id = check.route_table_id, check.endpoint_id
+    if check.action == UNDONE:
+        yield Change("UNDONE_BEFORE", table_id, f"another run undid the same heal of {table_id} first")
+        return
+    yield Change("DISASSOCIATED", table_id, f"{table_id} no longer uses {endpoint_id}")
+    if confirm and confirm.action == UndoChange.DELETE_ENDPOINT:
+        yield Change("DELETED", endpoint_id, f"deleted: {endpoint_id}")
+    elif confirm and confirm.action == UndoChange.KEEP_ENDPOINT:
+        yield Change("KEPT", endpoint_id, f"kept: {endpoint_id}, which another heal uses now")
     else:
-        yield from (f"kept: {line}" for line in run.outputs.get("rest.Summary", "").split(" | ") if " stays: " in line)
+        kept = (fact for fact in (rest.facts if rest else ()) if fact.code is UndoFactCode.KEEP_ENDPOINT)
+        yield from (Change("KEPT", fact.resource, f"kept: {undo_fact_text(fact)}") for fact in kept)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, filtered, pages
 from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
+from express_path.adapters.step_failures import failure_of
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
-from express_path.domain.heal.failures import FailedStep
+from express_path.domain.heal.failures import Failure
 from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
@@ -248,8 +249,8 @@ def _execution(ssm: "SSMClient", run_id: str) -> "AutomationExecutionTypeDef | N
     return None
 
 
-def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:
-    """Return the steps of a run that have failed so far, in the order in which they ended. Raise ApiError.
+def failed_steps(ssm: "SSMClient", run_id: str) -> list[Failure]:
+    """Return why each step of a run failed that has failed so far, in the order in which they ended. Raise ApiError.
 
     After a long loop, the execution does not contain all steps, and the last ones say why the run failed.
     """
@@ -268,4 +269,4 @@ def failed_steps(ssm: "SSMClient", run_id: str) -> list[FailedStep]:
         )
     failed = [step for step in steps if step.get("StepStatus") in _FAILED]
     failed.sort(key=lambda step: step["ExecutionEndTime"])
-    return [FailedStep(step["StepName"], step.get("FailureMessage", "no message")) for step in failed]
+    return [failure_of(step["StepName"], step.get("FailureMessage", "no message")) for step in failed]

@@ -1,7 +1,7 @@
 """What the steps of the runbooks ask the plan function, and the answers: plain JSON, read strictly."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,9 @@ from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, StartedBy, Stop, TableRecord
 from express_path.domain.heal.records import NONE, Action, Concern, HealSettings, Plan
-from express_path.domain.heal.undo import Undo
+from express_path.domain.heal.texts import how_to_undo, one_line, plan_text, undo_fact_text
+from express_path.domain.heal.undo import Undo, UndoFact
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import BlockedError, ContractError, RecordError
 from express_path.fields import (
     Description,
@@ -157,16 +159,10 @@ def _one_of(event: Description, field: str, allowed: Sequence[str]) -> str:
     return word
 
 
-UNDO = "to undo: express-path undo {run_id}, or start RemoveS3ExpressGatewayEndpoint with RunId={run_id}"
-NOTHING_TO_UNDO = "nothing to undo: no heal associated the route table"
 WAIT_PAUSE, NO_PAUSE = "PT10S", "PT1S"
 """How long a run sleeps before it looks again whether it can claim a route table, and before it goes on (ISO 8601)."""
 WAITING = {"next": NextStep.WAIT.value, "pause": WAIT_PAUSE}
 """The answer to a run that cannot claim its route table now."""
-UNCONFIRMED = (
-    "unconfirmed: run {run_id} started to associate the route table, and whether it succeeded is not recorded, so it "
-    "cannot be undone; express-path undo {run_id} says what to look for"
-)
 
 
 def plan_answer(
@@ -179,13 +175,19 @@ def plan_answer(
 ) -> dict[str, Any]:
     """Return a plan as JSON, with the record of its route table; what does not apply is an empty string.
 
+    details is the plan for programs, and summary the same for people. The other fields are what later steps need.
     finished_endpoint_id is the endpoint that the record's run associated before it was interrupted.
     """
     return {
-        **plan_fields(plan),
+        "details": plan_fields(plan),
+        "summary": plan_text(plan),
+        # Of a blocked plan, people make the change.
+        "patch": "\n".join(plan.patches.values()) if plan.action is Action.BLOCKED else "",
         "next": next_step.value,
+        "action": plan.action.value,
+        "vpcId": plan.verdict.vpc_id,
+        "routeTableId": plan.verdict.route_table_id or "",
         "endpointId": plan.endpoint_id or finished_endpoint_id,
-        "accountId": plan.verdict.account_id,
         "ledgerTable": settings.ledger_table,
         "now": ledger_time(now),
         **seen(record),
@@ -198,16 +200,13 @@ def turn_answer(next_step: NextStep, *writes: Write) -> dict[str, Any]:
     return {**answer, "ledger": list(writes)}
 
 
-def stopped_answer(stop: Stop) -> dict[str, Any]:
+def stopped_answer(stop: Stop, subnet_id: str) -> dict[str, Any]:
     """Return the answer to any step before a change if somebody stopped all heals. What does not apply is NONE."""
     names = (
         *(
-            "action",
             "vpcId",
             "routeTableId",
             "endpointId",
-            "serviceName",
-            "ipAddressType",
             "patch",
             "ledgerTable",
             "seenRun",
@@ -217,6 +216,8 @@ def stopped_answer(stop: Stop) -> dict[str, Any]:
             "now",
             "fingerprint",
             "policy",
+            "serviceName",
+            "ipAddressType",
             "clientToken",
             "generation",
             "message",
@@ -226,6 +227,14 @@ def stopped_answer(stop: Stop) -> dict[str, Any]:
     )
     answer = {
         "next": NextStep.STOPPED.value,
+        "action": NextStep.STOPPED.value,
+        "details": {
+            "action": NextStep.STOPPED.value,
+            "subnetId": subnet_id,
+            "routeTableId": NONE,
+            "blockers": [],
+            "stop": {"by": stop.by, "at": stop.stopped_at, "reason": stop.reason},
+        },
         "summary": str(stop),
         "pause": NO_PAUSE,
         "approvers": [NONE],
@@ -246,12 +255,10 @@ def plan_fields(plan: Plan) -> dict[str, Any]:
         "ipAddressType": plan.ip_address_type,
         "blockers": [_concern(blocker) for blocker in plan.blockers],
         "warnings": [_concern(warning) for warning in plan.warnings],
+        "judged": list(plan.judged),
         "patches": dict(plan.patches),
-        # Of a blocked plan, people make the change.
-        "patch": "\n".join(plan.patches.values()) if plan.action is Action.BLOCKED else "",
         "fingerprint": plan.fingerprint,
         "verdict": verdict_answer(plan.verdict),
-        "summary": summary(plan),
     }
 
 
@@ -272,46 +279,38 @@ def elected_answer(plan: Plan, next_step: NextStep, election: Election, settings
     }
 
 
-def how_to_undo(heal: RunRecord | None) -> str:
-    """Return how to undo the last heal that started to associate a route table; None if there is no such heal."""
-    if heal is None:
-        return NOTHING_TO_UNDO
-    return (UNCONFIRMED if heal.unconfirmed_since else UNDO).format(run_id=heal.run_id)
+def verify_answer(
+    verdict: Verdict, endpoint_id: str, heal: RunRecord | None, writes: Sequence[Write]
+) -> dict[str, Any]:
+    """Return the verdict after a heal as JSON, and the last heal that started to associate the route table.
+
+    undoRunId of the details is that heal's run, empty if it is not confirmed, because then it cannot be undone.
+    """
+    return {
+        **verdict_answer(verdict),
+        "details": {
+            "verdict": verdict_answer(verdict),
+            "endpointId": endpoint_id,
+            "undoRunId": "" if heal is None or heal.unconfirmed_since else heal.run_id,
+        },
+        "undo": how_to_undo(heal),
+        "ledger": list(writes),
+    }
 
 
 def _concern(concern: Concern) -> dict[str, str]:
-    return {"name": concern.blocker.value, "evidence": concern.evidence, "cure": concern.cure}
+    return {
+        "code": concern.code.value,
+        "resource": concern.resource,
+        "evidence": concern.evidence,
+        "fix": concern.fix,
+    }
 
 
 def check_not_blocked(plan: Plan) -> None:
     """Raise BlockedError, which fails the step, if the plan is blocked."""
     if plan.action is Action.BLOCKED:
-        blockers = [found.blocker.value for found in plan.blockers]
-        table_id = plan.verdict.route_table_id or ""
-        raise BlockedError(summary(plan), plan.patches, plan.verdict.subnet_id, table_id, blockers)
-
-
-def summary(plan: Plan) -> str:
-    """Return a plan in one line, with every blocker and warning by name and what to do about it, and what was judged."""
-    line = f"{plan.action} for {plan.verdict.subnet_id}: {plan.verdict.annotation}"
-    line += "".join(f" | {found.blocker}: {found.evidence}; {found.cure}" for found in plan.blockers)
-    line += "".join(f" | warning {found.blocker}: {found.evidence}; {found.cure}" for found in plan.warnings)
-    return (
-        f"{line} | {_judged(plan.judged)}" if plan.action in (Action.CREATE_AND_ASSOCIATE, Action.ASSOCIATE) else line
-    )
-
-
-MOST_NAMED = 5
-"""How many policies a summary names."""
-
-
-def _judged(holders: Sequence[str]) -> str:
-    """Return which policies were judged, and which a plan cannot read."""
-    more = f" and {len(holders) - MOST_NAMED} more" if len(holders) > MOST_NAMED else ""
-    return (
-        f"policies judged: {', '.join(holders[:MOST_NAMED]) or 'none'}{more}; not judged: identity policies, SCPs, RCPs, and "
-        "policies of other accounts' buckets"
-    )
+        raise BlockedError(plan_fields(plan), plan_text(plan))
 
 
 class UndoAction(StrEnum):
@@ -355,37 +354,30 @@ def parse_undo_request(event: Description) -> UndoRequest:
 
 
 def undo_answer(
-    undo: Undo, action: str, ledger_table: str, now: datetime, moves: tuple[str, ...] = ()
+    undo: Undo, action: str, ledger_table: str, now: datetime, moves: tuple[UndoFact, ...] = ()
 ) -> dict[str, Any]:
-    """Return what to change next, as JSON; moves say where the traffic of each subnet will go."""
-    heal = undo.heal
+    """Return what to change next, as JSON; moves say where the traffic of each subnet will go.
+
+    details is that for programs, and summary the same for people. The other fields are what later steps need.
+    """
+    heal, facts = undo.heal, [*undo.facts(), *moves]
     return {
+        "details": {
+            "action": action,
+            "undoRunId": heal.run_id,
+            "subnetId": heal.subnet_id,
+            "routeTableId": heal.route_table_id,
+            "endpointId": heal.endpoint_id,
+            "facts": [asdict(fact) for fact in facts],
+        },
+        "summary": one_line(map(undo_fact_text, facts)),
         "action": action,
-        "undoRunId": heal.run_id,
-        "accountId": heal.account_id,
-        "subnetId": heal.subnet_id,
         "vpcId": heal.vpc_id,
         "routeTableId": heal.route_table_id,
         "endpointId": heal.endpoint_id,
         "ledgerTable": ledger_table,
         "now": ledger_time(now),
-        "summary": " | ".join((*_lines(undo), *moves)),
     }
-
-
-def _lines(undo: Undo) -> list[str]:
-    heal = undo.heal
-    table = "will no longer use" if undo.associated else "does not use"
-    lines = [f"{heal.route_table_id} {table} {heal.endpoint_id}"]
-    if heal.unconfirmed_since:
-        lines.append("the ledger does not confirm that the heal associated the route table")
-    if undo.deletes:
-        lines.append(f"{heal.endpoint_id} will be deleted: a heal created it, and no other route table uses it")
-    elif undo.is_live:
-        lines.append(f"{heal.endpoint_id} stays: {undo.kept}")
-    else:
-        lines.append(f"{heal.endpoint_id} was already deleted")
-    return lines
 
 
 def parse_approval_request(event: Description) -> HealRequest:
@@ -402,8 +394,9 @@ def approval_answer(plan: Plan, step: ApprovalStep, settings: HealSettings, move
     """Return what to ask, and whom; what does not apply is NONE."""
     asks = step is ApprovalStep.ASK
     return {
+        "details": plan_fields(plan),
         "next": step.value,
-        "summary": summary(plan),
+        "summary": plan_text(plan),
         "routeTableId": plan.verdict.route_table_id or NONE,
         "message": approval_message(plan, moved) if asks else NONE,
         "approvers": list(settings.approvers) or [NONE],

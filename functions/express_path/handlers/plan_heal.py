@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_steps import (
     EXPLAIN_FAILURE,
     ApprovalAction,
+    HealAction,
     UndoAction,
     check_contract,
     parse_approval_request,
@@ -22,9 +23,10 @@ from express_path.adapters.heal_steps import (
 )
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.heal.records import parse_ledger_table, parse_owners, parse_settings
+from express_path.adapters.step_failures import RaisedError
+from express_path.domain.heal.records import Action, parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
-from express_path.errors import BlockedError
+from express_path.errors import BlockedError, ExpressPathError
 from express_path.fields import plain_json
 from express_path.healing import HealServices, Request, answer_step
 
@@ -58,27 +60,28 @@ def _warm_services(account_id: str) -> HealServices:
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext, services: HealServices | None = None) -> dict[str, Any]:
-    """Answer a step of a runbook. Lambda passes no services, so the runtime's are used."""
-    request = parse_request(event)
-    logger.set_correlation_id(request.run_id)
+    """Answer a step of a runbook, or raise RaisedError, which fails it. Lambda passes no services: the runtime's are used."""
     account_id = context.invoked_function_arn.split(":")[4]
     try:
+        request = parse_request(event)
+        logger.set_correlation_id(request.run_id)
         answer = answer_step(services or _warm_services(account_id), request)
-    except BlockedError as error:
-        _log_plan("BLOCKED", error.blockers, error.subnet_id, error.route_table_id)
-        raise
-    if "approvers" in answer:
-        _log_plan(answer["next"], (), event["subnetId"], answer["routeTableId"])
-    elif "blockers" in answer:
-        blockers = [blocker["name"] for blocker in answer["blockers"]]
-        _log_plan(answer["action"], blockers, answer["subnetId"], answer["routeTableId"])
+    except ExpressPathError as error:
+        if isinstance(error, BlockedError):
+            _log_plan(Action.BLOCKED, error.plan)
+        raise RaisedError(error) from error
+    if request.action is HealAction.PLAN:
+        _log_plan(answer["action"], answer["details"])
+    elif request.action is ApprovalAction.PLAN:
+        _log_plan(answer["next"], answer["details"])
     logger.info("answered", extra={"action": request.action, "answer": answer})
     return answer
 
 
-def _log_plan(status: str, blockers: Sequence[str], subnet_id: str, route_table_id: str) -> None:
+def _log_plan(status: str, plan: Mapping[str, Any]) -> None:
     """Log the outcome of a plan with the codes of its blockers, for queries of Logs Insights."""
-    found = {"status": status, "blockers": blockers, "subnetId": subnet_id, "routeTableId": route_table_id}
+    blockers = [blocker["code"] for blocker in plan["blockers"]]
+    found = {"status": status, "blockers": blockers, "subnetId": plan["subnetId"], "routeTableId": plan["routeTableId"]}
     logger.info("planned", extra=found)
 
 

@@ -258,11 +258,11 @@ def test_live_explains_the_same_and_checks_more(sandbox: Sandbox, builder: Build
     live, dumped = explained(network.subnet), explained(network.subnet, "--from-dump", str(tmp_path / "dump"))
     assert live["contests"] == dumped["contests"]
     assert dumped["plan"]["action"] == "CREATE_AND_ASSOCIATE"
-    assert (live["plan"]["action"], [blocker["name"] for blocker in live["plan"]["blockers"]]) == (
+    assert (live["plan"]["action"], [blocker["code"] for blocker in live["plan"]["blockers"]]) == (
         "BLOCKED",
         ["SECURITY_GROUP_EGRESS"],
     )
-    assert [warning["name"] for warning in live["plan"]["warnings"]] == ["DNS_ATTRIBUTES"]
+    assert [warning["code"] for warning in live["plan"]["warnings"]] == ["DNS_ATTRIBUTES"]
     assert live["unchecked"] == ["the change calendar"]
     assert sandbox.calls.mutating() == []
 

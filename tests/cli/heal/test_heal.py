@@ -85,7 +85,7 @@ def test_a_failed_function_is_reported_without_its_trace(deployment: Deployment,
     assert result.exit_code == 2
     [line] = result.stderr.splitlines()
     assert "You are not authorized to perform: ec2:DescribeNetworkAcls | fix: allow the call in the role" in line
-    assert "Failed: step makePlan failed: ApiError: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
+    assert "Failed: step makePlan failed: ec2:DescribeNetworkAcls failed with UnauthorizedOperation" in line
     assert "to undo" not in result.stdout
 
 

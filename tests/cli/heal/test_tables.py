@@ -3,12 +3,15 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from express_path.domain.heal.records import Action, Blocker, Concern
 from express_path_cli.automation import runs
-from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, subnet_plan
+from express_path_cli.automation.answers import PlanAnswer, PlannedVerdict
+from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, table_plans
 from express_path_cli.terminal.errors import OptionError
 from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import cancel, invoke_at_terminal, make_stack, require_approval
@@ -271,37 +274,41 @@ def test_the_command_for_another_region_has_the_stack(deployment: Deployment, sa
     assert f"(run: express-path heal --from {file} --stack other --region eu-west-1)" in result.stderr
 
 
-def planned(table: TableTarget, subnet_id: str, **outputs: str) -> TablePlan:
-    """Return the plan of a dry run with these outputs of its step plan."""
-    of_plan = {f"plan.{name}": value for name, value in outputs.items()}
-    return TablePlan(table, (subnet_plan(table, subnet_id, of_plan),))
+WILL_NOT_CURE = Concern(Blocker.WOULD_NOT_CURE, "rtb-1", "64:ff9b::/96 | rtb-9 stays: yes\n--- cli", "give it IPv4")
+"""A blocker whose evidence looks like what surrounds it in the summary of a run."""
+DNS_IS_OFF = Concern(Blocker.DNS_ATTRIBUTES, "vpc-1", "off", "turn them on")
+
+
+def planned(subnet_id: str, action: Action, annotation: str, **fields: Any) -> PlanAnswer:
+    """Return the plan of a dry run."""
+    others = dict.fromkeys(("endpoint_id", "service_name", "ip_address_type"), "")
+    concerns = dict.fromkeys(("blockers", "warnings", "judged"), ())
+    return PlanAnswer(
+        action=action,
+        subnet_id=subnet_id,
+        verdict=PlannedVerdict(annotation),
+        **{"route_table_id": "rtb-1", "patches": {}, **others, **concerns, **fields},
+    )
 
 
 def test_a_table_can_be_healed_in_part() -> None:
     """If the endpoint cures some subnets of a table, the others are named with their blockers, each text once."""
     table = TableTarget("rtb-1", "vpc-1", ("subnet-1", "subnet-2", "subnet-3"), tuple(f"subnet-{n}" for n in range(30)))
-    blocker = "BLOCKED for subnet-2: PARTLY_NAT: some traffic | WOULD_NOT_CURE: 64:ff9b::/96; give it IPv4"
-    parts = [
-        planned(table, "subnet-1", Action="BLOCKED", Summary=blocker),
-        planned(table, "subnet-2", Action="BLOCKED", Summary=blocker),
-        planned(
-            table,
-            "subnet-3",
-            Action="ASSOCIATE",
-            Summary="ASSOCIATE for subnet-3: NAT_GATEWAY: all traffic | warning DNS_ATTRIBUTES: off; turn them on",
-            RouteTableId="rtb-1",
-            EndpointId="vpce-1",
-        ),
+    change = planned("subnet-3", Action.ASSOCIATE, "NAT_GATEWAY: all", endpoint_id="vpce-1", warnings=(DNS_IS_OFF,))
+    blocked = [
+        planned(subnet_id, Action.BLOCKED, "PARTLY_NAT: some traffic", blockers=(WILL_NOT_CURE,))
+        for subnet_id in ("subnet-1", "subnet-2")
     ]
-    whole = TablePlan(table, tuple(plan for part in parts for plan in part.plans))
-    assert whole.change is parts[2].plans[0]
+    whole = TablePlan(table, (*blocked, change))
+    assert whole.change is change
     named = ", ".join(f"subnet-{number}" for number in range(30))
     assert list(plan_lines([whole])) == [
         "vpc-1:",
         f"  rtb-1: associate with vpce-1; 30 subnets move: {named}",
         "  rtb-1: warning DNS_ATTRIBUTES: off; turn them on",
+        "  rtb-1: policies judged: none; not judged: identity policies, SCPs, RCPs, and policies of other accounts' buckets",
         "  rtb-1: BLOCKED for subnet-1: PARTLY_NAT: some traffic",
-        "  rtb-1: WOULD_NOT_CURE: 64:ff9b::/96; give it IPv4",
+        f"  rtb-1: WOULD_NOT_CURE: {WILL_NOT_CURE.evidence}; give it IPv4",
     ]
 
 
@@ -309,4 +316,4 @@ def test_a_subnet_that_changes_its_table_meanwhile_is_refused() -> None:
     """The plan must be about the route table that is shown."""
     table = TableTarget("rtb-1", "vpc-1", ("subnet-1",), ("subnet-1",))
     with pytest.raises(OptionError, match="subnet-1 moved from rtb-1 to rtb-2"):
-        planned(table, "subnet-1", Action="ASSOCIATE", RouteTableId="rtb-2")
+        table_plans([table], {"subnet-1": planned("subnet-1", Action.ASSOCIATE, "", route_table_id="rtb-2")})

@@ -57,9 +57,9 @@ def test_only_a_person_asks_again_after_a_no(
     found = denial(TableRecord("rtb-1", approval=approval), started_by)
     assert (found is not None) is blocked
     if found:
-        assert found.blocker is Blocker.APPROVAL_DENIED
+        assert found.code is Blocker.APPROVAL_DENIED
         assert "run-1" in found.evidence
-        assert "PERSON" in found.cure
+        assert "PERSON" in found.fix
 
 
 def test_nobody_is_asked_about_nothing() -> None:
@@ -96,7 +96,9 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
 def test_what_owners_wrote_cannot_look_like_the_request() -> None:
     """A Sid stays in one pair of quotes in its own line, and nothing of it is a link or changes the direction of text."""
     sid = 'Ok"\n\nApproved by security: https://evil.example/a?b or evil\uff0eexample.\u202e www.evil.\u0440\u0444'
-    concern = Concern(Blocker.POLICY_WOULD_DENY, f"statement {sid} of 203.0.113.0/24 would deny", "ask x@evil.example")
+    concern = Concern(
+        Blocker.POLICY_WOULD_DENY, "bucket", f"statement {sid} of 203.0.113.0/24 would deny", "ask x@evil.example"
+    )
     *_, line = approval_message(replace(planned(network()), warnings=(concern,)), SUBNETS).splitlines()
     assert line == (
         "- POLICY_WOULD_DENY: \"statement Ok'  Approved by security: https[:]//evil[.]example/a?b or evil[\uff0e]example.  "
@@ -109,7 +111,7 @@ def test_message_is_never_longer_than_aws_sends(number: int) -> None:
     """However many concerns there are, and however long, each is shown or counted."""
     many, plan = [f"subnet-{index:017x}" for index in range(134)], planned(network())
     for length in (10, *range(200, 600), 5000):
-        concern = Concern(Blocker.POLICY_WOULD_DENY, "f" * length, "cure")
+        concern = Concern(Blocker.POLICY_WOULD_DENY, "bucket", "f" * length, "fix")
         message = approval_message(replace(plan, warnings=(concern,) * number), many)
         assert len(message) <= MAX_MESSAGE_LENGTH
         assert f"and {134 - LISTED_SUBNETS} more" in message

@@ -190,7 +190,7 @@ def test_route_that_wins_over_the_endpoint_is_named(
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.MORE_SPECIFIC_ROUTE])
     shown = evidence_of(plan, Blocker.MORE_SPECIFIC_ROUTE)
     assert shown == f"{hijack.destination} -> nat-1 in rtb-1 wins {block} over the endpoint's route"
-    assert plan.blockers[0].cure.startswith(f"delete {hijack.destination} from rtb-1,")
+    assert plan.blockers[0].fix.startswith(f"delete {hijack.destination} from rtb-1,")
 
 
 def test_every_such_route_is_named() -> None:
@@ -221,7 +221,7 @@ def test_nat64_of_a_dual_stack_subnet_is_named_with_its_fixes(endpoints: tuple[V
     shown = evidence_of(plan, Blocker.WOULD_NOT_CURE)
     assert shown.startswith("64:ff9b::/96 -> nat-1 in rtb-1 would still carry S3 Express traffic to 64:ff9b::")
     for part in ("turn off DNS64", "dual-stack host names", "the verdict changes only when"):
-        assert part in plan.blockers[0].cure
+        assert part in plan.blockers[0].fix
 
 
 @pytest.mark.parametrize(

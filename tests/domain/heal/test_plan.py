@@ -8,6 +8,7 @@ import pytest
 
 from express_path.adapters.heal_steps import check_not_blocked, plan_answer
 from express_path.domain.heal.claims import NextStep
+from express_path.domain.heal.endpoints import READ_ENTRIES
 from express_path.domain.heal.ledger import (
     NO_RECORDS,
     Approval,
@@ -82,6 +83,14 @@ def test_what_is_non_compliant_without_a_nat_is_not_healed(found: Snapshot, para
     plan = planned(found, parameters=parameters)
     assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.NOT_A_NAT_PATH])
     assert plan.blockers[0].evidence == plan.verdict.annotation
+    assert plan.blockers[0].fix.startswith("heals change only paths that cross a NAT")
+
+
+def test_entries_that_cannot_be_read_are_to_be_read_first() -> None:
+    """They decide whether the path crosses a NAT."""
+    strict = RuleParameters(unresolved_egress=Compliance.NON_COMPLIANT)
+    plan = planned(network(lists=(replace(EXPRESS_LIST, cidrs=None),)), parameters=strict)
+    assert (blockers(plan), plan.blockers[0].fix) == ([Blocker.NOT_A_NAT_PATH], READ_ENTRIES)
 
 
 EXCLUDED_SUBNET = subnet(tags={"express-path:exclude": ""})
@@ -207,7 +216,7 @@ def test_all_blockers_are_named_at_once() -> None:
     """A plan reports all blockers, not one after another. It has no patch, because the change would not help or fail."""
     plan = planned(STUCK, EVERYTHING, ledger=healed(NOW.isoformat(), "vpce-gone"))
     assert (plan.action, blockers(plan), plan.warnings) == (Action.BLOCKED, ALL, ())
-    assert all(concern.evidence and concern.cure for concern in plan.blockers)
+    assert all(concern.evidence and concern.fix for concern in plan.blockers)
     assert (plan.service_name, plan.ip_address_type, plan.patches) == (EXPRESS, "ipv4", {})
 
 
@@ -216,7 +225,7 @@ def test_four_blockers_may_be_warnings(blocker: Blocker) -> None:
     """A team chooses each apart. Blockers of heals that would fail, or conflict with other changes, stay blockers."""
     ledger = healed(NOW.isoformat(), "vpce-gone")
     plan = planned(STUCK, EVERYTHING, ledger=ledger, warn_only=frozenset({blocker}))
-    assert [concern.blocker for concern in plan.warnings] == [blocker] * MAY_WARN.get(blocker, 0)
+    assert [concern.code for concern in plan.warnings] == [blocker] * MAY_WARN.get(blocker, 0)
     assert blockers(plan) == [found for found in ALL if found is not blocker or blocker not in MAY_WARN]
 
 
@@ -253,7 +262,7 @@ def test_plan_is_small_however_many_routes_are_in_the_way() -> None:
     one_route = planned(network(TO_NAT, route("pl-own", "nat-1"), lists=(EXPRESS_LIST, replace(own, aws_owned=False))))
     for plan in (many_routes, one_route):
         assert set(blockers(plan)) == {Blocker.MORE_SPECIFIC_ROUTE}
-        assert len(json.dumps([(found.evidence, found.cure) for found in plan.blockers])) < 5_000
+        assert len(json.dumps([(found.evidence, found.fix) for found in plan.blockers])) < 5_000
 
 
 @pytest.mark.long
@@ -302,7 +311,7 @@ def test_reverted_heal_is_not_repeated(ago: timedelta, endpoints: tuple[VpcEndpo
     shown = evidence_of(plan, Blocker.REVERTED_BY_OTHERS)
     assert "rtb-1" in shown
     assert "vpce-express" in shown
-    assert "express-path undo run-1" in plan.blockers[0].cure
+    assert "express-path undo run-1" in plan.blockers[0].fix
 
 
 @pytest.mark.parametrize(
@@ -393,7 +402,7 @@ def test_heal_without_an_approval_is_blocked_where_it_needs_one(found: Approval 
     plan = planned(network(), ledger=record(approval=found), needs_approval=True)
     assert blockers(plan) == [Blocker.APPROVAL_REQUIRED]
     assert shown in evidence_of(plan, Blocker.APPROVAL_REQUIRED)
-    assert "ApprovalDocumentName" in plan.blockers[0].cure
+    assert "ApprovalDocumentName" in plan.blockers[0].fix
     assert planned(network(), ledger=record(approval=found)).blockers == ()
 
 

@@ -35,8 +35,8 @@ def deny(condition: dict[str, Any], sid: str = "Perimeter") -> str:
 def shown(*policies: Policy, used: str = "vpce-1", settings: HealSettings | None = None) -> list[str]:
     """Return the evidence of each concern, all of which have the one name."""
     found = list(policy_concerns(policies, endpoint(used), settings or HealSettings()))
-    assert {concern.blocker for concern in found} <= {Blocker.POLICY_WOULD_DENY}
-    assert all(concern.cure for concern in found)
+    assert {concern.code for concern in found} <= {Blocker.POLICY_WOULD_DENY}
+    assert all(concern.fix for concern in found)
     return [concern.evidence for concern in found]
 
 
@@ -47,7 +47,7 @@ def test_statement_that_would_deny_is_named_with_a_condition_that_allows_both_pa
     assert "statement 'Perimeter' of the policy of vpce-logs--use1-az4--x-s3 would deny" in first.evidence
     assert "NotIpAddress aws:SourceIp 203.0.113.0/24" in first.evidence
     assert "statement 'Office' of the policy of access point a" in second.evidence
-    condition = json.loads(first.cure[first.cure.index("{") : first.cure.rindex("}") + 1])
+    condition = json.loads(first.fix[first.fix.index("{") : first.fix.rindex("}") + 1])
     cured = parse_policy(BUCKET, deny(condition))
     assert denials(cured, KnownContext("vpc-1", "vpce-1")) == []
 
@@ -82,10 +82,10 @@ def test_what_owners_wrote_is_quoted_and_cut_and_has_no_links() -> None:
     condition = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "see www.evil.example"}}
     [concern] = policy_concerns([Policy(BUCKET, deny(condition, sid))], endpoint("vpce-1"), HealSettings())
     assert concern.evidence.startswith("statement 'Approve \"at once\"?[2J? (link)' of the policy of")
-    assert concern.cure == "to allow both paths, see express-path policies --account"
+    assert concern.fix == "to allow both paths, see express-path policies --account"
     long = {**OFFICE, "StringNotEquals": {"aws:PrincipalTag/a": "x" * 20_000}}
     [concern] = policy_concerns([Policy(BUCKET, deny(long))], endpoint("vpce-1"), HealSettings())
-    assert len(concern.evidence + concern.cure) < 500
+    assert len(concern.evidence + concern.fix) < 500
 
 
 def hostile(number: int) -> str:
@@ -146,4 +146,4 @@ def test_policy_that_is_not_known_is_named(policy: Policy, why: str) -> None:
     [concern] = policy_concerns([policy], endpoint("vpce-1"), HealSettings())
     assert policy.holder in concern.evidence
     assert why in concern.evidence
-    assert "WarnOnly" in concern.cure
+    assert "WarnOnly" in concern.fix

@@ -18,6 +18,7 @@ from express_path.domain.network.addresses import parse_cidr
 from tests.support.heal_situation import BOTH, EXPRESS_LIST_6, network, planned
 from tests.support.make import EXPRESS_LIST, endpoint
 
+VPC_ID = "vpc-1"
 ALL, HTTPS, ANY_TCP = tcp_ports("-1", None, None), tcp_ports("tcp", 443, 443), tcp_ports("tcp", 0, 65535)
 
 
@@ -32,7 +33,7 @@ LISTS = {
 
 def found(evidence: Evidence, *lists: object) -> list[Blocker]:
     """What a pre-flight finds."""
-    return [concern.blocker for concern in preflight(evidence, lists or (EXPRESS_LIST,))]  # type: ignore[arg-type]
+    return [concern.code for concern in preflight(evidence, lists or (EXPRESS_LIST,), VPC_ID)]  # type: ignore[arg-type]
 
 
 def test_a_rule_is_about_tcp_ports_or_none() -> None:
@@ -102,10 +103,10 @@ def test_group_that_lets_https_out_is_fine(rules: tuple[EgressRule, ...]) -> Non
 )
 def test_group_that_keeps_https_in_blocks(rules: tuple[EgressRule, ...]) -> None:
     """SECURITY_GROUP_EGRESS: a part of the list that no rule lets TCP 443 out to."""
-    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
-    assert concern.blocker is Blocker.SECURITY_GROUP_EGRESS
+    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,), VPC_ID)
+    assert concern.code is Blocker.SECURITY_GROUP_EGRESS
     assert concern.evidence == "web: no rule allows outbound TCP 443 to 198.51.100.0/24"
-    assert "pl-express" in concern.cure
+    assert "pl-express" in concern.fix
 
 
 @pytest.mark.parametrize(
@@ -125,19 +126,19 @@ def test_group_that_names_a_prefix_list_with_the_blocks_is_fine(rules: tuple[Egr
 @pytest.mark.parametrize("rules", [(to(lists=("pl-hidden",)),), (to(lists=("pl-hidden", "pl-half")),)])
 def test_list_that_cannot_be_read_is_unknown_and_said(rules: tuple[EgressRule, ...]) -> None:
     """It may let everything out or nothing: the concern says neither, and what to do in either case."""
-    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,))
-    assert concern.blocker is Blocker.SECURITY_GROUP_EGRESS
+    [concern] = preflight(replace(groups(web=rules), prefix_lists=LISTS), (EXPRESS_LIST,), VPC_ID)
+    assert concern.code is Blocker.SECURITY_GROUP_EGRESS
     assert concern.evidence == (
         "web: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: pl-hidden cannot be read"
         " (ec2:GetManagedPrefixListEntries)"
     )
-    assert "pl-express" in concern.cure
+    assert "pl-express" in concern.fix
 
 
 def test_group_that_cannot_be_seen_is_unknown_and_said() -> None:
     """A group that EC2 does not list, as one of another account may be, is not taken for closed."""
     unseen = Evidence(group_sets=frozenset({frozenset({"sg-1", "sg-2"})}), egress_rules={"sg-1": ()})
-    [concern] = preflight(unseen, (EXPRESS_LIST,))
+    [concern] = preflight(unseen, (EXPRESS_LIST,), VPC_ID)
     assert concern.evidence == (
         "sg-1, sg-2: whether a rule allows outbound TCP 443 to 198.51.100.0/24 is unknown: sg-2 cannot be read"
         " (ec2:DescribeSecurityGroups)"
@@ -159,13 +160,16 @@ def test_groups_of_two_interfaces_do_not_add_up() -> None:
     """What one interface's group lets out does not help another interface; both are named, in order."""
     sets = frozenset({frozenset({"b"}), frozenset({"a"})})
     rules = {"a": (to("198.51.100.0/25"),), "b": (to("198.51.100.128/25"),)}
-    shown = [concern.evidence for concern in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,))]
+    shown = [
+        concern.evidence
+        for concern in preflight(Evidence(group_sets=sets, egress_rules=rules), (EXPRESS_LIST,), VPC_ID)
+    ]
     assert shown == [f"{group}: no rule allows outbound TCP 443 to 198.51.100.0/24" for group in ("a", "b")]
 
 
 def test_groups_of_one_interface_are_named_together() -> None:
     """Only together do they keep traffic in, so both are named."""
-    [concern] = preflight(groups(one=(), two=()), (EXPRESS_LIST,))
+    [concern] = preflight(groups(one=(), two=()), (EXPRESS_LIST,), VPC_ID)
     assert concern.evidence == "one, two: no rule allows outbound TCP 443 to 198.51.100.0/24"
 
 
@@ -254,15 +258,15 @@ def test_network_acl_that_lets_through_is_fine(entries: tuple[AclEntry, ...]) ->
 )
 def test_network_acl_that_stops_blocks(entries: tuple[AclEntry, ...], way: str) -> None:
     """NETWORK_ACL: TCP 443 out, or the ephemeral ports back in, for a part of the list."""
-    [concern] = preflight(acl(*entries), (EXPRESS_LIST,))
-    assert concern.blocker is Blocker.NETWORK_ACL
+    [concern] = preflight(acl(*entries), (EXPRESS_LIST,), VPC_ID)
+    assert concern.code is Blocker.NETWORK_ACL
     assert concern.evidence.startswith("acl-1 does not allow ")
     assert concern.evidence.endswith(f" {way} 198.51.100.0/24")
 
 
 def test_network_acl_that_stops_both_ways_is_named_twice() -> None:
     """Each direction is a concern of its own, with its ports."""
-    shown = [concern.evidence for concern in preflight(acl(), (EXPRESS_LIST,))]
+    shown = [concern.evidence for concern in preflight(acl(), (EXPRESS_LIST,), VPC_ID)]
     assert shown == [
         "acl-1 does not allow outbound TCP 443 to 198.51.100.0/24",
         "acl-1 does not allow inbound TCP 32768-60999 from 198.51.100.0/24",
@@ -284,7 +288,7 @@ def test_closed_calendar_blocks(is_open: bool) -> None:
 
 def test_list_without_readable_entries_is_not_asked() -> None:
     """Addresses that cannot be read cannot be compared; that the plan would not cure is another blocker."""
-    assert list(preflight(groups(web=()), ())) == []
+    assert list(preflight(groups(web=()), (), VPC_ID)) == []
 
 
 IPV4_OUT = groups(web=(to("0.0.0.0/0", ports=ALL),))

@@ -14,6 +14,8 @@ from express_path.domain.heal.undo import (
     Records,
     Undo,
     UndoChange,
+    UndoFact,
+    UndoFactCode,
     check_heal,
     check_not_undone,
     make_undo,
@@ -71,6 +73,21 @@ def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ..
     """Routes or the endpoint's list say that the table uses it; the plan says that the deletion follows."""
     undo = make_undo(records(), seen(shown, tables=tables), REGION, SETTINGS)
     assert (undo.change, undo.associated, undo.deletes, undo.kept) == (UndoChange.DISASSOCIATE, True, True, "")
+
+
+@pytest.mark.parametrize(
+    ("undo", "codes"),
+    [
+        (Undo(HEAL, associated=True, is_live=True), ["DISASSOCIATE", "DELETE_ENDPOINT"]),
+        (Undo(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"), ["NOT_ASSOCIATED", "KEEP_ENDPOINT"]),
+        (Undo(HEAL, associated=False, is_live=False), ["NOT_ASSOCIATED", "ENDPOINT_GONE"]),
+        (Undo(INTENDED, associated=False, is_live=False), ["NOT_ASSOCIATED", "UNCONFIRMED", "ENDPOINT_GONE"]),
+    ],
+    ids=["all of it", "endpoint stays", "nothing left", "not confirmed"],
+)
+def test_facts_say_what_happens_to_the_table_and_the_endpoint(undo: Undo, codes: list[str]) -> None:
+    """What the ledger does not confirm is said, too."""
+    assert [fact.code for fact in undo.facts()] == codes
 
 
 @pytest.mark.parametrize("state", ["available", "pending"])
@@ -237,7 +254,7 @@ TERRAFORM = {"by": "terraform"}
         ({"table_tags": TERRAFORM, "settings": OWNERS}, "rtb-1 has the tag by=terraform"),
         ({"policy": OTHER_POLICY}, "somebody replaced the policy of vpce-express"),
         ({"policy": ""}, "somebody replaced the policy of vpce-express"),
-        ({"endpoint_tags": {"Team": "a", "A\n": "b"}}, r'with the keys "A\\n", "Team" \(.* AutomaticTagKeys'),
+        ({"endpoint_tags": {"Team": "a", "A\n": "b"}}, r'with the keys "A\\n", "Team"; .* AutomaticTagKeys'),
         ({"endpoint_tags": {MANAGED_TAG: "false"}}, "vpce-express no longer has the tag express-path:managed=true"),
     ],
 )
@@ -330,7 +347,7 @@ def test_undone_heal_is_refused() -> None:
 def test_heal_that_another_one_replaced_is_refused() -> None:
     """What the table has now is the later heal's."""
     later = replace(HEAL, run_id="run-2")
-    with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-.* \(undo that run\)"):
+    with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-.*; undo that run"):
         make_undo(records(last=later), seen(OURS), REGION, SETTINGS)
     with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-"):
         make_undo(records(last=replace(later, associated_at="")), seen(OURS), REGION, SETTINGS)
@@ -368,7 +385,9 @@ def test_moves_name_where_the_traffic_goes() -> None:
         route_tables=by_id(routed, other),
         vpc_endpoints=by_id(OURS),
     )
-    assert moves(evaluator(network), "rtb-1", "vpce-express") == ("subnet-1 will use nat-1 (NAT_GATEWAY)",)
+    assert moves(evaluator(network), "rtb-1", "vpce-express") == (
+        UndoFact(UndoFactCode.MOVE, "subnet-1", "use nat-1 (NAT_GATEWAY)"),
+    )
     assert moves(evaluator(network), "rtb-9", "vpce-express") == ()
 
 
@@ -378,5 +397,5 @@ def test_moves_of_many_subnets_are_counted() -> None:
     routed = table("rtb-1", route("pl-express", "vpce-express"), subnets=tuple(names))
     network = snapshot(subnets=by_id(*map(subnet, names)), route_tables=by_id(routed), vpc_endpoints=by_id(OURS))
     found = moves(evaluator(network), "rtb-1", "vpce-express")
-    assert found[0] == "subnet-000 will be NO_ROUTE"
-    assert (len(found), found[-1]) == (MAX_NAMED_SUBNETS + 1, "and 2 more subnets of rtb-1")
+    assert found[0] == UndoFact(UndoFactCode.MOVE, "subnet-000", "be NO_ROUTE")
+    assert (len(found), found[-1]) == (MAX_NAMED_SUBNETS + 1, UndoFact(UndoFactCode.MORE_MOVES, "rtb-1", "2"))

@@ -78,6 +78,7 @@ def denial(record: TableRecord, started_by: StartedBy) -> Concern | None:
         return None
     return Concern(
         Blocker.APPROVAL_DENIED,
+        record.route_table_id,
         f"the heal of {record.route_table_id} that run {approval.run_id} requested was rejected",
         "to ask again, start the approval runbook yourself (StartedBy=PERSON)",
     )
@@ -151,7 +152,7 @@ def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
 
 
 def _line(concern: Concern) -> str:
-    return f"\n- {concern.blocker}: {_quoted(f'{concern.evidence}; {concern.cure}')}"
+    return f"\n- {concern.code}: {_quoted(f'{concern.evidence}; {concern.fix}')}"
 
 
 def _rest(number: int) -> str:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from express_path.domain.heal.endpoints import USABLE, express_endpoints
 from express_path.domain.heal.ledger import LedgerView, RunRecord, TableState, VpcRecord
-from express_path.domain.heal.records import MANAGED_TAG, Action, Blocker, Plan
+from express_path.domain.heal.records import CHANGING, MANAGED_TAG, Action, Blocker, Plan
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance
@@ -165,7 +165,7 @@ class RepeatPolicy:
 
 def is_change(observation: Observation) -> bool:
     """Return whether there is something to heal, and nothing blocks it."""
-    return observation.plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE)
+    return observation.plan.action in CHANGING
 
 
 def may_create(observation: Observation) -> bool:
@@ -194,7 +194,7 @@ def is_not_ready(observation: Observation) -> bool:
 
 def is_deleting(observation: Observation) -> bool:
     """Return whether an endpoint that is being deleted blocks the heal."""
-    return any(concern.blocker is Blocker.ENDPOINT_DELETING for concern in observation.plan.blockers)
+    return any(concern.code is Blocker.ENDPOINT_DELETING for concern in observation.plan.blockers)
 
 
 def never(observation: Observation) -> bool:

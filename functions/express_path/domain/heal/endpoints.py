@@ -117,6 +117,7 @@ def endpoint_concerns(
     if owner and not settings.adopt_iac_owned and not is_associated(snapshot, table, endpoint):
         yield Concern(
             Blocker.OWNED_BY_IAC,
+            endpoint.id,
             f"{endpoint.id} has the tag {owner}, so a tool owns it",
             "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
         )
@@ -124,6 +125,7 @@ def endpoint_concerns(
     if deleting and endpoint.id == NEW_ENDPOINT:
         yield Concern(
             Blocker.ENDPOINT_DELETING,
+            deleting[0],
             f"{deleting[0]} is being deleted, and its routes may still exist",
             "run the heal again when it is deleted",
         )
@@ -132,6 +134,7 @@ def endpoint_concerns(
             if route.destination == prefix_list.id and route.target_id != endpoint.id:
                 yield Concern(
                     Blocker.WOULD_NOT_CURE,
+                    table.id,
                     f"{prefix_list.id} -> {route.target_id} in {table.id} has the destination of the endpoint's route",
                     "delete that route, or disassociate its endpoint from the table",
                 )
@@ -173,11 +176,15 @@ def cures(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, subnet
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """What blocks a heal for some addresses: the kind of blocker, the route or table, and what to do about it."""
+    """What blocks a heal for some addresses: the kind of blocker, the route or table, and what to do about it.
 
-    blocker: Blocker
+    is_certain: false if it is not known whether the route matches the addresses.
+    """
+
+    code: Blocker
     where: str
     fix: str
+    is_certain: bool = True
 
 
 def network_concerns(
@@ -207,7 +214,8 @@ def blocking_routes(after: Evaluator, subnet_id: str) -> Iterator[Concern]:
             obstacle = _obstacle(changed, traced, outcome, table.id)
             blocked.setdefault(obstacle, []).append(traced.addresses.block)
     for obstacle, blocks in blocked.items():
-        yield Concern(obstacle.blocker, _evidence(obstacle, list(dict.fromkeys(blocks))), obstacle.fix)
+        evidence = _evidence(obstacle, list(dict.fromkeys(blocks)))
+        yield Concern(obstacle.code, table.id, evidence, obstacle.fix)
 
 
 def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
@@ -235,9 +243,8 @@ def opened_paths(evaluator: Evaluator, after: Evaluator, table: RouteTable) -> I
         ]
         opened = [block for block in closed if any(overlap(block, other) for other in reached)]
         if opened:
-            yield path_closed(
-                f"{subnet.id} would reach {', '.join(map(str, opened[:MAX_BLOCKS]))} through the endpoint"
-            )
+            reach = f"{subnet.id} would reach {', '.join(map(str, opened[:MAX_BLOCKS]))} through the endpoint"
+            yield path_closed(subnet.id, reach)
 
 
 def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
@@ -247,10 +254,11 @@ def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
     return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
 
 
-def path_closed(evidence: str) -> Concern:
-    """Return the blocker for a path that somebody closed."""
+def path_closed(subnet_id: str, evidence: str) -> Concern:
+    """Return the blocker for a path of a subnet that somebody closed."""
     return Concern(
         Blocker.PATH_CLOSED,
+        subnet_id,
         f"{evidence}; VPC Block Public Access closes this path now",
         "ask who closed it; if it should be open, create an exclusion, or associate the route table yourself",
     )
@@ -268,6 +276,7 @@ def excluded_neighbors(evaluator: Evaluator, table: RouteTable) -> Iterator[Conc
         if evaluator.excludes(subnet_id):
             yield Concern(
                 Blocker.EXCLUDED,
+                subnet_id,
                 f"{table.id} also governs {subnet_id}, which excludeTag excludes",
                 "give one of the two subnets its own route table, or remove the tag",
             )
@@ -277,7 +286,7 @@ def _obstacle(changed: Snapshot, traced: TracedAddresses, outcome: Outcome, tabl
     route = outcome.route
     where = f"{route.destination} -> {route.target_id} in {table_id}" if route else table_id
     if outcome.lacks == ENTRIES:
-        return _Obstacle(Blocker.WOULD_NOT_CURE, where, READ_ENTRIES)
+        return _Obstacle(Blocker.WOULD_NOT_CURE, where, READ_ENTRIES, is_certain=False)
     if route and _is_more_specific(changed, traced, route):
         fix = f"delete {route.destination} from {table_id}, or use a broader CIDR than the prefix list's"
         return _Obstacle(Blocker.MORE_SPECIFIC_ROUTE, where, fix)
@@ -290,9 +299,9 @@ def _obstacle(changed: Snapshot, traced: TracedAddresses, outcome: Outcome, tabl
 def _evidence(obstacle: _Obstacle, blocks: Sequence[Cidr]) -> str:
     """Return one sentence for a route and all the addresses that it decides."""
     listed = ", ".join(map(str, blocks[:MAX_BLOCKS])) + (", ..." if len(blocks) > MAX_BLOCKS else "")
-    if obstacle.blocker is Blocker.MORE_SPECIFIC_ROUTE:
+    if obstacle.code is Blocker.MORE_SPECIFIC_ROUTE:
         return f"{obstacle.where} wins {listed} over the endpoint's route"
-    carries = "may" if obstacle.fix == READ_ENTRIES else "would still"
+    carries = "would still" if obstacle.is_certain else "may"
     return f"{obstacle.where} {carries} carry S3 Express traffic to {listed}"
 
 
@@ -326,6 +335,7 @@ def quota_concerns(
     if endpoint.id == NEW_ENDPOINT and evidence.gateway_endpoints >= quota.value:
         yield Concern(
             Blocker.ENDPOINT_QUOTA,
+            quota.code,
             f"the Region has {evidence.gateway_endpoints} gateway endpoints; the quota is {quota}",
             f"request an increase of quota {quota.code}",
         )
@@ -334,6 +344,7 @@ def quota_concerns(
         if needed > quota.value:
             yield Concern(
                 Blocker.ROUTE_QUOTA,
+                table.id,
                 f"{table.id} has {needed - EXPRESS_WEIGHT} {family} routes, and the prefix list counts as "
                 f"{EXPRESS_WEIGHT}; the quota is {quota}",
                 f"request an increase of quota {quota.code}, or remove routes",

@@ -1,16 +1,18 @@
-"""Why a run failed: its failed steps, AWS's errors, and how to fix them."""
+"""Why a run failed: its failed steps, and how to fix what went wrong."""
 
-import json
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA
+from express_path.domain.heal.records import Concern
 
 _LOST_RACE = "ConditionalCheckFailedException"
 """The error of a write to the ledger whose condition is not met, because another run wrote first."""
 _MAY_LOSE = frozenset({"markFailed", "recordFailed", "release"})
 """The steps that may lose a race: the run releases a claim or a request that it does not have."""
+_APPROVE = "approve"
+"""The step that asks the approvers."""
+_NOBODY_ANSWERED = "nobody rejected the heal, and nothing was changed: the next run sends a new request"
 _THROTTLED = "AWS throttled the call: start the run again later"
 _DENIED = (
     "allow the call in the role that made it (stack outputs AutomationRoleArn and PlanRoleArn), and check the "
@@ -39,48 +41,36 @@ _FIXES = {
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html,
 https://docs.aws.amazon.com/vpc/latest/privatelink/vpc-limits-endpoints.html,
 https://docs.aws.amazon.com/sns/latest/api/API_Publish.html)."""
-_NOBODY_ANSWERED = "nobody rejected the heal, and nothing was changed: the next run sends a new request"
-_CODE = re.compile(r"\((\w[\w.]*)\) when calling|failed with (\w[\w.]*)")
-"""Where boto3's errors, and those of the plan function, have AWS's error code."""
-_FRAME = re.compile(
-    r"^Step fails when it is .*?\. |\.? Please refer to Automation Service Troubleshooting Guide .*$", re.DOTALL
-)
-"""What Automation writes around the error of a step (as people have reported it). Other texts stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class FailedStep:
-    """A step that failed, and the failure message that Automation shows."""
+class Failure:
+    """Why a step failed. Programs read the step, the code, the resource, and the blockers, and people read the rest.
 
-    name: str
-    message: str
-
-
-def explain_failure(run_id: str, steps: Sequence[FailedStep]) -> str:
-    """Return why a run failed, the last failed step first; steps are the failed ones in the order of their ends."""
-    if not steps:
-        return f"run {run_id} failed: its steps say why (aws ssm get-automation-execution)"
-    relevant = [step for step in steps if step.name not in _MAY_LOSE or _LOST_RACE not in step.message]
-    sentences = [f"step {step.name} failed: {_error(step.message)}" for step in reversed(relevant or steps)]
-    codes = [next(filter(None, match.groups())) for sentence in sentences for match in _CODE.finditer(sentence)]
-    fixes = list(dict.fromkeys(_FIXES[code] for code in codes if code in _FIXES))
-    if any(step.name == "approve" for step in steps):
-        fixes.append(_NOBODY_ANSWERED)
-    return " | ".join(["; before that, ".join(sentences), *(f"fix: {fix}" for fix in fixes)])
-
-
-def _error(message: str) -> str:
-    """Return what a step's failure message says: what the plan function raised, or else what AWS answered.
-
-    The message of a script is a traceback, whose last line is the exception.
+    code: that of the plan function's error, or AWS's; empty if there is none. fix: what to do, empty if that is not known.
+    A blocked heal also has its blockers, its warnings, and the patches to apply by hand, by tool.
     """
-    text = _FRAME.sub("", message).strip()
-    text = text.splitlines()[-1] if text.startswith("Traceback (most recent call last)") else text
-    start = text.find("{")
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text[start:]) if start >= 0 else ({}, 0)
-    except ValueError:
-        return text
-    if not isinstance(found, dict) or not isinstance(found.get("errorMessage"), str):
-        return text
-    return f"{found.get('errorType', 'Error')}: {found['errorMessage']}"
+
+    step: str
+    code: str
+    resource: str
+    evidence: str
+    fix: str = ""
+    blockers: tuple[Concern, ...] = ()
+    warnings: tuple[Concern, ...] = ()
+    patches: Mapping[str, str] = field(default_factory=dict)
+
+
+def causes(failures: Sequence[Failure]) -> list[Failure]:
+    """Return what explains the failure of a run, each failure with what to do if that is known, in the same order.
+
+    A race that was lost on the way out explains nothing, unless nothing else failed.
+    """
+    relevant = [failure for failure in failures if failure.step not in _MAY_LOSE or failure.code != _LOST_RACE]
+    return [replace(failure, fix=failure.fix or _fix(failure)) for failure in relevant or failures]
+
+
+def _fix(failure: Failure) -> str:
+    if failure.step == _APPROVE:
+        return _NOBODY_ANSWERED
+    return _FIXES.get(failure.code, "")

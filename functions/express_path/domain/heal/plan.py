@@ -51,6 +51,7 @@ def ledger_concerns(
     if started_by is StartedBy.CONFIG and record.is_undone:
         yield Concern(
             Blocker.UNDONE,
+            table.id,
             f"the last heal of {table.id} was undone",
             "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
@@ -58,6 +59,7 @@ def ledger_concerns(
     if missing:
         yield Concern(
             Blocker.APPROVAL_REQUIRED,
+            table.id,
             f"the stack's RemediationMode is APPROVAL, and {missing}",
             "start the approval runbook instead (stack output ApprovalDocumentName)",
         )
@@ -74,6 +76,7 @@ def _reverted(table: RouteTable, record: TableRecord, now: datetime) -> Iterator
     ):
         yield Concern(
             Blocker.REVERTED_BY_OTHERS,
+            table.id,
             f"run {record.heal_run_id} healed {table.id} at {record.changed_at}, and somebody removed its association "
             f"with {record.endpoint_id}",
             f"find out who removed it; to heal again within 24 hours, undo that run (express-path undo "
@@ -98,7 +101,7 @@ have 200 KB (https://docs.aws.amazon.com/systems-manager/latest/userguide/automa
 MAX_PATCH = 25_000
 """The longest patch that a plan contains, in characters: one with the longest policy that is plain text."""
 LONGEST_TEXT = 1_500
-"""How long the evidence of a concern is, or its cure, in characters."""
+"""How long the evidence of a concern is, or what to do about it, in characters."""
 
 
 WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED, Blocker.CHANGE_CALENDAR_CLOSED}
@@ -124,11 +127,12 @@ class PlanContext:
 def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Plan:
     """Plan the heal of a subnet; a subnet whose path crosses no NAT needs none, or is blocked."""
     verdict = evaluator.verdict(subnet_id)
-    blocker = BLOCKER_BY_REASON.get(verdict.reason)
-    if blocker:
+    if verdict.reason in BLOCKER_BY_REASON:
+        kind, evidence, fix = BLOCKER_BY_REASON[verdict.reason]
+        blocker = Concern(kind, subnet_id, evidence, fix)
         return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_concerns(context.evidence)))
     if verdict.reason is Reason.DROPPED and is_closed(evaluator, verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(path_closed(verdict.annotation),))
+        return Plan(Action.BLOCKED, verdict, blockers=(path_closed(subnet_id, verdict.annotation),))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
     if not is_healable(verdict):
@@ -142,21 +146,25 @@ def is_healable(verdict: Verdict) -> bool:
 
 
 BLOCKER_BY_REASON = {
-    Reason.NOT_OWNED: Concern(
-        Blocker.NOT_OWNED, "the subnet belongs to another account", "run the heal in the account that owns the VPC"
+    Reason.NOT_OWNED: (
+        Blocker.NOT_OWNED,
+        "the subnet belongs to another account",
+        "run the heal in the account that owns the VPC",
     ),
-    Reason.EXCLUDED: Concern(
+    Reason.EXCLUDED: (
         Blocker.EXCLUDED,
         "excludeTag or vpcIds excludes the subnet",
         "remove the tag, or change the rule parameter",
     ),
 }
-"""The blockers for subnets that the rule does not flag, by the reason of the verdict."""
+"""What blocks heals of subnets that the rule does not flag, by the reason of the verdict: the blocker, evidence, and fix."""
 
 
 def _not_a_nat(verdict: Verdict) -> Concern:
-    cure = "heals change only paths that cross a NAT; associate the route table yourself"
-    return Concern(Blocker.NOT_A_NAT_PATH, verdict.annotation, READ_ENTRIES if verdict.lacks == ENTRIES else cure)
+    fix = "heals change only paths that cross a NAT; associate the route table yourself"
+    if verdict.lacks == ENTRIES:
+        fix = READ_ENTRIES
+    return Concern(Blocker.NOT_A_NAT_PATH, verdict.subnet_id, verdict.annotation, fix)
 
 
 def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
@@ -167,7 +175,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
     fingerprint = _fingerprint(evaluator, table, endpoint, context)
     concerns = list(_concerns(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
     may_warn = settings.warn_only & MAY_WARN
-    warnings = tuple(found for found in concerns if found.only_warns or found.blocker in may_warn)
+    warnings = tuple(found for found in concerns if found.only_warns or found.code in may_warn)
     blockers = tuple(found for found in concerns if found not in warnings)
     if is_new:
         action, patches = Action.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
@@ -187,7 +195,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
             tool: patch
             for tool, patch in fitting(patches, owner).items()
             if len(patch) <= MAX_PATCH
-            and {found.blocker for found in blockers} <= WITH_PATCH
+            and {found.code for found in blockers} <= WITH_PATCH
             and not is_associated(evaluator.snapshot, table, endpoint)
         },
         fingerprint=fingerprint,
@@ -235,20 +243,21 @@ def _concerns(
     yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from policy_concerns(evidence.policies, endpoint, settings)
-    yield from preflight(evidence, readable)
+    yield from preflight(evidence, readable, verdict.vpc_id)
 
 
 def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:
     """Return at most ten concerns of each blocker, because the output of a step has a maximum size."""
     kept: list[Concern] = []
     left = MAX_CHARACTERS
-    for blocker in dict.fromkeys(concern.blocker for concern in concerns):
-        same = [concern for concern in concerns if concern.blocker is blocker]
+    for blocker in dict.fromkeys(concern.code for concern in concerns):
+        same = [concern for concern in concerns if concern.code is blocker]
         for number, concern in enumerate(same):
-            evidence, cure = concern.evidence[:LONGEST_TEXT], concern.cure[:LONGEST_TEXT]
-            left -= len(evidence) + len(cure)
+            evidence, fix = concern.evidence[:LONGEST_TEXT], concern.fix[:LONGEST_TEXT]
+            left -= len(evidence) + len(fix)
             if number == MAX_CONCERNS or (number and left < 0):
-                kept.append(Concern(blocker, f"and {len(same) - number} more", same[0].cure[:LONGEST_TEXT]))
+                more = f"and {len(same) - number} more"
+                kept.append(Concern(blocker, concern.resource, more, same[0].fix[:LONGEST_TEXT]))
                 break
-            kept.append(Concern(blocker, evidence, cure))
+            kept.append(Concern(blocker, concern.resource, evidence, fix))
     return tuple(kept)

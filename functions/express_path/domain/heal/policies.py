@@ -55,6 +55,7 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
             fix = denial.fix if denial.fix == plain(denial.fix, LONGEST_FIX) else f"see {_SHOW}"
             yield Concern(
                 Blocker.POLICY_WOULD_DENY,
+                policy.holder,
                 f"statement {quoted(str(denial.statement.name))} of the policy of {policy.holder} would deny "
                 f"requests through the endpoint that are possible now: {quoted(denial.condition_text)}",
                 f"to allow both paths, {fix}",
@@ -63,6 +64,7 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
     elif json.loads(policy.document) != json.loads(settings.policy) and restrictions(document, known, effort):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
+            policy.holder,
             f"the policy of {policy.holder} does not allow every request to S3 Express, and no such policy applies now",
             "allow all requests in the endpoint's policy, or make its policy the setting of the stack "
             "(stack parameter EndpointPolicyParameter)",
@@ -75,6 +77,7 @@ _SHOW = "express-path policies --account"
 def _unknown(holder: str, fault: str) -> Concern:
     return Concern(
         Blocker.POLICY_WOULD_DENY,
+        holder,
         f"whether the policy of {holder} would deny requests through the endpoint could not be decided: {plain(fault)}",
         "allow the plan function's role to read it (stack output PlanRoleArn), or check it yourself and make "
         "POLICY_WOULD_DENY a warning, or POLICY_WOULD_DENY:NAME for one bucket or access point (stack parameter WarnOnly)",

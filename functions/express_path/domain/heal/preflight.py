@@ -140,14 +140,15 @@ EPHEMERAL = PortRange(32768, 60999)
 (https://docs.aws.amazon.com/vpc/latest/userguide/custom-network-acl.html#nacl-ephemeral-ports)."""
 
 
-def preflight(evidence: Evidence, lists: Sequence[PrefixList]) -> Iterator[Concern]:
-    """Yield everything in the evidence that blocks a heal; the endpoint adds routes to the prefix lists."""
+def preflight(evidence: Evidence, lists: Sequence[PrefixList], vpc_id: str) -> Iterator[Concern]:
+    """Yield everything in the evidence that blocks a heal in a VPC; the endpoint adds routes to the prefix lists."""
     yield from _security_groups(evidence, lists)
     for acl in evidence.network_acls:
         yield from _network_acl(acl, [block for prefix_list in lists for block in prefix_list.cidrs or ()])
     if not (evidence.dns_support and evidence.dns_hostnames):
         yield Concern(
             Blocker.DNS_ATTRIBUTES,
+            vpc_id,
             f"enableDnsSupport is {evidence.dns_support}, enableDnsHostnames is {evidence.dns_hostnames}",
             "enable both (aws ec2 modify-vpc-attribute), or make sure that your own DNS resolves zonal endpoints",
         )
@@ -159,6 +160,7 @@ def calendar_concerns(evidence: Evidence) -> Iterator[Concern]:
     if not evidence.calendar_open:
         yield Concern(
             Blocker.CHANGE_CALENDAR_CLOSED,
+            "ChangeCalendarName",
             "the change calendar is CLOSED",
             "run the heal again when it is OPEN, or remove the calendar (stack parameter ChangeCalendarName)",
         )
@@ -205,12 +207,12 @@ def _first_uncovered(allowed: Sequence[Cidr], lists: Sequence[PrefixList]) -> _L
 def _egress_concern(groups: str, blocked: _ListedBlock, unread: Mapping[str, str]) -> Concern:
     """Return the concern about security groups; unread names the resources that hide a rule, and the operation."""
     evidence = f"{groups}: no rule allows outbound TCP 443 to {blocked.block}"
-    cure = f"allow outbound TCP 443 to the prefix list {blocked.list_id}"
+    fix = f"allow outbound TCP 443 to the prefix list {blocked.list_id}"
     if unread:
         hidden = ", ".join(f"{resource} cannot be read ({operation})" for resource, operation in sorted(unread.items()))
         evidence = f"{groups}: whether a rule allows outbound TCP 443 to {blocked.block} is unknown: {hidden}"
-        cure += ", or allow the plan function's role to read it"
-    return Concern(Blocker.SECURITY_GROUP_EGRESS, evidence, cure)
+        fix += ", or allow the plan function's role to read it"
+    return Concern(Blocker.SECURITY_GROUP_EGRESS, groups, evidence, fix)
 
 
 def _covers(allowed: Iterable[Cidr], block: Cidr) -> bool:
@@ -243,6 +245,7 @@ def _network_acl(acl: NetworkAcl, blocks: Sequence[Cidr]) -> Iterator[Concern]:
         if blocked:
             yield Concern(
                 Blocker.NETWORK_ACL,
+                acl.id,
                 f"{acl.id} does not allow " + check.direction.format(check.ports, blocked),
                 f"allow it in {acl.id}; network ACLs do not support prefix lists, so allow each CIDR",
             )

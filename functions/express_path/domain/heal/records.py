@@ -54,11 +54,16 @@ MAY_WARN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """A blocker or warning: its name, the evidence, and what to do. only_warns: the settings except what it is about."""
+    """A blocker or warning. Programs read the code and the resource, and people read the evidence and what to do.
 
-    blocker: Blocker
+    resource: what it is about, such as the ID of a route table, or the name of a bucket or a setting. fix: what to do.
+    only_warns: the settings except the resource.
+    """
+
+    code: Blocker
+    resource: str
     evidence: str
-    cure: str
+    fix: str
     only_warns: bool = False
 
 
@@ -69,6 +74,10 @@ class Action(StrEnum):
     ASSOCIATE = "ASSOCIATE"
     CREATE_AND_ASSOCIATE = "CREATE_AND_ASSOCIATE"
     BLOCKED = "BLOCKED"
+
+
+CHANGING = frozenset({Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE})
+"""The actions that change something."""
 
 
 class RemediationMode(StrEnum):
@@ -126,6 +135,16 @@ class Plan:
     patches: Mapping[str, str] = field(default_factory=dict)
     fingerprint: str = ""
     judged: tuple[str, ...] = ()
+
+    @property
+    def subnet_id(self) -> str:
+        """The subnet to heal."""
+        return self.verdict.subnet_id
+
+    @property
+    def annotation(self) -> str:
+        """The annotation of its verdict."""
+        return self.verdict.annotation
 
 
 LONGEST_POLICY = 20480

@@ -39,6 +39,10 @@ class UndoChange(StrEnum):
     FINISH = "FINISH"
 
 
+UNDONE = "UNDONE"
+"""The answer to a run that waited if the other run undid the same heal."""
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """The ledger's records of a heal, its route table, and its VPC.
@@ -70,6 +74,28 @@ class LiveResources:
     created_at: datetime = _LAST
 
 
+class UndoFactCode(StrEnum):
+    """What an undo says about a resource."""
+
+    DISASSOCIATE = "DISASSOCIATE"
+    NOT_ASSOCIATED = "NOT_ASSOCIATED"
+    UNCONFIRMED = "UNCONFIRMED"
+    DELETE_ENDPOINT = "DELETE_ENDPOINT"
+    KEEP_ENDPOINT = "KEEP_ENDPOINT"
+    ENDPOINT_GONE = "ENDPOINT_GONE"
+    MOVE = "MOVE"
+    MORE_MOVES = "MORE_MOVES"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoFact:
+    """One fact about an undo: what happens to a resource, and the endpoint, reason, path, or number that belongs to it."""
+
+    code: UndoFactCode
+    resource: str
+    evidence: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Undo:
     """What an undo would change now.
@@ -94,6 +120,21 @@ class Undo:
         if self.associated:
             return UndoChange.DISASSOCIATE
         return UndoChange.DELETE_ENDPOINT if self.deletes else UndoChange.FINISH
+
+    def facts(self) -> list[UndoFact]:
+        """Return what happens to the route table, and to the endpoint."""
+        table_id, endpoint_id = self.heal.route_table_id, self.heal.endpoint_id
+        association = UndoFactCode.DISASSOCIATE if self.associated else UndoFactCode.NOT_ASSOCIATED
+        facts = [UndoFact(association, table_id, endpoint_id)]
+        if self.heal.unconfirmed_since:
+            facts.append(UndoFact(UndoFactCode.UNCONFIRMED, table_id))
+        if self.deletes:
+            facts.append(UndoFact(UndoFactCode.DELETE_ENDPOINT, endpoint_id))
+        elif self.is_live:
+            facts.append(UndoFact(UndoFactCode.KEEP_ENDPOINT, endpoint_id, self.kept))
+        else:
+            facts.append(UndoFact(UndoFactCode.ENDPOINT_GONE, endpoint_id))
+        return facts
 
 
 def check_heal(run_id: str, run: RunRecord | None, account_id: str) -> RunRecord:
@@ -289,21 +330,23 @@ def without_association(snapshot: Snapshot, table_id: str, endpoint_id: str) -> 
     return replace(snapshot, route_tables={**snapshot.route_tables, table_id: replace(table, routes=routes)})
 
 
-def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[str, ...]:
+def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[UndoFact, ...]:
     """Return where the traffic of each subnet of a route table goes after an undo; empty if there is no such table."""
     if table_id not in evaluator.snapshot.route_tables:
         return ()
     after = evaluator.after(without_association(evaluator.snapshot, table_id, endpoint_id))
-    sentences = list(_moves(after, table_id))
-    more = len(sentences) - MAX_NAMED_SUBNETS
-    return (*sentences[:MAX_NAMED_SUBNETS], f"and {more} more subnets of {table_id}") if more > 0 else tuple(sentences)
+    facts = list(_moves(after, table_id))
+    more = len(facts) - MAX_NAMED_SUBNETS
+    if more > 0:
+        return (*facts[:MAX_NAMED_SUBNETS], UndoFact(UndoFactCode.MORE_MOVES, table_id, str(more)))
+    return tuple(facts)
 
 
-def _moves(after: Evaluator, table_id: str) -> Iterator[str]:
+def _moves(after: Evaluator, table_id: str) -> Iterator[UndoFact]:
     for subnet in after.snapshot.own_subnets:
         governing = after.tracer.governing_table(subnet)
         if governing and governing.id == table_id:
             verdict = after.verdict(subnet.id)
             path = " -> ".join(hop.id for hop in verdict.path)
             traffic = f"use {path} ({verdict.reason})" if path else f"be {verdict.reason}"
-            yield f"{subnet.id} will {traffic}"
+            yield UndoFact(UndoFactCode.MOVE, subnet.id, traffic)

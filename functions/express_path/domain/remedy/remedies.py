@@ -206,9 +206,9 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     if verdict.reason is Reason.PARTLY_NAT or is_associated(evaluator.snapshot, table, endpoint):
         return _other_route(verdict, evaluator.tracer, f"gateway endpoint {endpoint.id}", owner)
     concerns = list(network_concerns(evaluator, verdict, endpoint, HealSettings()))
-    blockers = [found for found in concerns if found.blocker is not Blocker.OWNED_BY_IAC]
+    blockers = [found for found in concerns if found.code is not Blocker.OWNED_BY_IAC]
     if blockers:
-        text = "; ".join(f"{found.evidence} (to fix: {found.cure})" for found in blockers[:MAX_BLOCKERS])
+        text = "; ".join(f"{found.evidence} (to fix: {found.fix})" for found in blockers[:MAX_BLOCKERS])
         text += f"; and {len(blockers) - MAX_BLOCKERS} more" if blockers[MAX_BLOCKERS:] else ""
         return Remedy(f"An endpoint alone does not fix {table.id}: {text}.", url=PRIORITY_PAGE)
     return association([verdict], endpoint, owner_of(endpoint) or owner)
