@@ -7,12 +7,23 @@ known keeps its type of CloudFormation.
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from express_path_cli.sources.proposal.document import MAX_DEPTH, ChangeError, check_depth, read_content
+import orjson
+
+from express_path.errors import RecordError
+from express_path.fields import Description, free_text, identifier, nested, optional_free_text, required_object, rows
+from express_path_cli.sources.proposal.document import (
+    MAX_DEPTH,
+    REMEDY,
+    ChangeError,
+    check_depth,
+    faults_in,
+    read_content,
+)
 from express_path_cli.sources.proposal.harmless import is_harmless
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
@@ -130,7 +141,7 @@ class Template:
         self._region = region
         self._template = _decoded(file)
         self._resources = self._template["Resources"]
-        self._properties = {name: _section(one, "Properties") for name, one in self._resources.items()}
+        self._properties = {name: one.get("Properties") or {} for name, one in self._resources.items()}
         self.ids: dict[str, str] = {}
         self.lines = {
             f"Resources.{name}": Location(file.as_posix(), name.start_mark.line + 1)
@@ -138,7 +149,7 @@ class Template:
             if hasattr(name, "start_mark")
         }
         self._given = {"AWS::Region": region or OPEN, "AWS::NoValue": None} | self._parameters(parameters)
-        self._paths = {name for name, one in self._resources.items() if not is_harmless(str(one.get("Type")))}
+        self._paths = {name for name, one in self._resources.items() if not is_harmless(str(one["Type"]))}
         self._paths |= {name for name, value in self._given.items() if _AWS_ID.search(_text(value))}
         self._steps = 0
 
@@ -161,7 +172,7 @@ class Template:
         """Return the resources of a new stack."""
         found = {}
         for name, resource in self._resources.items():
-            type_, address = str(resource.get("Type")), f"Resources.{name}"
+            type_, address = str(resource["Type"]), f"Resources.{name}"
             is_wanted = self._condition(str(resource["Condition"])) if "Condition" in resource else True
             if is_wanted is False or (
                 type_.startswith(_CUSTOM) and not self._names_paths({**self._properties[name], "ServiceToken": None})
@@ -391,96 +402,180 @@ def is_change_set(document: Mapping[str, Any]) -> bool:
     return "ChangeSetName" in document and "Changes" in document
 
 
-def stack_of(document: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the account and the Region of a change set's stack, empty if it does not say them."""
-    parts = f"{document.get('StackId')}:::::".split(":")
-    return parts[4], parts[3]
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change of a resource in a change set.
 
-
-def parameters_of_change_set(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of the parameters of a change set. One that it does not show is not known."""
-    return {
-        str(row.get("ParameterKey")): str(row.get("ResolvedValue") or row.get("ParameterValue", _UNKNOWN))
-        for row in _rows(document, "Parameters")
-    }
-
-
-def read_change_set(path: str, document: Mapping[str, Any], template: Template | None) -> list[Resource]:
-    """Return the resources of a change set. Raise ChangeError, which contains no value of it.
-
-    template: of the stack after the change; it says which resource a value is that is known after the change
-    (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ResourceChange.html).
+    before and after: the properties, None if the change set does not show them. later: those that are known after the change.
     """
+
+    address: str
+    type: str
+    action: str
+    replacement: str
+    policy_action: str
+    physical_id: str
+    before: Description | None
+    after: Description | None
+    later: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """A change set.
+
+    account_id and region: those of its stack, empty if it does not say them. parameters: their values; of one that it does
+    not show, the value is not known.
+    """
+
+    path: str
+    account_id: str
+    region: str
+    parameters: Mapping[str, str]
+    changes: Sequence[_Change]
+
+    def resources(self, template: Template | None) -> list[Resource]:
+        """Return the resources. Raise ChangeError for one that decides about paths and has no property values.
+
+        template: of the stack after the change; it says which resource a value is that is known after the change
+        (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ResourceChange.html).
+        """
+        changes = [(change, self._resource(change)) for change in self.changes]
+        if template:
+            template.ids = {
+                one.address.removeprefix("Resources."): one.id for _, one in changes if one.type.startswith("aws_")
+            }
+        found = []
+        for change, resource in changes:
+            if resource.action is Action.KEEP:
+                continue
+            before: Mapping[str, Any] = {}
+            after: Mapping[str, Any] = {}
+            if resource.action is not Action.CREATE:
+                shown = self._shown(resource, "BeforeContext", change.before)
+                before = _planned(resource, shown, None)
+            if resource.action is not Action.DELETE:
+                shown = self._shown(resource, "AfterContext", change.after)
+                after = _planned(resource, {**shown, **dict.fromkeys(change.later, _UNKNOWN)}, template)
+            found.append(_with_arguments(resource, before, after))
+        return found
+
+    def _resource(self, change: _Change) -> Resource:
+        """Return a resource that changes, without its arguments."""
+        type_, address = change.type, change.address
+        match change.action, change.replacement, change.policy_action:
+            case ("Import" | "SyncWithActual", _, _) | ("Remove", _, "Retain"):
+                action = Action.KEEP
+            case ("Add", _, _) | (_, "True", "ReplaceAndRetain"):
+                action = Action.CREATE
+            case _, "True", _:
+                action = Action.REPLACE
+            case "Remove", _, _:
+                action = Action.DELETE
+            case _:
+                action = Action.UPDATE
+        # What a gateway propagated is not in the change.
+        certain = ["Add"] if type_ == _PROPAGATION else ["Add", "Modify", "Remove"]
+        if change.action in certain and change.replacement != "Conditional":
+            type_ = _TYPES.get(type_, type_)
+        physical = "" if action is Action.CREATE else change.physical_id
+        none, new_id = Arguments(address, {}), NewId(address) if action is Action.REPLACE or not physical else physical
+        return Resource(
+            address=address,
+            type=type_,
+            block=address,
+            action=action,
+            before=none,
+            after=none,
+            id=new_id,
+            id_before=physical,
+            account_id=self.account_id,
+            region=self.region,
+        )
+
+    def _shown(self, resource: Resource, context: str, properties: Description | None) -> Description:
+        """Return properties that the change set must show of a resource that decides about paths."""
+        if properties is None and resource.type.startswith("aws_"):
+            name = resource.address.removeprefix("Resources.")
+            raise ChangeError(self.path, f"has a resource, {name}, whose {context} has no property values", _AGAIN)
+        return properties or {}
+
+
+def read_change_set(path: str, document: Mapping[str, Any]) -> ChangeSet:
+    """Return a change set. Raise ChangeError, which contains no value of it."""
     if document.get("NextToken"):
         raise ChangeError(path, "is one page of a change set", "leave --max-items and --no-paginate out")
-    rows = [_section(row, "ResourceChange") for row in _rows(document, "Changes")]
-    changes = [(row, _changed(row, *stack_of(document))) for row in rows]
-    if template:
-        template.ids = {
-            one.address.removeprefix("Resources."): one.id for _, one in changes if one.type.startswith("aws_")
-        }
-    return [
-        _with_arguments(
-            change,
-            {} if change.action is Action.CREATE else _shown(path, row, "BeforeContext", change, None),
-            {} if change.action is Action.DELETE else _shown(path, row, "AfterContext", change, template),
+    with faults_in(path, REMEDY):
+        stack = f"{optional_free_text(document, 'StackId', '')}:::::".split(":")
+        parameters = rows(document, "Parameters", "")
+        found = ChangeSet(
+            path=path,
+            account_id=stack[4],
+            region=stack[3],
+            parameters=dict(_parameter(row, f"Parameters[{number}]") for number, row in enumerate(parameters)),
+            changes=[
+                _change(nested(row, "ResourceChange", f"Changes[{number}]"), f"Changes[{number}].ResourceChange")
+                for number, row in enumerate(rows(document, "Changes", ""))
+            ],
         )
-        for row, change in changes
-        if change.action is not Action.KEEP
-    ]
+    for change in found.changes:
+        check_depth(path, [change.before, change.after])
+    return found
 
 
-def _changed(row: Mapping[str, Any], account_id: str, region: str) -> Resource:
-    """Return a resource that changes, without its arguments."""
-    type_, address = str(row.get("ResourceType")), f"Resources.{row.get('LogicalResourceId')}"
-    match row.get("Action"), row.get("Replacement"), row.get("PolicyAction"):
-        case ("Import" | "SyncWithActual", _, _) | ("Remove", _, "Retain"):
-            action = Action.KEEP
-        case ("Add", _, _) | (_, "True", "ReplaceAndRetain"):
-            action = Action.CREATE
-        case _, "True", _:
-            action = Action.REPLACE
-        case "Remove", _, _:
-            action = Action.DELETE
-        case _:
-            action = Action.UPDATE
-    # What a gateway propagated is not in the change.
-    certain = ["Add"] if type_ == _PROPAGATION else ["Add", "Modify", "Remove"]
-    if row.get("Action") in certain and row.get("Replacement") != "Conditional":
-        type_ = _TYPES.get(type_, type_)
-    physical = "" if action is Action.CREATE else str(row.get("PhysicalResourceId") or "")
-    none, new_id = Arguments(address, {}), NewId(address) if action is Action.REPLACE or not physical else physical
-    return Resource(
-        address=address,
-        type=type_,
-        block=address,
-        action=action,
-        before=none,
-        after=none,
-        id=new_id,
-        id_before=physical,
-        account_id=account_id,
-        region=region,
+def _parameter(row: Description, place: str) -> tuple[str, str]:
+    values = [optional_free_text(row, name, place) for name in ("ResolvedValue", "ParameterValue")]
+    unshown = "" if isinstance(row.get("ParameterValue"), str) else _UNKNOWN
+    return free_text(row, "ParameterKey", place), next(filter(None, values), unshown)
+
+
+def _change(row: Description, place: str) -> _Change:
+    """Return the change of a resource, as the page that ChangeSet.resources names describes it. Raise RecordError."""
+    name = identifier(row, "LogicalResourceId", place)
+    place = f"{place} ({name})"
+    return _Change(
+        address=f"Resources.{name}",
+        type=identifier(row, "ResourceType", place),
+        action=optional_free_text(row, "Action", place),
+        replacement=optional_free_text(row, "Replacement", place),
+        policy_action=optional_free_text(row, "PolicyAction", place),
+        physical_id=optional_free_text(row, "PhysicalResourceId", place),
+        before=_properties(row, "BeforeContext", place),
+        after=_properties(row, "AfterContext", place),
+        later=[
+            name
+            for number, detail in enumerate(rows(row, "Details", place))
+            if (name := _dynamic_property(detail, f"{place}.Details[{number}]"))
+        ],
     )
 
 
-def _shown(
-    path: str, row: Mapping[str, Any], context: str, change: Resource, template: Template | None
-) -> dict[str, Any]:
-    """Return the properties before or after the change, with those of the template in place of what is not known."""
+def _dynamic_property(detail: Description, place: str) -> str:
+    """Return the property whose value is known after the change, empty if a detail is about something else."""
+    name = optional_free_text(nested(detail, "Target", place), "Name", f"{place}.Target")
+    return name if optional_free_text(detail, "Evaluation", place) == "Dynamic" else ""
+
+
+def _properties(row: Description, context: str, place: str) -> Description | None:
+    """Return the properties in a field that has JSON as text, None without it."""
+    text = optional_free_text(row, context, place)
+    if not text:
+        return None
     try:
-        properties = _section(json.loads(str(row.get(context))), "Properties")
-    except (ValueError, AttributeError, RecursionError):
-        if change.type.startswith("aws_"):
-            raise ChangeError(path, f"has a resource whose {context} has no property values", _AGAIN) from None
-        properties = {}
-    check_depth(path, properties)
-    for detail in _rows(row, "Details") if context == "AfterContext" else ():
-        if detail.get("Evaluation") == "Dynamic":
-            properties[str(_section(detail, "Target").get("Name"))] = _UNKNOWN
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise RecordError(place, context, text, "an object as JSON text")
+    return nested(found, "Properties", f"{place}.{context}")
+
+
+def _planned(resource: Resource, properties: Description, template: Template | None) -> dict[str, Any]:
+    """Return the properties that may decide, with those of the template in place of what is not known."""
+    name = resource.address.removeprefix("Resources.")
     return {
-        name: _filled(value, template.property(change.address.removeprefix("Resources."), name) if template else OPEN)
-        for name, value in _deciding(change.type, properties).items()
+        property_name: _filled(value, template.property(name, property_name) if template else OPEN)
+        for property_name, value in _deciding(resource.type, properties).items()
     }
 
 
@@ -513,7 +608,26 @@ def _decoded(file: Path) -> Any:  # noqa: ANN401  # a template
             path, "has a Transform, which only CloudFormation can expand, or a resource that is not an object", _REMEDY
         )
     check_depth(path, template)
+    with faults_in(path, _REMEDY):
+        _check_sections(template)
     return template
+
+
+def _check_sections(template: Description) -> None:
+    """Raise RecordError for a part of a template that is not what the reference of CloudFormation says.
+
+    The values in it may have any form: what is no known function of CloudFormation is not known.
+    """
+    for section in ("Conditions", "Mappings"):
+        nested(template, section, "")
+    parameters = nested(template, "Parameters", "")
+    for name in parameters:
+        required_object(parameters, name, "Parameters")
+    for name, resource in template["Resources"].items():
+        place = f"Resources.{name}"
+        identifier(resource, "Type", place)
+        optional_free_text(resource, "Condition", place)
+        nested(resource, "Properties", place)
 
 
 def _check_size(path: str, text: str) -> None:

@@ -1,10 +1,13 @@
 """Read the file of a proposed change. It may be a pipe, and it may be anything: size and depth are bounded.
 
-A plan contains the values of every resource, and secrets among them: errors name the place, and never the value.
+The readers of express_path.fields check its shape once. What is behind them works with checked values, so any other error
+there is a bug. A plan contains the values of every resource, and secrets among them: errors name the place, and never the
+value.
 """
 
 import codecs
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 import orjson
 
 from express_path.adapters.memory import gc_paused
-from express_path.errors import ExpressPathError
+from express_path.errors import ExpressPathError, RecordError
 
 MAX_BYTES = 128 << 20
 """The most bytes that are read of a file. In memory, a document takes several times its size."""
@@ -30,6 +33,20 @@ class ChangeError(ExpressPathError):
         """Keep the file, the fault, and the remedy."""
         self.path, self.fault, self.remedy = path, fault, remedy
         super().__init__(f"{path}: {fault}; {remedy}")
+
+
+def fault_of(error: RecordError) -> str:
+    """Return which field of a document is not as documented, and what is allowed, without the value."""
+    return f"{'.'.join(filter(None, (error.resource, error.field)))} must be {error.allowed}"
+
+
+@contextmanager
+def faults_in(path: str, remedy: str) -> Iterator[None]:
+    """Raise each RecordError as ChangeError, which names the file as well as the field, and no value."""
+    try:
+        yield
+    except RecordError as error:
+        raise ChangeError(path, fault_of(error), remedy) from None
 
 
 @gc_paused()
@@ -68,11 +85,17 @@ def read_content(file: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def check_depth(path: str, document: object) -> None:
-    """Raise ChangeError if objects and lists are nested too deeply. With the aliases of YAML, they may contain themselves."""
+    """Raise ChangeError if objects and lists are nested too deeply."""
+    if is_too_deep(document):
+        raise ChangeError(path, f"has objects and lists nested more than {MAX_DEPTH} deep", REMEDY)
+
+
+def is_too_deep(document: object) -> bool:
+    """Return whether objects and lists are nested too deeply. With the aliases of YAML, they may contain themselves."""
     level: Iterable[Any] = [[document]]
     for _ in range(MAX_DEPTH + 1):
         parts = chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level)
         level = {id(part): part for part in parts if isinstance(part, _NESTED)}.values()
         if not level:
-            return
-    raise ChangeError(path, f"has objects and lists nested more than {MAX_DEPTH} deep", REMEDY)
+            return False
+    return True

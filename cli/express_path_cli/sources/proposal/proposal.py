@@ -17,11 +17,10 @@ from express_path.domain.verdict.evaluator import Account
 from express_path_cli.sources.network import View
 from express_path_cli.sources.proposal.cloudformation import (
     SUFFIXES,
+    ChangeSet,
     Template,
     is_change_set,
-    parameters_of_change_set,
     read_change_set,
-    stack_of,
 )
 from express_path_cli.sources.proposal.document import read_json
 from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Noted
@@ -80,21 +79,21 @@ class Proposal:
         """
         self._file, self.is_alone, self._terraform = file, is_alone, terraform
         self._region = regions[0] if len(regions) == 1 else ""
-        self._document = {} if file.suffix.lower() in SUFFIXES else read_json(file)
+        document = {} if file.suffix.lower() in SUFFIXES else read_json(file)
         self._template: Template | None = None
         self._folder: Path | None = None
         self._plan: TerraformPlan | None = None
-        self._is_template = not self._document or (
-            "Resources" in self._document and not {"Changes", "format_version"} & self._document.keys()
-        )
-        if self._is_template and source:
+        self._change_set: ChangeSet | None = None
+        is_template = not document or ("Resources" in document and not {"Changes", "format_version"} & document.keys())
+        if is_template and source:
             raise OptionError(f"--source does nothing for {file}", "leave it out")
-        if is_change_set(self._document):
-            self._region = stack_of(self._document)[1] or self._region
+        if is_change_set(document):
+            self._change_set = read_change_set(str(file), document)
+            self._region = self._change_set.region or self._region
             if source:
-                self._template = Template(source, self._region, parameters_of_change_set(self._document))
-        elif not self._is_template:
-            self._plan = TerraformPlan(str(file), self._document)
+                self._template = Template(source, self._region, self._change_set.parameters)
+        elif not is_template:
+            self._plan = TerraformPlan(str(file), document)
             if source and not has_configuration(source):
                 raise OptionError(
                     f"--source {source} contains no .tf or .tofu file", "use the folder in which the plan was made"
@@ -131,12 +130,12 @@ class Proposal:
 
     def _resources(self, region: str, watch: Watch) -> tuple[list[str], Sequence[Resource]]:
         """Return notes, and the resources of the change."""
-        if self._is_template:
+        if self._change_set:
+            return [], self._change_set.resources(self._template)
+        if self._plan is None:
             self._template = Template(self._file, _required(region), {})
             return [], self._template.resources()
-        if self._plan is None:
-            return [], read_change_set(str(self._file), self._document, self._template)
-        notes = [] if self._plan.is_complete else [INCOMPLETE]
+        notes = [] if self._plan.document.is_complete else [INCOMPLETE]
         if self._terraform is not None and self._plan.lacks_ids:
             notes.append(self._ask_terraform(self._plan, self._terraform, watch))
         return notes, self._plan.resources
@@ -149,7 +148,7 @@ class Proposal:
             )
         watch.expect(1)
         try:
-            plan.resolved = resolve(self._document, self._folder, program)
+            plan.resolved = resolve(plan.document, self._folder, program)
         except NotResolvedError as error:
             return f"ids that the plan does not have are what its references allow: {error}"
         finally:

@@ -49,12 +49,24 @@ def is_module(address: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a configuration: the expressions of its arguments, and the key of its provider's configuration.
+
+    provider: empty if the plan does not say it. has_provisioners: it runs programs.
+    """
+
+    expressions: Values
+    provider: str
+    has_provisioners: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A resource or data source of a plan, as it is there; the type of a data source begins with "data.".
 
     module: the address of its module, empty for the root module. unknown and hidden have the shape of after, with true for
-    each value that is known only after the apply, and that is sensitive. block: its block in the configuration, None if
-    the plan does not have it.
+    each value that is known only after the apply, and that is sensitive; hidden may be true for all of it. block: its block
+    in the configuration, None if the plan does not have it.
     """
 
     address: str
@@ -64,8 +76,8 @@ class Row:
     before: Values | None
     after: Values | None
     unknown: Values
-    hidden: object
-    block: Values | None
+    hidden: Values | bool
+    block: Block | None
 
     @property
     def path(self) -> str:
@@ -75,13 +87,12 @@ class Row:
     @property
     def expressions(self) -> Values | None:
         """The expressions of the arguments that the configuration sets, None if it is not known which ones."""
-        found = self.block.get("expressions") if self.block is not None else None
-        return found if isinstance(found, Mapping) else None if self.block is None else {}
+        return self.block.expressions if self.block else None
 
     @property
     def provider(self) -> str:
         """The key of the provider's configuration."""
-        return str((self.block or {}).get("provider_config_key") or "")
+        return self.block.provider if self.block else ""
 
     def is_changed(self, name: str) -> bool:
         """Return whether a value that exists is another one after the apply."""
@@ -136,7 +147,7 @@ class References:
 
     def _anything(self, module: str, kind: Kind) -> Possible:
         """Return every resource of a kind that a module contains, is given, or gets from modules inside it."""
-        given = [self.named(parent(module), one, kind) for one in self._given[block_of(module)].values()]
+        given = [self.named(parent(module), one, kind) for one in self._given.get(block_of(module), {}).values()]
         own = (*self._every[module, kind], *(one for of, one in self._known if of is kind))
         ids = dict.fromkeys((*own, *union(given).ids))
         is_open = not ids or not all(self._is_read.values()) or any(one.is_open and one.ids for one in given)
@@ -165,8 +176,8 @@ class References:
         call, name = passed.groups()
         if call:
             inner = inside(module, call)
-            return inner, self._outputs[block_of(inner)].get(name)
-        return parent(module), self._given[block_of(module)].get(name)
+            return inner, self._outputs.get(block_of(inner), {}).get(name)
+        return parent(module), self._given.get(block_of(module), {}).get(name)
 
     def _any_of(self, module: str, names: Sequence[str], kind: Kind) -> Possible:
         every = [self._one(module, name, kind) for name in names]

@@ -23,7 +23,8 @@ from typing import Any
 
 import orjson
 
-from express_path.errors import ExpressPathError
+from express_path.errors import ExpressPathError, RecordError
+from express_path_cli.sources.proposal.document import fault_of
 from express_path_cli.sources.proposal.resource import (
     ID_PREFIXES,
     KIND_OF_TYPE,
@@ -31,14 +32,18 @@ from express_path_cli.sources.proposal.resource import (
     OPEN,
     WITH_IDS,
     NewId,
+    Possible,
     Values,
     has_unknown,
     made_id,
     with_unknown,
 )
+from express_path_cli.sources.proposal.terraform_document import PlanDocument, ResourceChange, read_test_plan
 
 SECONDS = 240
 """The longest that all runs may take."""
+POLL = 0.05
+"""How often a run is looked at, in seconds."""
 OUTPUT_BYTES = 256 << 20
 """The most that a run may write."""
 PASSED_ON = (
@@ -77,10 +82,10 @@ class NotResolvedError(ExpressPathError):
     """Terraform was not asked for the values that a plan does not know, or its answer is not believed. The text says why."""
 
 
-def resolve(document: Values, folder: Path, program: str) -> Sequence[Mapping[str, Values]]:
+def resolve(document: PlanDocument, folder: Path, program: str) -> Sequence[Mapping[str, Values]]:
     """Return the values that the arguments of each resource have after the apply, by address, for each order of ids.
 
-    document: a plan as JSON. folder: its initialized configuration. program: the path of Terraform, empty for the one on PATH.
+    document: a plan. folder: its initialized configuration. program: the path of Terraform, empty for the one on PATH.
     A value that stays unknown is OPEN, and the id of what does not exist yet is a NewId. If the configuration sets nothing
     and the provider computes the value, a collection is empty, and anything else is OPEN or differs from order to order.
     Raises NotResolvedError for every reason not to ask Terraform, or not to believe its answer.
@@ -92,29 +97,23 @@ def resolve(document: Values, folder: Path, program: str) -> Sequence[Mapping[st
                 return resolution.plan(Path(made))
     except OSError as error:
         raise NotResolvedError(f"a file for Terraform could not be written or read ({error.strerror})") from None
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise NotResolvedError("the plan or Terraform's answer has an unexpected form") from None
 
 
-def _rows(document: Values) -> Iterator[Values]:
+def _rows(document: PlanDocument) -> Iterator[ResourceChange]:
     """Yield every data source of the state, and every resource and data source that exists after the apply."""
-    modules = [document.get("prior_state", {}).get("values", {}).get("root_module", {})]
-    for module in modules:
-        modules += module.get("child_modules", ())
-        for row in module.get("resources", ()):
-            if row["mode"] == "data":
-                yield row | {"change": {"after": row["values"], "after_sensitive": row.get("sensitive_values")}}
-    for row in document.get("resource_changes", ()):
-        if row["change"].get("after") is not None and "deposed" not in row:
-            yield row
+    yield from (row for row in document.state if row.mode == "data")
+    yield from (row for row in document.changes if row.after is not None and not row.is_deposed)
 
 
-def _known(change: Values) -> dict[str, Any]:
+def _known(row: ResourceChange) -> dict[str, Any]:
     """Return the values that are known, not secret, and no templates. Versions of Terraform differ in what a template is."""
-    marked = with_unknown(with_unknown(change["after"], change.get("after_unknown")), change.get("after_sensitive"))
+    values = row.after or {}
+    marked = with_unknown(with_unknown(values, row.unknown), row.hidden)
+    if isinstance(marked, Possible):  # all of it is secret
+        return {}
     return {
         name: value
-        for name, value in change["after"].items()
+        for name, value in values.items()
         if not has_unknown(marked[name]) and not re.search(rb"[$%]\{", orjson.dumps(value))
     }
 
@@ -124,25 +123,19 @@ def _without_keys(value: object) -> str:
     return re.sub(r'\[(\d+|\\"[^"]*\\")\]', "", orjson.dumps(value).decode())
 
 
-def _asked(document: Values) -> Mapping[str, set[str]]:
+def _asked(document: PlanDocument) -> Mapping[str, set[str]]:
     """Return the attributes on which something depends, by type and name of the resource.
 
     `relevant_attributes` also names those that are only outputs of modules.
     """
-    used = exported = ""
-    modules = [document.get("configuration", {}).get("root_module", {})]
-    for module in modules:
-        calls = module.get("module_calls", {}).values()
-        modules += [call.get("module", {}) for call in calls]
-        used += _without_keys([module.get("resources"), *({**call, "module": None} for call in calls)])
-        exported += _without_keys(module.get("outputs"))
+    used = "".join(_without_keys([module.resources, *module.calls]) for module in document.modules)
+    exported = "".join(_without_keys(module.outputs) for module in document.modules)
     asked = defaultdict(set)
-    for one in document.get("relevant_attributes", ()):
-        block = ".".join(_without_keys(one["resource"]).strip('"').split(".")[-2:])
-        for name in one["attribute"][:1]:
-            reference = f'"{block}.{name}"'
-            if reference in used or reference not in exported:
-                asked[block].add(name)
+    for resource, name in document.used:
+        block = ".".join(_without_keys(resource).strip('"').split(".")[-2:])
+        reference = f'"{block}.{name}"'
+        if reference in used or reference not in exported:
+            asked[block].add(name)
     return asked
 
 
@@ -153,10 +146,10 @@ class _Resolution:
     _shapes: how the text of each of these begins. The status of a firewall whose endpoints may become known is STATUS.
     """
 
-    def __init__(self, document: Values, folder: Path, program: str, scratch: Path) -> None:
+    def __init__(self, document: PlanDocument, folder: Path, program: str, scratch: Path) -> None:
         """Find what mocks must stand in for, and check whether to ask Terraform at all."""
         # A data source of the state may be read again during the apply.
-        self._rows = {row["address"]: row for row in _rows(document)}
+        self._rows = {row.address: row for row in _rows(document)}
         self._document, self._folder, self._scratch = document, folder, scratch
         self._deadline = time.monotonic() + SECONDS
         self._given: dict[str, dict[str, Any]] = {}
@@ -164,17 +157,17 @@ class _Resolution:
         self._shapes: dict[NewId, str] = {}
         asked = _asked(document)
         for row in self._rows.values():
-            self._find_override(row, asked[f"{row['type']}.{row['name']}"])
+            self._find_override(row, asked[f"{row.type}.{row.name}"])
         self._mocks: defaultdict[str, list[Values]] = defaultdict(list)
         mocked = {BUILTIN}
         own = False
-        for one in document.get("configuration", {}).get("provider_config", {}).values():
+        for provider in document.providers.values():
             # A module that only says which version of a provider it requires gets the one of its caller.
-            if "module_address" in one:
-                own = own or one.get("expressions")
-            elif one.get("full_name") != BUILTIN:
-                mocked.add(one.get("full_name"))
-                self._mocks[one["name"]].append({"alias": one["alias"]} if "alias" in one else {})
+            if provider.module:
+                own = own or bool(provider.expressions)
+            elif provider.full_name != BUILTIN:
+                mocked.add(provider.full_name)
+                self._mocks[provider.name].append({"alias": provider.alias} if provider.alias else {})
         self._program = shutil.which(program or "terraform") or ""
         data = folder / os.environ.get("TF_DATA_DIR", ".terraform")
         reasons = {
@@ -182,9 +175,9 @@ class _Resolution:
             f"{folder} is not initialized (terraform init)": not (
                 data.is_dir() or "TF_REATTACH_PROVIDERS" in os.environ
             ),
-            "the plan is of a part of the configuration (-target)": document.get("complete") is False,
+            "the plan is of a part of the configuration (-target)": not document.is_complete,
             "a module configures a provider, or only a module requires it": (
-                own or {row["provider_name"] for row in self._rows.values()} - mocked
+                own or {row.provider_name for row in self._rows.values()} - mocked
             ),
         }
         for reason, holds in reasons.items():
@@ -195,19 +188,18 @@ class _Resolution:
         if not number or (int(number[1]), int(number[2])) < (1, 11):
             raise NotResolvedError("Terraform 1.11 or newer is needed")
 
-    def _find_override(self, row: Values, asked: set[str]) -> None:
+    def _find_override(self, row: ResourceChange, asked: set[str]) -> None:
         """Find what is given of a resource or data source. asked: the attributes on which something depends."""
-        address, kind, change = row["address"], row["type"], row["change"]
-        given, unknown = _known(change), change.get("after_unknown") or {}
-        if row["mode"] == "data":
+        address, kind, after, unknown, given = row.address, row.type, row.after or {}, row.unknown, _known(row)
+        if row.mode == "data":
             # What is not given would be made up. Without an override, all of it stays unknown, and what is built in is read.
-            if given.keys() >= change["after"].keys() | unknown.keys():
+            if given.keys() >= after.keys() | unknown.keys():
                 self._data.append({"target": address, "values": given})
-            elif row["provider_name"] == BUILTIN:
+            elif row.provider_name == BUILTIN:
                 raise NotResolvedError("terraform_remote_state is read during the apply, or has secrets")
             return
-        is_new = "create" in change["actions"]
-        if row["provider_name"] == BUILTIN or (is_new and kind not in WITH_IDS):
+        is_new = "create" in row.actions
+        if row.provider_name == BUILTIN or (is_new and kind not in WITH_IDS):
             return
         shapes = {}
         for name in unknown if is_new else ():
@@ -218,8 +210,8 @@ class _Resolution:
         if kind == "aws_vpc" and unknown.get("ipv6_cidr_block"):
             names = ("assign_generated_ipv6_cidr_block", "ipv6_ipam_pool_id")
             given["ipv6_cidr_block"] = IPV6 if any(given.get(name, True) for name in names) else ""
-        mappings = change["after"].get("subnet_mapping")
-        if is_new and kind == FIREWALL and mappings and not any(one.get("subnet_id") for one in mappings):
+        mappings = _mappings(after)
+        if is_new and kind == FIREWALL and mappings and not any(mappings):
             given[STATUS] = STATUS
             shapes |= {NewId(f"{address}.endpoint[{number}]"): "vpce" for number in range(len(mappings))}
         # A default resource does not say its VPC.
@@ -242,7 +234,7 @@ class _Resolution:
             states.append({"availability_zone": zone, "attachment": [attachment]})
         if states:
             values[STATUS] = [{"sync_states": states}]
-        for name, unknown in (self._rows[address]["change"].get("after_unknown") or {}).items():
+        for name, unknown in self._rows[address].unknown.items():
             if unknown is True and name not in values:
                 if COLLECTION.fullmatch(name):
                     values[name] = ["0"] * order
@@ -275,20 +267,23 @@ class _Resolution:
         return [self._found(planned, ids[order]) for order, planned in enumerate(self._test(made, runs))]
 
     def _places(
-        self, address: str, planned: Mapping[str, Values], texts: Mapping[str, str]
+        self, address: str, planned: Mapping[str, ResourceChange], texts: Mapping[str, str]
     ) -> Sequence[tuple[str, str]]:
         """Return the subnets and zones of a firewall's endpoints, none if one is not known.
 
         https://docs.aws.amazon.com/network-firewall/latest/developerguide/vpc-config.html: one endpoint per subnet mapping.
         """
-        mappings = [row.get("subnet_id") for row in planned[address]["after"]["subnet_mapping"]]
+        if address not in planned:
+            raise _differing(address)
+        mappings = _mappings(planned[address].after or {})
         # The subnets are new, so that the draft has them in this order, too, or in none.
-        subnets = sorted(name for name, text in texts.items() if text in mappings)
-        zones = [planned[name]["after"].get("availability_zone") or "unknown0" for name in subnets]
-        is_known = len(subnets) == len(mappings) and not any(map(RANDOM.fullmatch, zones))
-        return [*zip(subnets, zones, strict=True)] if is_known else []
+        subnets = sorted(name for name, text in texts.items() if text in mappings and name in planned)
+        zones = [(planned[name].after or {}).get("availability_zone") or "unknown0" for name in subnets]
+        is_known = len(subnets) == len(mappings) == len(_mappings(self._rows[address].after or {}))
+        is_told = all(isinstance(zone, str) and not RANDOM.fullmatch(zone) for zone in zones)
+        return [*zip(subnets, zones, strict=True)] if is_known and is_told else []
 
-    def _test(self, made: Path, runs: Sequence[dict[str, Any]]) -> list[dict[str, Values]]:
+    def _test(self, made: Path, runs: Sequence[dict[str, Any]]) -> list[dict[str, ResourceChange]]:
         """Return what each run plans, by address. A check that fails or is unknown is expected the next time."""
         test, variables = made / "ids.tftest.json", self._scratch / "variables.tfvars.json"
         contents = {
@@ -297,7 +292,7 @@ class _Resolution:
                 "override_data": self._data,
                 "run": dict(zip("abc", runs, strict=False)),
             },
-            variables: {name: one.get("value") for name, one in self._document.get("variables", {}).items()},
+            variables: self._document.variables,
         }
         for file, content in contents.items():
             file.touch(0o600)
@@ -307,7 +302,10 @@ class _Resolution:
             *(f"-filter={made.name}/{test.name}", f"-var-file={variables}"),
         )
         lines = output.splitlines()
-        plans = [orjson.loads(line)["test_plan"]["resource_changes"] for line in lines if b'"type":"test_plan"' in line]
+        try:
+            plans = [read_test_plan(line) for line in lines if b'"type":"test_plan"' in line]
+        except RecordError as error:
+            raise NotResolvedError(f"Terraform's answer has an unexpected form: {fault_of(error)}") from None
         failed = [re.search(rb'"context":"check \\"([\w-]+)', line) for line in lines if b'"@level":"error"' in line]
         if len(plans) < len(runs):
             checks = [f"check.{check[1].decode()}" for check in failed if check]
@@ -315,27 +313,25 @@ class _Resolution:
                 raise NotResolvedError("Terraform's second plan failed")
             runs[0]["expect_failures"] += checks
             return self._test(made, runs)
-        return [{row["address"]: row["change"] for row in rows if row["mode"] == "managed"} for rows in plans]
+        return [{row.address: row for row in rows if row.mode == "managed" and row.after is not None} for rows in plans]
 
-    def _found(self, planned: Mapping[str, Values], ids: Mapping[str, str]) -> Mapping[str, Values]:
+    def _found(self, planned: Mapping[str, ResourceChange], ids: Mapping[str, str]) -> Mapping[str, Values]:
         """Return the values of a plan, if it has the instances and the plain values of the first."""
-        expected = {address: row["change"] for address, row in self._rows.items() if row["mode"] == "managed"}
+        expected = {address: row for address, row in self._rows.items() if row.mode != "data"}
         differing = [*(expected.keys() ^ planned.keys())]
         for address in expected.keys() & planned.keys():
-            before = expected[address].get("before") or {}
+            before, after = expected[address].before or {}, planned[address].after or {}
             for name, value in _known(expected[address]).items():
-                other = planned[address]["after"].get(name)
+                other = after.get(name)
                 texts = str(value).casefold(), str(other).casefold()
                 # What the plan leaves as it was may be ignored. Providers write documents and blocks in their own way.
                 is_set = value != before.get(name) and None not in (value, other)
                 if is_set and texts[0] != texts[1] and not texts[0].startswith(("{", "[")):
                     differing.append(f"{address}.{name}")
         if differing:
-            raise NotResolvedError(f"the configuration is not that of the plan: {min(differing)} differs")
+            raise _differing(min(differing))
         names = {text: NewId(name) for name, text in ids.items()}
-        return {
-            address: _named(with_unknown(row["after"], row["after_unknown"]), names) for address, row in planned.items()
-        }
+        return {address: _named(with_unknown(row.after or {}, row.unknown), names) for address, row in planned.items()}
 
     def _run(self, *arguments: str) -> bytes:
         """Run Terraform, and return what it writes. Nothing of it is left in any case."""
@@ -355,12 +351,22 @@ class _Resolution:
             while process.poll() is None:
                 if time.monotonic() > self._deadline or output.stat().st_size > OUTPUT_BYTES:
                     raise NotResolvedError(f"Terraform took more than {SECONDS} seconds or wrote more than expected")
-                time.sleep(0.05)
+                time.sleep(POLL)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         return output.read_bytes()
+
+
+def _differing(place: str) -> NotResolvedError:
+    return NotResolvedError(f"the configuration is not that of the plan: {place} differs")
+
+
+def _mappings(values: Values) -> list[object]:
+    """Return the subnet of each mapping of a firewall, None where it is not known."""
+    mappings = values.get("subnet_mapping")
+    return [row.get("subnet_id") for row in mappings if isinstance(row, Mapping)] if isinstance(mappings, list) else []
 
 
 def _named(value: Any, names: Mapping[str, NewId]) -> Any:  # noqa: ANN401  # any JSON

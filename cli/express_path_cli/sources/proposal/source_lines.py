@@ -13,6 +13,9 @@ from pathlib import Path
 
 import orjson
 
+from express_path.errors import RecordError
+from express_path.fields import free_text, required_rows
+
 MAX_BYTES = 1 << 20
 """How much of a file is read, in bytes."""
 MAX_TOTAL = 8 << 20
@@ -69,13 +72,22 @@ def has_configuration(folder: Path) -> bool:
 
 def _installed_modules(root: Path) -> Mapping[str, str]:
     """Return the folder of each module that Terraform installed, by its address and a dot."""
-    with suppress(ValueError, LookupError, AttributeError, TypeError):
-        for _, text in _texts(root / ".terraform" / "modules", root, ".json"):
-            return {
-                f"module.{row['Key'].replace('.', '.module.')}.": str(row["Dir"])
-                for row in orjson.loads(text)["Modules"]
-            }
+    for _, text in _texts(root / ".terraform" / "modules", root, ".json"):
+        with suppress(RecordError, orjson.JSONDecodeError):
+            return _listed_modules(orjson.loads(text))
     return {}
+
+
+def _listed_modules(document: object) -> Mapping[str, str]:
+    """Return what the list of installed modules says. Raise RecordError if it is none."""
+    place = "modules.json"
+    if not isinstance(document, Mapping):
+        raise RecordError(place, "", document, "an object")
+    return {
+        f"module.{free_text(row, 'Key', place).replace('.', '.module.')}.": free_text(row, "Dir", place)
+        for row in required_rows(document, "Modules", place)
+        if row.get("Key") != ""  # the root module
+    }
 
 
 def _texts(place: Path, root: Path, *suffixes: str) -> Iterator[tuple[str, str]]:

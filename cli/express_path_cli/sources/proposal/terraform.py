@@ -5,14 +5,13 @@ resource, and secrets among them: errors name the place in the plan, and never a
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.references import References, Row, block_of, inside, is_module, names_in
+from express_path_cli.sources.proposal.references import References, Row, block_of, names_in
 from express_path_cli.sources.proposal.resource import (
     MADE_WITH,
     WITH_PATHS,
@@ -26,8 +25,8 @@ from express_path_cli.sources.proposal.resource import (
     has_unknown,
     with_unknown,
 )
+from express_path_cli.sources.proposal.terraform_document import REMEDY, ResourceChange, read_plan
 
-REMEDY = "make one with: terraform plan -out=plan.out && terraform show -json plan.out > plan.json"
 _ACTIONS: Mapping[tuple[str, ...], Action] = {
     ("no-op",): Action.KEEP,
     ("read",): Action.KEEP,
@@ -75,38 +74,6 @@ _IDENTITIES = {"data.aws_caller_identity": "account_id", "data.aws_region": "nam
 """The data sources that show the account or the Region of a provider, and the attribute that is it."""
 
 
-class _ShapeError(Exception):
-    """A part of a plan is not as documented: where it is, and what is allowed."""
-
-
-@dataclass(slots=True)
-class _Configuration:
-    """The blocks of a configuration, and the expressions of variables and outputs of modules, by their addresses."""
-
-    blocks: dict[str, Values] = field(default_factory=dict)
-    given: dict[str, dict[str, object]] = field(default_factory=lambda: defaultdict(dict))
-    outputs: dict[str, dict[str, object]] = field(default_factory=lambda: defaultdict(dict))
-
-    def add(self, module: str, values: Values) -> None:
-        """Add a module, and those that it calls."""
-        for row in _objects(values, "resources", "configuration"):
-            self.blocks[inside(module, str(row.get("address")))] = row
-        calls = _object(values, "module_calls", "configuration")
-        for name in calls:
-            call = _object(calls, name, "configuration.module_calls")
-            called, expressions = (
-                _object(call, key, "configuration.module_calls") for key in ("module", "expressions")
-            )
-            variables, outputs = (_object(called, key, "configuration") for key in ("variables", "outputs"))
-            address = inside(module, f"module.{name}")
-            for variable in variables:
-                default = {"constant_value": _object(variables, variable, "configuration.variables").get("default")}
-                self.given[address][variable] = expressions.get(variable, default)
-            for output in outputs:
-                self.outputs[address][output] = _object(outputs, output, "configuration.outputs").get("expression")
-            self.add(address, called)
-
-
 class TerraformPlan:
     """A plan: the resources that decide about paths, and what else it says about the network.
 
@@ -117,82 +84,40 @@ class TerraformPlan:
     def __init__(self, path: str, document: Values) -> None:
         """Read a document. Raise ChangeError for another format, and for a field that is not as documented."""
         self._path = path
+        self.document = read_plan(path, document)
         self.resolved: Sequence[Mapping[str, Values]] = ()
-        self._check(document)
-        self.is_complete = document.get("complete", True) is not False
-        self._configuration = _Configuration()
-        try:
-            self._read(document)
-        except _ShapeError as error:
-            raise ChangeError(path, str(error), REMEDY) from None
+        self._blocks = {address: block for module in self.document.modules for address, block in module.blocks.items()}
+        self.rows = [self._row(change) for change in self.document.changes]
+        for change in self.document.deferred:
+            self.rows.append(replace(self._row(change, Action.UPDATE), type=f"{change.type} (deferred)"))
+        known = {row.address for row in self.rows}
+        for change in self.document.state:
+            if change.address not in known and not change.is_deposed:
+                self.rows.append(self._row(change))  # a data source, or what the plan leaves out, such as with -target
         self._accounts = self._of_providers(_ACCOUNT, "arn")
         self._regions = self._of_providers(_REGION, "region", "arn", "availability_zone", "service_name")
 
-    def _check(self, document: Values) -> None:
-        version = document.get("format_version")
-        if not isinstance(version, str) or ("resource_changes" not in document and "planned_values" not in document):
-            fault = "is not a plan as `terraform show -json` or `tofu show -json` prints it"
+    def _row(self, change: ResourceChange, action: Action | None = None) -> Row:
+        """Return a resource. action: what happens to it, instead of what the plan says. Raise ChangeError if it is not known."""
+        action = Action.DELETE if change.is_deposed else action or _ACTIONS.get(change.actions)
+        if action is None:
+            fault = f"{change.place}.change.actions is not a list of actions that is known here"
             raise ChangeError(self._path, fault, REMEDY)
-        if not re.fullmatch(r"1\.[0-9]{1,4}", version):
-            raise ChangeError(self._path, "has another format_version than 1.x, which is what is read here", REMEDY)
-        if document.get("errored") is True:
-            fault = "is the plan of a run that failed, so it is incomplete"
-            raise ChangeError(self._path, fault, "fix the errors and plan again")
-
-    def _read(self, document: Values) -> None:
-        configuration = _object(document, "configuration")
-        self._configuration.add("", _object(configuration, "root_module", "configuration"))
-        providers, variables = (
-            _object(configuration, "provider_config", "configuration"),
-            _object(document, "variables"),
-        )
-        self._providers = {key: _object(providers, key, "configuration.provider_config") for key in providers}
-        for name in variables:
-            value = _object(variables, name, "variables").get("value")
-            self._configuration.given[""][name] = {"constant_value": value}
-        changes = _objects(document, "resource_changes")
-        self.rows = [self._row(row, f"resource_changes[{number}]") for number, row in enumerate(changes)]
-        for row in _objects(document, "deferred_changes"):
-            found = self._row(_object(row, "resource_change", "deferred_changes"), "deferred_changes")
-            self.rows.append(replace(found, type=f"{found.type} (deferred)", action=Action.UPDATE))
-        used = _objects(document, "relevant_attributes")
-        self._used_attributes = {str(part) for row in used for part in (row.get("attribute") or ())[:1]}
-        known = {row.address for row in self.rows}
-        state = _object(_object(document, "prior_state"), "values", "prior_state")
-        for row in _state_rows(_object(state, "root_module", "prior_state.values")):
-            values = _object(row, "values", "prior_state")
-            change = {"actions": ["no-op"], "before": values, "after": values}
-            found = self._row({**row, "change": change}, "prior_state")
-            if found.address not in known and not row.get("deposed_key"):
-                self.rows.append(found)  # a data source, or what the plan leaves out, such as with -target
-
-    def _row(self, row: Values, where: str) -> Row:
-        change = _object(row, "change", where)
-        actions = change.get("actions")
-        action = _ACTIONS.get(tuple(map(str, actions)) if isinstance(actions, list) else ())
-        if action is None and where != "deferred_changes":
-            raise _ShapeError(f"{where}.change.actions is not a list of actions that is known here")
-        before, after = (
-            None if change.get(name) is None else _object(change, name, f"{where}.change")
-            for name in ("before", "after")
-        )
-        action = Action.DELETE if row.get("deposed") else action or Action.UPDATE
-        module = "" if row.get("module_address") is None else _text(row, "module_address", where)
-        if not is_module(module):
-            raise _ShapeError(f"{where}.module_address must be the address of a module")
-        address, kind = _text(row, "address", where), _text(row, "type", where)
-        kind = f"data.{kind}" if row.get("mode") == "data" else kind
+        after = change.after
+        if action is Action.DELETE:
+            after = None
+        elif action is Action.KEEP and after is None:
+            after = change.before  # What Terraform forgets stays in AWS.
         return Row(
-            address=address,
-            module=module,
-            type=kind,
+            address=change.address,
+            module=change.module,
+            type=f"data.{change.type}" if change.mode == "data" else change.type,
             action=action,
-            before=before,
-            # What Terraform forgets stays in AWS.
-            after=None if action is Action.DELETE else before if after is None and action is Action.KEEP else after,
-            unknown=_object(change, "after_unknown", f"{where}.change"),
-            hidden=change.get("after_sensitive"),
-            block=self._configuration.blocks.get(block_of(address)),
+            before=change.before,
+            after=after,
+            unknown=change.unknown,
+            hidden=change.hidden,
+            block=self._blocks.get(block_of(change.address)),
         )
 
     # --- account and Region ------------------------------------------------------------------------------------------
@@ -200,11 +125,11 @@ class TerraformPlan:
     def _of_providers(self, pattern: re.Pattern[str], *names: str) -> Mapping[str, str]:
         """Return the account or Region of each provider: what its configuration says, or some attributes show."""
         said, shown = dict[str, str](), dict[str, str]()
-        for key, provider in self._providers.items():
-            module, roles = str(provider.get("module_address") or ""), self._expression(key, "assume_role")
-            arns = [role.get("role_arn") for role in roles] if isinstance(roles, list) else []
-            for expression in (self._expression(key, "region"), *arns):
-                _, constant = self._references.passed_on(module, expression)
+        for key, provider in self.document.providers.items():
+            roles = provider.expressions.get("assume_role")
+            roles = [role for role in roles if isinstance(role, Mapping)] if isinstance(roles, list) else []
+            for expression in (provider.expressions.get("region"), *(role.get("role_arn") for role in roles)):
+                _, constant = self._references.passed_on(provider.module, expression)
                 match = pattern.match(str(constant.get("constant_value"))) if isinstance(constant, Mapping) else None
                 if match:
                     said[key] = match[1]
@@ -217,11 +142,6 @@ class TerraformPlan:
                     shown.setdefault(row.provider, match[1])
         return {**shown, **said}
 
-    def _expression(self, key: str, name: str) -> object:
-        """Return an expression in the configuration of a provider."""
-        expressions = self._providers.get(key, {}).get("expressions")
-        return expressions.get(name) if isinstance(expressions, Mapping) else None
-
     def _region(self, row: Row) -> str:
         """Return the Region of a resource, empty if nothing says it. Raise ChangeError if it may be one of several.
 
@@ -233,7 +153,8 @@ class TerraformPlan:
         own = (row.after or row.before or {}).get("region")
         if isinstance(own, str) and own:
             return own
-        names = names_in(self._expression(row.provider, "region"))
+        provider = self.document.providers.get(row.provider)
+        names = names_in(provider.expressions.get("region")) if provider else ()
         is_repeated = any(name.startswith("each.") for name in names)
         is_unsaid = len(self._used) > 1 and row.provider not in self._regions
         if names and row.provider in self._used and (is_repeated or is_unsaid):
@@ -279,7 +200,7 @@ class TerraformPlan:
                 continue
             resource = self._resource(row)
             found.append(resource)
-            if row.block and row.block.get("provisioners"):  # which run any program
+            if row.block and row.block.has_provisioners:  # which run any program
                 found.append(
                     replace(
                         resource,
@@ -351,12 +272,13 @@ class TerraformPlan:
 
     @cached_property
     def _references(self) -> References:
-        return References(
-            self.rows,
-            self._configuration.given,
-            self._configuration.outputs,
-            lambda name: not self._used_attributes or name in self._used_attributes,
-        )
+        given = {module.address: module.given for module in self.document.modules}
+        outputs = {
+            module.address: {name: output.get("expression") for name, output in module.outputs.items()}
+            for module in self.document.modules
+        }
+        used = {name for _, name in self.document.used}
+        return References(self.rows, given, outputs, lambda name: not used or name in used)
 
     @cached_property
     def zone_ids(self) -> Mapping[str, str]:
@@ -370,39 +292,6 @@ class TerraformPlan:
             elif values.get("availability_zone_id"):
                 found[str(values.get("availability_zone"))] = str(values["availability_zone_id"])
         return found
-
-
-def _state_rows(module: Values) -> Iterator[Values]:
-    for row in _objects(module, "resources", "prior_state.values"):
-        yield {**row, "module_address": module.get("address")}
-    for child in _objects(module, "child_modules", "prior_state.values"):
-        yield from _state_rows(child)
-
-
-def _object(row: Values, name: str, *where: str) -> Values:
-    """Return an object in another one, which is empty if there is none."""
-    found = row.get(name)
-    if found is None or found is False:  # nothing is unknown of what is deleted
-        return {}
-    if not isinstance(found, dict):
-        raise _ShapeError(f"{'.'.join((*where, name))} must be an object")
-    return found
-
-
-def _objects(row: Values, name: str, *where: str) -> list[Values]:
-    found = row.get(name)
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise _ShapeError(f"{'.'.join((*where, name))} must be a list of objects")
-    return found
-
-
-def _text(row: Values, name: str, where: str) -> str:
-    found = row.get(name)
-    if not isinstance(found, str) or not found or not found.isprintable():
-        raise _ShapeError(f"{where}.{name} must be a text without control characters")
-    return found
 
 
 def _is_set(row: Row, name: str) -> bool:

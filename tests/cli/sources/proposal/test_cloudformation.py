@@ -7,12 +7,7 @@ from typing import Any
 import pytest
 
 from express_path_cli.sources.proposal import cloudformation
-from express_path_cli.sources.proposal.cloudformation import (
-    Template,
-    parameters_of_change_set,
-    read_change_set,
-    stack_of,
-)
+from express_path_cli.sources.proposal.cloudformation import Template, read_change_set
 from express_path_cli.sources.proposal.document import ChangeError
 from express_path_cli.sources.proposal.resource import OPEN, Action, NewId, Possible, Resource
 
@@ -189,7 +184,7 @@ def changes(*rows: dict[str, Any], template: Template | None = None) -> list[Res
         "StackId": "arn:aws:cloudformation:us-east-1:111122223333:stack/network/1",
         "Changes": [{"ResourceChange": row} for row in rows],
     }
-    return read_change_set("changes.json", document, template)
+    return read_change_set("changes.json", document).resources(template)
 
 
 def row(action: str, name: str, kind: str, new: Any = None, old: Any = None, **more: Any) -> dict[str, Any]:
@@ -287,15 +282,17 @@ def test_a_parameter_that_a_change_set_does_not_show_is_not_known(tmp_path: Path
     file.write_text(
         text + "  One: {Type: AWS::EC2::Subnet, Properties: {VpcId: !Ref Size, AvailabilityZone: !Ref Zone}}\n"
     )
-    *_, one = Template(file, "", parameters_of_change_set({"Parameters": shown})).resources()
+    change_set = read_change_set("changes.json", {"Parameters": shown})
+    *_, one = Template(file, "", change_set.parameters).resources()
     assert after(one) == {"vpc_id": "small", "availability_zone": OPEN}
-    assert stack_of({}) == ("", "")
+    assert (change_set.account_id, change_set.region) == ("", "")
 
 
 def test_a_deep_context_is_an_error() -> None:
     """The text in a change set is bounded in the same way as the change set."""
     deep = {
         "Action": "Add",
+        "LogicalResourceId": "A",
         "ResourceType": ASSOCIATION,
         "AfterContext": '{"Properties": {"a":' * 300 + "1" + "}}" * 300,
     }

@@ -11,13 +11,19 @@ from typing import Any
 import pytest
 
 from express_path_cli.sources.proposal import resolving
-from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
+from express_path_cli.sources.proposal.resolving import NotResolvedError
 from express_path_cli.sources.proposal.resource import OPEN, NewId
+from express_path_cli.sources.proposal.terraform_document import read_plan
 from tests.support.terraform import needs_terraform, provider, terraform
 
 AWS = "registry.terraform.io/hashicorp/aws"
 CONFIGURED = {"aws": {"name": "aws", "full_name": AWS}}
-PLAN: dict[str, Any] = {"configuration": {"provider_config": CONFIGURED}, "variables": {"secret": {"value": "hunter2"}}}
+PLAN: dict[str, Any] = {
+    "format_version": "1.2",
+    "resource_changes": [],
+    "configuration": {"provider_config": CONFIGURED},
+    "variables": {"secret": {"value": "hunter2"}},
+}
 
 
 @pytest.fixture
@@ -25,6 +31,11 @@ def folder(tmp_path: Path) -> Path:
     """Return a configuration that looks initialized."""
     (tmp_path / ".terraform").mkdir()
     return tmp_path
+
+
+def resolve(document: dict[str, Any], folder: Path, program: str) -> Sequence[Mapping[str, Any]]:
+    """Read a plan and resolve it."""
+    return resolving.resolve(read_plan("plan.json", document), folder, program)
 
 
 def fake(folder: Path, test: str = "", version: str = "Terraform v1.11.4") -> str:
