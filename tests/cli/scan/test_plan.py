@@ -410,6 +410,8 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
         region={"references": ["each.key"]}
     ),
     "values of another type": lambda plan: plan["resource_changes"][0]["change"].update(after=[SECRET]),
+    "a new resource without values": lambda plan: plan["resource_changes"][0]["change"].update(after=None),
+    "a deleted resource without values": lambda plan: plan["resource_changes"][0]["change"].update(actions=["delete"]),
 }
 
 

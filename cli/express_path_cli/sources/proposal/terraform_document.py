@@ -17,6 +17,10 @@ from express_path_cli.sources.proposal.references import Block, inside, is_modul
 from express_path_cli.sources.proposal.resource import Values
 
 REMEDY = "make one with: terraform plan -out=plan.out && terraform show -json plan.out > plan.json"
+_WITH_BEFORE = frozenset({"update", "delete", "no-op", "forget"})
+"""The actions for which a resource exists before the apply, and so has values there."""
+_WITH_AFTER = frozenset({"create", "update", "no-op"})
+"""The actions for which a resource exists after the apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ def _plan(document: Values) -> PlanDocument:
         variables=variables,
         providers={key: _provider(row, f"configuration.provider_config.{key}") for key, row in providers.items()},
         modules=list(_modules(root, "", given, "configuration.root_module")),
-        changes=[_change(row, f"resource_changes[{number}]") for number, row in enumerate(changes)],
+        changes=[_complete_change(row, f"resource_changes[{number}]") for number, row in enumerate(changes)],
         deferred=[_deferred(row, f"deferred_changes[{number}]") for number, row in enumerate(deferred)],
         state=list(_state(nested(values, "root_module", "prior_state.values"), "prior_state.values.root_module")),
         used=[pair for number, row in enumerate(used) for pair in _used(row, f"relevant_attributes[{number}]")],
@@ -197,6 +201,16 @@ def _used(row: Values, place: str) -> list[tuple[str, str]]:
 
 
 # --- resources -------------------------------------------------------------------------------------------------------
+
+
+def _complete_change(row: Values, place: str) -> ResourceChange:
+    """Return a resource with the values that its actions need: without them, it would count as one that sets nothing."""
+    found = _change(row, place)
+    if found.before is None and not _WITH_BEFORE.isdisjoint(found.actions):
+        raise RecordError(f"{found.place}.change", "before", None, "an object")
+    if found.after is None and not _WITH_AFTER.isdisjoint(found.actions):
+        raise RecordError(f"{found.place}.change", "after", None, "an object")
+    return found
 
 
 def _change(row: Values, place: str) -> ResourceChange:
