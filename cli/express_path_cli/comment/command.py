@@ -4,10 +4,10 @@ The comment of an earlier run begins with a line that readers do not see, and ha
 line, and a token may change what others wrote.
 """
 
+import itertools
 import json
 import os
 from http.client import HTTPException
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
@@ -15,6 +15,8 @@ from urllib.request import Request, urlopen
 
 import typer
 
+from express_path.errors import RecordError
+from express_path.fields import count, free_text, nested, plain_json, required_object
 from express_path_cli.aws import options
 from express_path_cli.findings.formats.markdown import MAX_COMMENT, plain
 from express_path_cli.terminal.errors import OptionError, say
@@ -88,9 +90,10 @@ def comment(*, file: TextFile, about: About = "", quiet: options.Quiet = False) 
     Exit status: 0, or 2 if the comment could not be written.
     """
     try:
-        text, job = file.read_text(encoding="utf-8")[:MAX_COMMENT], _job()
-    except (OSError, ValueError) as error:
+        text = file.read_text(encoding="utf-8")[:MAX_COMMENT]
+    except (OSError, UnicodeError) as error:
         raise OptionError(f"{file} cannot be read: {error}", "write it with scan --output") from error
+    job = _job()
     try:
         service = Service(*(part.format_map(job) for part in (GITHUB if "PULL" in job else GITLAB)))
     except KeyError:
@@ -104,17 +107,39 @@ def comment(*, file: TextFile, about: About = "", quiet: options.Quiet = False) 
 
 
 def _job() -> dict[str, str]:
-    """Return the variables of the job that have a value, and the pull request of a job of GitHub Actions."""
+    """Return the variables of the job that have a value, and the pull request of a job of GitHub Actions.
+
+    Raise OptionError if its event cannot be read.
+    """
     job = {name: value for name, value in os.environ.items() if value}
     event = job.get("GITHUB_EVENT_PATH")
-    pull = json.loads(Path(event).read_text(encoding="utf-8")).get("pull_request") if event else None
-    return job | ({"PULL": str(pull["number"]), "COMMIT": pull["head"]["sha"]} if pull else {})
+    return job | (_pull_request(Path(event)) if event else {})
+
+
+def _pull_request(event: Path) -> dict[str, str]:
+    """Return the number of the pull request in an event of GitHub Actions, and its last commit; nothing without one.
+
+    https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request describes the event.
+    """
+    hint = "GITHUB_EVENT_PATH must name the event of the job, as GitHub Actions writes it"
+    try:
+        document = json.loads(event.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise OptionError(f"{event} cannot be read: {error}", hint) from error
+    try:
+        pull = nested(plain_json(document, "event"), "pull_request", "event")
+        if not pull:
+            return {}
+        commit = free_text(required_object(pull, "head", "pull_request"), "sha", "pull_request.head")
+        return {"PULL": str(count(pull, "number", "pull_request")), "COMMIT": commit}
+    except RecordError as error:
+        raise OptionError(f"{event}: {error}", hint) from error
 
 
 def _write(service: Service, text: str, marker: str) -> str:
     """Write a comment, or change that of an earlier run, and return what was done."""
     me = _call(service, "GET", service.user)[service.name] if service.user else service.me
-    for page in count(1):
+    for page in itertools.count(1):
         found = _call(service, "GET", f"{service.comments}?per_page={_PAGE}&page={page}")
         for one in found:
             # The author of a comment is null on GitHub if the account is gone.

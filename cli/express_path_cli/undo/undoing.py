@@ -46,10 +46,12 @@ class FoundHeals:
         """Return the same with only the heals that changed something since a time, or whose time cannot be read."""
 
         def is_since(heal: PastHeal) -> bool:
+            text = healed_at(heal)
             try:
-                return datetime.fromisoformat(healed_at(heal)) >= time
-            except (ValueError, TypeError):
+                healed = datetime.fromisoformat(text)
+            except ValueError:
                 return True
+            return healed.tzinfo is None or healed >= time
 
         return self.only(is_since)
 

@@ -35,19 +35,27 @@ def test_a_text_that_is_too_long_is_cut(text: Path, api: Api) -> None:
     assert (made["body"].partition("\n")[0].count("-->"), made["body"].partition("\n")[2][0]) == (1, "é")
 
 
-@pytest.mark.parametrize("fault", ["no file", "no text", "no answer", "no API"])
+EVENTS = {"no JSON": "", "no event": "[]", "another pull request": '{"pull_request": {"number": 1}}'}
+"""Faults of the event of a job, and what is in its file."""
+
+
+@pytest.mark.parametrize("fault", ["no file", "no text", "no answer", "no API", *EVENTS])
 def test_what_fails_is_an_error_of_one_line(fault: str, text: Path, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written, and the token is not shown."""
     if fault == "no file":
         text.unlink()
     elif fault == "no text":
         text.write_bytes(b"\xff")
+    elif fault in EVENTS:
+        (text.parent / "event.json").write_text(EVENTS[fault], encoding="utf-8")
     else:
         monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9" if fault == "no answer" else f"{api.url}/else?")
     result = run(text)
     assert (result.exit_code, result.stdout, api.comments) == (2, "", [])
     [line] = result.stderr.splitlines()
     assert TOKEN not in line
+    assert "a bug" not in line
+    assert ("event.json" in line) == (fault in EVENTS)
 
 
 @pytest.mark.parametrize("lacks", ["pull request", "token"])

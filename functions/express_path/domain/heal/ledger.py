@@ -240,9 +240,11 @@ def marks_of(endpoint: VpcEndpoint, policy: str, table: RouteTable, settings: He
 def policy_hash(policy: str) -> str:
     """Return a hash of what a policy means, which is the same however it is written; empty without a policy."""
     try:
-        canonical = json.dumps(_meaning(json.loads(policy)), sort_keys=True, separators=(",", ":"))
+        document = json.loads(policy)
     except ValueError:
         canonical = policy
+    else:
+        canonical = json.dumps(_meaning(document), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest() if policy else ""
 
 
